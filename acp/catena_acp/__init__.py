@@ -1,0 +1,1 @@
+"""How Catena speaks: agents, sessions, and conversations that outlive them."""

@@ -1,0 +1,1 @@
+"""What Catena keeps: messages, chains, windows and search, in one SQLite file."""

@@ -1,0 +1,78 @@
+"""Where the file lies: its directory, its modes, and whether that file system can carry a write-ahead log."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+# A write-ahead log is coordinated through shared memory, which two hosts do not share.
+_NETWORK = frozenset(
+    {"9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs"}
+    | {"nfs4", "smb3", "smbfs"}
+    | {"fuse.davfs2", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"}
+)
+
+
+def data_directory() -> Path:
+    """The folder that Catena keeps its data in: ``CATENA_DATA_DIR``, or what the system wants."""
+    if chosen := os.environ.get("CATENA_DATA_DIR"):
+        return Path(chosen).expanduser().absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("catena", appauthor=False)
+
+
+def default_path() -> Path:
+    """The store's file."""
+    return data_directory() / "catena.db"
+
+
+def make_private(path: Path) -> None:
+    """Make the file and its directory, where they are not there, such that only we can read them.
+
+    A file that is there loses what it grants to others. The log and the shared memory beside it need nothing:
+    SQLite gives them the mode of the file itself, so that must be right before SQLite opens it.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        # Closing a handle on the database file drops every lock that this process holds on it. Nobody can
+        # hold one on a file that does not exist yet. (A umask would do as well, but agents started meanwhile
+        # inherit it.)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+            _take_from_others(file)
+
+
+def _take_from_others(file: Path) -> None:
+    try:
+        status = file.stat()
+        if status.st_mode & 0o077 and status.st_uid == os.geteuid():
+            file.chmod(status.st_mode & 0o700)
+    except FileNotFoundError:
+        return  # another process closed the store just now and took its log along
+
+
+def on_network(directory: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
+    """True where the directory is known to lie on a network file system, as far as the system tells."""
+    try:
+        lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return False
+    real = directory.resolve()
+    best, kind = -1, ""
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        point = Path(_unescaped(fields[1]))
+        # Later lines lie over earlier ones at the same place.
+        if real.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), fields[2]
+    return kind in _NETWORK
+
+
+def _unescaped(field: str) -> str:
+    for escape, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        field = field.replace(escape, character)
+    return field

@@ -1,0 +1,83 @@
+"""The queue of a window: prompts that wait, which are not in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from catena_store import rows
+from catena_store.database import Reader, Writer
+from catena_store.errors import NotFound
+from catena_store.ids import from_milliseconds
+from catena_store.records import QueueItem
+
+
+async def add(
+    tx: Writer, *, id: str, window_id: str, text: str, data: Mapping[str, Any] | None = None
+) -> QueueItem:
+    """Put a prompt at the end of the window's queue."""
+    last = await tx.one(
+        "SELECT coalesce(max(position), -1) FROM queue_item WHERE window_id = ?", (window_id,)
+    )
+    assert last is not None
+    item = QueueItem(id, window_id, last[0] + 1, text, False, data or {}, from_milliseconds(tx.now()))
+    await tx.run(
+        "INSERT INTO queue_item (id, window_id, position, text, data, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (item.id, item.window_id, item.position, item.text, rows.as_json(item.data), tx.now()),
+    )
+    return item
+
+
+async def items(r: Reader, window_id: str) -> list[QueueItem]:
+    """What waits in the window, first to go first."""
+    found = await r.all(
+        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position", (window_id,)
+    )
+    return [rows.queue_item(row) for row in found]
+
+
+async def take_first(tx: Writer, window_id: str) -> QueueItem | None:
+    """Take the first prompt out of the queue; None where there is none, or where it is held."""
+    row = await tx.one(
+        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position LIMIT 1",
+        (window_id,),
+    )
+    if row is None:
+        return None
+    item = rows.queue_item(row)
+    if item.held:
+        return None
+    await remove(tx, item.id)
+    return item
+
+
+async def hold(tx: Writer, window_id: str) -> None:
+    """Let everything in the queue wait for the person."""
+    await tx.run("UPDATE queue_item SET held = 1 WHERE window_id = ?", (window_id,))
+
+
+async def release(tx: Writer, window_id: str) -> None:
+    """Let the queue go on."""
+    await tx.run("UPDATE queue_item SET held = 0 WHERE window_id = ?", (window_id,))
+
+
+async def remove(tx: Writer, id: str) -> None:
+    """Take a prompt out of its queue. Raises NotFound."""
+    if not await tx.run("DELETE FROM queue_item WHERE id = ?", (id,)):
+        raise NotFound("queued prompt", id)
+
+
+async def reorder(tx: Writer, id: str, position: int) -> None:
+    """Move a prompt to a place in its queue, counted from 0. Raises NotFound."""
+    row = await tx.one("SELECT window_id FROM queue_item WHERE id = ?", (id,))
+    if row is None:
+        raise NotFound("queued prompt", id)
+    order = [item.id for item in await items(tx, row[0]) if item.id != id]
+    order.insert(max(position, 0), id)
+    await tx.run_many("UPDATE queue_item SET position = ? WHERE id = ?", list(enumerate(order)))
+
+
+async def update_text(tx: Writer, id: str, text: str) -> None:
+    """Change the text of a prompt that waits. Raises NotFound."""
+    if not await tx.run("UPDATE queue_item SET text = ? WHERE id = ?", (text, id)):
+        raise NotFound("queued prompt", id)

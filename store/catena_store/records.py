@@ -1,0 +1,323 @@
+"""The nouns that are kept, as frozen dataclasses.
+
+Every ``id`` is text, made once and never changed; the integers of the tables never leave the store. Where a
+pointer into the tree is None it is the root: the empty branch. Times are aware datetimes in UTC, to the
+millisecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What a message row holds. The *content* kinds are USER, AGENT and TOOL; the others hang beside them."""
+
+    USER = "user"
+    AGENT = "agent"
+    THOUGHT = "thought"
+    TOOL = "tool"
+    PLAN = "plan"
+    NOTICE = "notice"
+    SEAM = "seam"
+
+
+CONTENT_KINDS = frozenset({Kind.USER, Kind.AGENT, Kind.TOOL})
+SPOKEN_KINDS = frozenset({Kind.USER, Kind.AGENT})
+
+
+class MessageState(StrEnum):
+    """How far a message has come: still growing, whole, cut short, or accepted by no agent."""
+
+    OPEN = "open"
+    FINAL = "final"
+    INTERRUPTED = "interrupted"
+    REFUSED = "refused"
+
+
+class How(StrEnum):
+    """How a turn's context reached the agent."""
+
+    CONTINUED = "continued"
+    RESUMED = "resumed"
+    FORKED = "forked"
+    FORKED_AT = "forked_at"
+    CAUGHT_UP = "caught_up"
+    TOLD = "told"
+    FRESH = "fresh"
+
+
+class StopReason(StrEnum):
+    """Why a turn ended. The first five are the protocol's; the others are ours."""
+
+    END_TURN = "end_turn"
+    MAX_TOKENS = "max_tokens"
+    MAX_TURN_REQUESTS = "max_turn_requests"
+    REFUSAL = "refusal"
+    CANCELLED = "cancelled"
+    ERROR = "error"  # the agent answered the prompt with an error
+    AGENT_GONE = "agent_gone"  # its process ended, or its connection
+    INTERRUPTED = "interrupted"  # we were gone; how it ended was never seen
+    NOT_SENT = "not_sent"  # no agent accepted the prompt
+
+    @property
+    def clean(self) -> bool:
+        """True where the agent says that it took the prompt and answered it."""
+        return self in (StopReason.END_TURN, StopReason.MAX_TOKENS, StopReason.MAX_TURN_REQUESTS)
+
+
+class LinkState(StrEnum):
+    """What a link may be used for: anything, forking only, forking at a message only, nothing."""
+
+    OPEN = "open"
+    PARKED = "parked"
+    SUSPECT = "suspect"
+    LOST = "lost"
+
+
+class Cause(StrEnum):
+    """Why a link came to be."""
+
+    NEW = "new"
+    FORK = "fork"
+    FORK_AT = "fork_at"
+    PARK = "park"
+    ASIDE = "aside"
+    PROBE = "probe"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A tree of messages under an id of ours."""
+
+    id: str
+    family: str  # id of the conversation that this one was, in the end, forked from; its own id if none
+    title: str | None
+    agent: str  # the agent that the next prompt goes to: a catalogue name, or `command:` and its argv
+    profile: str
+    cwd: str
+    fork_point_id: str | None  # the row of the source that its first row hangs from
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One row of the tree."""
+
+    id: str
+    conversation_id: str  # where the row was born; walks cross it
+    parent_id: str | None
+    turn_id: str | None
+    kind: Kind
+    state: MessageState
+    text: str
+    data: Mapping[str, Any]
+    link_id: str | None  # the link that it travelled on
+    agent_message_id: str | None  # the agent's own id for it: a message id or a tool call id
+    barrier: bool  # `/clear`: a path starts after its last barrier
+    depth: int  # rows above it, 0 for a first row
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PathRow:
+    """The little of a message that the route looks at."""
+
+    id: str
+    kind: Kind
+    turn_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One attempt at a prompt, open while ``stop_reason`` is None."""
+
+    id: str
+    conversation_id: str
+    prompt_id: str
+    link_id: str  # the link that carried it
+    base_link_id: str | None  # the link whose knowledge it built on: itself or its fork's source, if any
+    window_id: str | None
+    last_id: str  # the turn's last row; the prompt itself until there is another
+    how: How
+    cause: str | None  # in words, why the context's way changed; None where it did not
+    told_from: str | None  # first and last row told as prior context
+    told_to: str | None
+    told: int  # user and agent rows told,
+    told_total: int  # … of so many that the session did not know
+    tools_listed: int
+    left_out: int  # user and agent rows of the branch that were left out
+    whole_id: str | None  # rows before it may be abridged in the session after this turn
+    prior_context: str | None  # the exact text sent
+    stop_reason: StopReason | None
+    error: str | None  # the agent's words, or ours, where it did not end well
+    usage: Mapping[str, Any] | None
+    cost: float | None  # difference to the session's total before
+    currency: str | None
+    model: str | None
+    mode: str | None
+    started_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Our record of one session in a conversation's chain.
+
+    ``knows`` is the floor: the session holds at least the path to there. ``reach`` is the ceiling: it may
+    hold up to there. Rows before ``whole`` may be abridged in it.
+    """
+
+    id: str
+    conversation_id: str
+    agent: str
+    profile: str
+    session_id: str
+    cwd: str
+    cause: Cause
+    source_id: str | None  # the link it was forked from
+    base: str | None
+    knows: str | None
+    reach: str | None
+    whole: str | None
+    state: LinkState
+    owner: str | None  # the window that it carries
+    version: int  # one more with every change of the above
+    cost_total: float | None  # the session's reported total when last seen
+    ended: str | None  # in words, why it is no longer used
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEvent:
+    """One line of a conversation's append-only chain record."""
+
+    conversation_id: str
+    link_id: str
+    event: str
+    detail: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A client process, told apart from any later one with the same pid."""
+
+    id: str
+    host: str
+    pid: int
+    started: str  # start time of the process as the system tells it
+
+
+@dataclass(frozen=True, slots=True)
+class AgentGroup:
+    """The process group of an agent that a lease's owner runs."""
+
+    pid: int
+    started: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who may prompt in a conversation."""
+
+    conversation_id: str
+    owner: Owner
+    epoch: int
+    heartbeat_at: datetime
+    agents: tuple[AgentGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A tab: a conversation, a leaf in it, a draft and a scroll position."""
+
+    id: str
+    workspace_id: str | None  # None for a headless run
+    position: int
+    conversation_id: str
+    leaf_id: str | None
+    draft: str
+    scroll: int | None  # rows hidden above the top line, None at the end (following)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The directory that Catena was started in, and its tabs."""
+
+    id: str
+    directory: str
+    active_window_id: str | None
+    owner: Owner | None
+    heartbeat_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """A prompt that waits; it is not in the tree."""
+
+    id: str
+    window_id: str
+    position: int
+    text: str
+    held: bool  # waits for the person, after an error
+    data: Mapping[str, Any]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One conversation as a list shows it."""
+
+    id: str
+    title: str | None
+    agent: str
+    cwd: str
+    messages: int  # user and agent rows born in it
+    preview: str  # the beginning of its first prompt
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """What was learnt of one agent version."""
+
+    agent_name: str
+    agent_version: str
+    name: str
+    value: str
+    learnt_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that a search found."""
+
+    message_id: str
+    conversation_id: str
+    snippet: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """What is needed to add a row."""
+
+    id: str
+    conversation_id: str
+    parent_id: str | None
+    kind: Kind
+    text: str = ""
+    state: MessageState = MessageState.FINAL
+    turn_id: str | None = None
+    link_id: str | None = None
+    agent_message_id: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    barrier: bool = False
