@@ -1,0 +1,48 @@
+"""``python -m catena_acp.rehearsal``"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from catena_acp.rehearsal.agent import serve
+from catena_acp.rehearsal.breakage import start_child
+from catena_acp.rehearsal.heard import Heard
+from catena_acp.rehearsal.login import Login
+from catena_acp.rehearsal.options import Options, read_options
+
+
+def main() -> None:
+    """Be an agent, or, with ``--login``, the login of one."""
+    options = read_options(sys.argv[1:], os.environ)
+    if options.login:
+        _log_in(options)
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if options.stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if options.child:
+        start_child(600)
+    heard = Heard(options.log)
+    heard.started(sys.argv[1:])
+    serve(options, heard, _new_id)
+
+
+def _new_id() -> str:
+    """A random id that looks like a UUID; the module that makes real ones is slow to import."""
+    digits = os.urandom(16).hex()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+def _log_in(options: Options) -> None:
+    print("This is the rehearsal agent. It has no account and no model; a login here is pretended.")
+    if sys.stdin.isatty():
+        input("Press Enter to log in. ")
+    Login(options).done()
+    print("You are logged in.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,335 @@
+"""The agent: every method that a client may call, and the sessions that are open."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any, Final
+
+from catena_acp.rehearsal import settings
+from catena_acp.rehearsal.breakage import die
+from catena_acp.rehearsal.faults import Fault, Faults
+from catena_acp.rehearsal.forking import fork_point
+from catena_acp.rehearsal.handshake import handshake
+from catena_acp.rehearsal.heard import Heard
+from catena_acp.rehearsal.login import METHOD, Login
+from catena_acp.rehearsal.options import Options
+from catena_acp.rehearsal.replay import replay
+from catena_acp.rehearsal.sessions import Session
+from catena_acp.rehearsal.stage import begin
+from catena_acp.rehearsal.transcripts import Exchange, NoSuchSession, Shelf, Transcript
+from catena_acp.rehearsal.turn import Turn, offers
+from catena_acp.rehearsal.wire import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_FOUND,
+    Refusal,
+    Wire,
+    leave,
+)
+
+_PAGE: Final = 50
+_NEEDS_LOGIN: Final = frozenset(
+    {"session/new", "session/load", "session/resume", "session/fork", "session/prompt"}
+)
+
+Params = dict[str, Any]
+
+
+class Agent:
+    """The whole agent. Requests are answered in the reader's thread; each turn has a thread of its own."""
+
+    def __init__(self, wire: Wire, options: Options, heard: Heard, new_id: Callable[[], str]) -> None:
+        self._wire = wire
+        self._options = options
+        self._heard = heard
+        self._new_id = new_id
+        self._faults = Faults(options.faults)
+        self._login = Login(options)
+        self._shelf = Shelf(options.home / "sessions", new_id)
+        self._open: dict[str, Session] = {}
+        self._client: dict[str, Any] = {}
+
+    def serve(self) -> None:
+        """Answer until the input ends."""
+        for message in self._wire.messages():
+            self._heard.message(message)
+            method = message.get("method")
+            if not isinstance(method, str):
+                self._wire.settle(message)
+            elif "id" in message:
+                self._request(message["id"], method, message.get("params"))
+            elif method == "session/cancel":
+                self._cancel(message.get("params"))
+
+    def _request(self, request_id: Any, method: str, params: Any) -> None:
+        fault = self._faults.take(method)
+        if "delay" in fault:
+            later = threading.Timer(fault["delay"], self._answer, (request_id, method, params, fault))
+            later.daemon = True
+            later.start()
+        else:
+            self._answer(request_id, method, params, fault)
+
+    def _answer(self, request_id: Any, method: str, params: Any, fault: Fault) -> None:
+        try:
+            match fault:
+                case {"exit": int(status)}:
+                    leave(status)
+                case {"kill": True}:
+                    die()
+                case {"silent": True}:
+                    return
+                case {"login": True}:
+                    self._login.forget()
+                    raise self._login.refusal()
+                case {"error": [int(code), str(words), *data]}:
+                    raise Refusal(code, words, data[0] if data else None)
+                case {"result": result}:
+                    self._wire.answer(request_id, result)
+                    return
+            if not isinstance(params, dict):
+                raise Refusal(INVALID_PARAMS, "Invalid params")
+            if method in _NEEDS_LOGIN and self._login.wanted:
+                raise self._login.refusal()
+            self._call(request_id, method, params, fault)
+        except Refusal as refusal:
+            self._wire.refuse(request_id, refusal)
+
+    def _call(self, request_id: Any, method: str, params: Params, fault: Fault) -> None:
+        offered = self._options
+        match method:
+            case "initialize":
+                self._wire.answer(request_id, self._initialize(params))
+            case "authenticate":
+                self._wire.answer(request_id, self._authenticate(params))
+            case "logout" if offered.auth != "none":
+                self._login.forget()
+                self._wire.answer(request_id, {})
+            case "session/new":
+                self._opened(request_id, self._new(params, fault), names_it=True)
+            case "session/load" if offered.load:
+                session = self._reopen(params, fault)
+                if offered.replay == "faithful" and "mute" not in fault:
+                    self._replay(session)
+                self._opened(request_id, session, names_it="other_id" in fault)
+            case "session/resume" if offered.resume:
+                session = self._reopen(params, fault)
+                if offered.resume_replays:
+                    self._replay(session)
+                self._opened(request_id, session, names_it="other_id" in fault)
+            case "session/fork" if offered.fork:
+                session = self._fork(params, fault)
+                if offered.fork_replays:
+                    self._replay(session)
+                self._opened(request_id, session, names_it=True)
+            case "session/list" if offered.list:
+                self._wire.answer(request_id, self._list(params))
+            case "session/close" if offered.close:
+                self._close(params.get("sessionId"))
+                self._wire.answer(request_id, {})
+            case "session/delete" if offered.delete:
+                self._close(params.get("sessionId"))
+                self._shelf.delete(str(params.get("sessionId")))
+                self._wire.answer(request_id, {})
+            case "session/prompt":
+                self._prompt(request_id, params)
+            case "session/set_mode" if offered.modes:
+                self._set_mode(request_id, params)
+            case "session/set_config_option" if offered.options:
+                self._set_option(request_id, params)
+            case _:
+                raise Refusal(METHOD_NOT_FOUND, "Method not found", {"method": method})
+
+    def _initialize(self, params: Params) -> dict[str, Any]:
+        client = params.get("clientCapabilities")
+        self._client = client if isinstance(client, dict) else {}
+        return handshake(self._options, self._login)
+
+    def _authenticate(self, params: Params) -> dict[str, Any]:
+        if self._options.auth in ("none", "terminal") or params.get("methodId") != METHOD:
+            raise Refusal(INVALID_PARAMS, "There is no such login here")
+        self._login.done()
+        return {}
+
+    def _new(self, params: Params, fault: Fault) -> Session:
+        cwd = _cwd(params)
+        if "same_id" in fault and self._open:
+            return list(self._open.values())[-1]
+        return self._take(self._shelf.create(cwd))
+
+    def _reopen(self, params: Params, fault: Fault) -> Session:
+        cwd = _cwd(params)
+        known = self._open.get(str(params.get("sessionId")))
+        transcript = known.transcript if known else self._find(params)
+        if "other_id" in fault:
+            return self._take(self._shelf.create(cwd))
+        if "empty" in fault or "last" in fault:
+            transcript.exchanges[:] = _abridged(transcript.exchanges, fault)
+        return known or self._take(transcript)
+
+    def _fork(self, params: Params, fault: Fault) -> Session:
+        cwd = _cwd(params)
+        known = self._open.get(str(params.get("sessionId")))
+        if known is None and not self._options.cold_fork:
+            raise Refusal(INVALID_PARAMS, f"Session not found: {params.get('sessionId')}")
+        source = known.transcript if known else self._find(params)
+        exchanges = fork_point(source, params.get("_meta"), self._options.fork_at)
+        if "same_id" in fault:
+            return known or self._take(source)
+        return self._take(self._shelf.fork(source, cwd, _abridged(exchanges, fault)))
+
+    def _replay(self, session: Session) -> None:
+        replay(session.transcript, self._wire, message_ids=self._options.message_ids)
+
+    def _opened(self, request_id: Any, session: Session, *, names_it: bool) -> None:
+        """Answer with what an open session offers; its commands come after, as they do from real agents."""
+        result: dict[str, Any] = {"sessionId": session.id} if names_it else {}
+        if self._options.modes:
+            result["modes"] = session.settings.modes()
+        if self._options.options:
+            result["configOptions"] = self._shown_options(session)
+        self._wire.answer(request_id, result)
+        if self._options.commands:
+            self._tell(
+                session,
+                {"sessionUpdate": "available_commands_update", "availableCommands": settings.commands()},
+            )
+
+    def _list(self, params: Params) -> dict[str, Any]:
+        cursor = str(params.get("cursor") or 0)
+        if not cursor.isdecimal():
+            raise Refusal(INVALID_PARAMS, "There is no such page")
+        wanted = params.get("cwd")
+        found = [pair for pair in self._shelf.all() if wanted is None or pair[0].cwd == wanted]
+        start, end = int(cursor), int(cursor) + _PAGE
+        page: dict[str, Any] = {
+            "sessions": [
+                {
+                    "sessionId": known.id,
+                    "cwd": known.cwd,
+                    "title": known.title,
+                    "updatedAt": changed.isoformat(),
+                }
+                for known, changed in found[start:end]
+            ]
+        }
+        if end < len(found):
+            page["nextCursor"] = str(end)
+        return page
+
+    def _close(self, session_id: Any) -> None:
+        session = self._open.pop(str(session_id), None)
+        if session is not None and session.turn is not None:
+            session.turn.cancel()
+
+    def _cancel(self, params: Any) -> None:
+        session = self._open.get(str(params.get("sessionId"))) if isinstance(params, dict) else None
+        if session is not None and session.turn is not None:
+            session.turn.cancel()
+
+    def _prompt(self, request_id: Any, params: Params) -> None:
+        session = self._session(params)
+        prompt = params.get("prompt")
+        if not isinstance(prompt, list) or not prompt:
+            raise Refusal(INVALID_PARAMS, "A prompt has at least one block")
+        if session.turn is not None:
+            raise Refusal(INVALID_REQUEST, "A turn is already running in this session")
+        exchange = Exchange(id=self._new_id(), prompt_id=self._new_id(), prompt=tuple(prompt))
+        turn = Turn(
+            id=exchange.id,
+            request_id=request_id,
+            prompt=exchange.prompt,
+            session=session,
+            wire=self._wire,
+            options=self._options,
+            abilities=self._client,
+            new_id=self._new_id,
+        )
+        session.turn = turn
+        session.transcript.heard(exchange)
+        if self._options.echo_user:
+            for block in prompt:
+                echoed = {
+                    "sessionUpdate": "user_message_chunk",
+                    "content": block,
+                    "messageId": exchange.prompt_id,
+                }
+                turn.update(echoed)
+        begin(turn, self._heard)
+
+    def _set_mode(self, request_id: Any, params: Params) -> None:
+        session = self._session(params)
+        session.settings.set_mode(params.get("modeId"))
+        self._wire.answer(request_id, {})
+        if self._options.options:
+            options = self._shown_options(session)
+            self._tell(session, {"sessionUpdate": "config_option_update", "configOptions": options})
+
+    def _set_option(self, request_id: Any, params: Params) -> None:
+        session = self._session(params)
+        session.settings.set(params.get("configId"), params.get("value"))
+        self._wire.answer(request_id, {"configOptions": self._shown_options(session)})
+        if params.get("configId") == "mode" and self._options.modes:
+            self._tell(
+                session, {"sessionUpdate": "current_mode_update", "currentModeId": params.get("value")}
+            )
+
+    def _shown_options(self, session: Session) -> list[dict[str, Any]]:
+        booleans = offers(self._client, "session", "configOptions", "boolean")
+        return session.settings.options(booleans=booleans)
+
+    def _tell(self, session: Session, update: dict[str, Any]) -> None:
+        self._wire.notify("session/update", {"sessionId": session.id, "update": update})
+
+    def _session(self, params: Params) -> Session:
+        session = self._open.get(str(params.get("sessionId")))
+        if session is None:
+            raise _not_found(params)
+        return session
+
+    def _find(self, params: Params) -> Transcript:
+        try:
+            return self._shelf.open(str(params.get("sessionId")))
+        except NoSuchSession as error:
+            raise _not_found(params) from error
+
+    def _take(self, transcript: Transcript) -> Session:
+        session = Session(transcript)
+        self._open[session.id] = session
+        return session
+
+
+def serve(options: Options, heard: Heard, new_id: Callable[[], str]) -> None:
+    """Be an agent on standard input and output until the input ends."""
+    time.sleep(options.start_delay)
+    wire = Wire(0, 1)
+    if options.banner:
+        wire.write(b"Welcome to the rehearsal!\n")
+    Agent(wire, options, heard, new_id).serve()
+    if options.stubborn:
+        time.sleep(600)
+    leave(0)
+
+
+def _cwd(params: Params) -> str:
+    cwd = params.get("cwd")
+    if not isinstance(cwd, str) or not PurePath(cwd).is_absolute():
+        raise Refusal(INVALID_PARAMS, "cwd must be an absolute path")
+    if not isinstance(params.get("mcpServers", []), list):
+        raise Refusal(INVALID_PARAMS, "mcpServers must be a list")
+    return os.path.normpath(cwd)
+
+
+def _abridged(exchanges: list[Exchange], fault: Fault) -> list[Exchange]:
+    if "empty" in fault:
+        return []
+    return exchanges[-fault["last"] :] if fault.get("last") else exchanges
+
+
+def _not_found(params: Params) -> Refusal:
+    return Refusal(NOT_FOUND, "Resource not found", {"sessionId": params.get("sessionId")})

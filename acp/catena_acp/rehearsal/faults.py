@@ -1,0 +1,62 @@
+"""Faults on demand: a JSON file, read again at each request, says how the next requests of a method fail.
+
+Each key is a method (``load`` for ``session/load``, or ``any``), each value a fault or a list of
+them, tried in order::
+
+    {"load": {"error": [-32002, "Resource not found"]}, "prompt": {"error": [-32603, "no"], "times": 1}}
+
+How often each was used is kept beside the file, in ``<file>.used``, so that ``times`` counts across
+processes; a file that is written anew is counted anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+Fault = Mapping[str, Any]
+NO_FAULT: Final[Fault] = MappingProxyType({})
+
+
+class Faults:
+    """The control file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def take(self, method: str) -> Fault:
+        """The fault that the next request of ``method`` is to have; used up by one. Empty: none."""
+        if self._path is None:
+            return NO_FAULT
+        try:
+            version = self._path.stat().st_mtime_ns
+            written = json.loads(self._path.read_text())
+        except (FileNotFoundError, ValueError):
+            return NO_FAULT
+        name = method.rpartition("/")[2]
+        for key in (name, method, "any"):
+            faults = written.get(key, [])
+            for fault in faults if isinstance(faults, list) else [faults]:
+                mark = f"{version} {key} {json.dumps(fault, sort_keys=True)}"
+                times = fault.get("times")
+                if times is None or self._used(mark) < times:
+                    self._use(mark)
+                    return MappingProxyType(dict(fault))
+        return NO_FAULT
+
+    def _record(self) -> Path:
+        assert self._path is not None
+        return self._path.with_name(self._path.name + ".used")
+
+    def _used(self, mark: str) -> int:
+        try:
+            return self._record().read_text().splitlines().count(mark)
+        except FileNotFoundError:
+            return 0
+
+    def _use(self, mark: str) -> None:
+        with self._record().open("a") as record:
+            record.write(mark + "\n")

@@ -1,0 +1,60 @@
+"""The pretended login: whether one is wanted, kept in a file so that other processes see it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from catena_acp.rehearsal.options import Options
+from catena_acp.rehearsal.wire import LOGIN_REQUIRED, Refusal
+
+METHOD: Final = "rehearsal-login"
+
+
+class Login:
+    """Whether this agent wants a login. The file wins over ``--auth``."""
+
+    def __init__(self, options: Options) -> None:
+        self._file = options.home / "login"
+        self._auth = options.auth
+
+    @property
+    def wanted(self) -> bool:
+        """True where requests about sessions are to be refused."""
+        if self._auth == "none":
+            return False
+        try:
+            return self._file.read_text() == "wanted"
+        except FileNotFoundError:
+            return self._auth in ("required", "terminal")
+
+    def forget(self) -> None:
+        """Want a login from now on."""
+        self._write("wanted")
+
+    def done(self) -> None:
+        """Somebody logged in."""
+        self._write("done")
+
+    def refusal(self) -> Refusal:
+        """How a request is answered that needs a login first."""
+        return Refusal(LOGIN_REQUIRED, "Authentication required", {"authMethods": self.methods()})
+
+    def methods(self) -> list[dict[str, Any]]:
+        """As ``initialize`` offers them."""
+        match self._auth:
+            case "none":
+                return []
+            case "terminal":
+                about = {"name": "Log in, in the terminal", "description": "Runs this agent with --login"}
+                line = {"command": sys.executable, "args": ["-m", "catena_acp.rehearsal", "--login"]}
+                meta = {"terminal-auth": {**line, "label": "Rehearsal login"}}
+                return [{"id": METHOD, **about, "type": "terminal", "args": ["--login"], "_meta": meta}]
+            case _:
+                return [
+                    {"id": METHOD, "name": "Pretend to log in", "description": "Nobody is asked for anything"}
+                ]
+
+    def _write(self, state: str) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._file.write_text(state)

@@ -1,0 +1,33 @@
+"""What a scene is, and the forms that what follows its name may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from catena_acp.rehearsal.script import Step
+from catena_acp.rehearsal.turn import Turn
+
+Perform = Callable[[Turn, Step], None]
+
+NOTHING: Final = ""
+TEXT: Final = r"(?P<text>.+)"
+MAYBE_TEXT: Final = r"(?P<text>.*)"
+WORD: Final = r"(?P<word>\S+)"
+MAYBE_SECONDS: Final = r"(?P<seconds>\d+(?:\.\d+)?)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A scene: what may follow its name (a regular expression), what it does, and how ``help`` explains it."""
+
+    form: str
+    perform: Perform
+    usage: str
+    about: str
+
+
+def text_content(text: str) -> dict[str, Any]:
+    """Text as a tool call holds it."""
+    return {"type": "content", "content": {"type": "text", "text": text}}

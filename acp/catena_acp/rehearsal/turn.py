@@ -1,0 +1,244 @@
+"""A turn while it runs: what scenes do on the stage, told to the client and kept for the transcript."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from catena_acp.rehearsal.options import Options
+from catena_acp.rehearsal.sessions import Session
+from catena_acp.rehearsal.transcripts import Block, Entry, block_text
+from catena_acp.rehearsal.wire import Question, Wire, encode
+
+_BURST = 400  # chunks a write: some 64 KiB, what a pipe takes at once
+
+
+class TurnStopped(Exception):
+    """The turn ends here, with this stop reason."""
+
+    def __init__(self, stop_reason: str) -> None:
+        super().__init__(stop_reason)
+        self.stop_reason = stop_reason
+
+
+class TurnCancelled(Exception):
+    """The client stopped the turn."""
+
+
+class Turn:
+    """One prompt on its way to an answer. Scenes run in its own thread, ``cancel`` in the reader's."""
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        request_id: Any,
+        prompt: tuple[Block, ...],
+        session: Session,
+        wire: Wire,
+        options: Options,
+        abilities: dict[str, Any],
+        new_id: Callable[[], str],
+    ) -> None:
+        self.id = id
+        self.request_id = request_id
+        self.prompt = prompt
+        self.session = session
+        self.wire = wire
+        self.options = options
+        self.client_abilities = abilities
+        self.new_id = new_id
+        self.cancelled = threading.Event()
+        self.heeds_cancel = True
+        self.entries: list[Entry] = []
+        self.usage_told = False
+        self.afterwards: list[Callable[[], None]] = []
+        self._question: Question | None = None
+        self._between_scenes = False
+
+    @property
+    def script(self) -> str:
+        """The text that picks the scenes: the last text block, for what comes before it is context."""
+        texts = [block["text"] for block in self.prompt if block.get("type") == "text" and block_text(block)]
+        return texts[-1] if texts else ""
+
+    def client_offers(self, *path: str) -> bool:
+        """True where the client said so in ``initialize``; the path leads into its capabilities."""
+        return offers(self.client_abilities, *path)
+
+    def cancel(self) -> None:
+        """Ask the scene to end."""
+        if not self.heeds_cancel:
+            return
+        self.cancelled.set()
+        question = self._question
+        if question is not None and not self.options.permission_outlives_cancel:
+            question.give_up()
+
+    def heed_cancel(self) -> None:
+        """Raise ``TurnCancelled`` where the client has stopped the turn."""
+        if self.cancelled.is_set():
+            raise TurnCancelled
+
+    def pause(self, seconds: float | None) -> None:
+        """Wait, None for ever. Raises ``TurnCancelled``."""
+        if self.cancelled.wait(seconds):
+            raise TurnCancelled
+
+    def update(self, update: dict[str, Any]) -> None:
+        """Tell the client something about the session."""
+        self.wire.notify("session/update", {"sessionId": self.session.id, "update": update})
+
+    def next_scene(self) -> None:
+        """Set the next text off from what an earlier scene said."""
+        self._between_scenes = True
+
+    def say(self, text: str) -> None:
+        """One chunk of the answer."""
+        self.heed_cancel()
+        entry, lead = self._open_text("agent")
+        entry["text"] += lead + text
+        self.update(self.text_chunk("agent", entry["id"], lead + text))
+
+    def think(self, text: str) -> None:
+        """One chunk of a thought."""
+        self.heed_cancel()
+        entry, lead = self._open_text("thought")
+        entry["text"] += lead + text
+        self.update(self.text_chunk("thought", entry["id"], lead + text))
+
+    def stream(self, chunks: Iterable[str], rate: float) -> None:
+        """Many chunks, ``rate`` a second; 0 is as fast as the client reads. Raises ``TurnCancelled``."""
+        entry, lead = self._open_text("agent")
+        before, after = self._around_text(entry["id"])
+        said: list[str] = [lead]
+        burst: list[bytes] = []
+        begun = time.monotonic()
+        quote = json.encoder.encode_basestring_ascii
+        try:
+            for number, chunk in enumerate(chunks):
+                if rate:
+                    wait = begun + number / rate - time.monotonic()
+                    if wait > 0:
+                        self._write_burst(burst)
+                        self.pause(wait)
+                text = chunk if number else lead + chunk
+                burst.append(before + quote(text).encode() + after)
+                said.append(chunk)
+                if len(burst) == _BURST:
+                    self._write_burst(burst)
+                    self.heed_cancel()
+            self._write_burst(burst)
+        finally:
+            # A stopped turn may say less than it had ready; what it holds is what it told.
+            entry["text"] += "".join(said[: len(said) - len(burst)])
+
+    def show(self, content: Block) -> None:
+        """A piece of the answer that is not text."""
+        self.heed_cancel()
+        entry: Entry = {"kind": "content", "id": self.new_id(), "content": content}
+        self.entries.append(entry)
+        self.update(self._with_id({"sessionUpdate": "agent_message_chunk", "content": content}, entry["id"]))
+
+    def plan(self, entries: list[dict[str, str]]) -> None:
+        """The plan, whole; it replaces the one before."""
+        self.heed_cancel()
+        if not (self.entries and self.entries[-1]["kind"] == "plan"):
+            self.entries.append({"kind": "plan", "entries": entries})
+        self.entries[-1]["entries"] = entries
+        self.update({"sessionUpdate": "plan", "entries": entries})
+
+    def tool(self, **fields: Any) -> str:
+        """Begin a tool call and return its id."""
+        self.heed_cancel()
+        call = {"toolCallId": f"call-{self.new_id()}", "status": "pending", **fields}
+        self.entries.append({"kind": "tool", "call": call})
+        self.update({"sessionUpdate": "tool_call", **call})
+        return str(call["toolCallId"])
+
+    def tool_now(self, call_id: str, **fields: Any) -> None:
+        """Change a tool call of this turn."""
+        self.heed_cancel()
+        for entry in self.entries:
+            if entry["kind"] == "tool" and entry["call"]["toolCallId"] == call_id:
+                entry["call"].update(fields)
+        self.update({"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields})
+
+    def ask_client(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send the client a request and wait for ``result`` or ``error``. Raises ``TurnCancelled``."""
+        self.heed_cancel()
+        question = self.wire.ask(method, {"sessionId": self.session.id, **params})
+        self._question = question
+        if self.cancelled.is_set():
+            self.cancel()
+        question.done.wait()
+        self._question = None
+        self.heed_cancel()
+        return question.answer or {}
+
+    def ask_permission(self, call_id: str) -> str:
+        """Ask whether a tool call may go ahead; the id of the option chosen: ``yes…`` or ``no…``."""
+        call = next(
+            e["call"] for e in self.entries if e["kind"] == "tool" and e["call"]["toolCallId"] == call_id
+        )
+        known = ("toolCallId", "title", "kind", "status", "content", "locations", "rawInput")
+        shown = {key: call[key] for key in known if key in call}
+        answer = self.ask_client("session/request_permission", toolCall=shown, options=list(_PERMISSIONS))
+        match answer.get("result"):
+            case {"outcome": {"outcome": "selected", "optionId": str(chosen)}}:
+                return chosen
+            case {"outcome": {"outcome": "cancelled"}}:
+                raise TurnCancelled
+            case _:
+                return "no"
+
+    def text_chunk(self, kind: str, message_id: str, text: str) -> dict[str, Any]:
+        """The update that carries a piece of text; ``kind`` is agent or thought."""
+        name = "agent_message_chunk" if kind == "agent" else "agent_thought_chunk"
+        return self._with_id({"sessionUpdate": name, "content": {"type": "text", "text": text}}, message_id)
+
+    def _write_burst(self, burst: list[bytes]) -> None:
+        if burst:
+            self.wire.write(b"".join(burst))
+            burst.clear()
+
+    def _open_text(self, kind: str) -> tuple[Entry, str]:
+        """The entry that text of this kind goes to, and what sets it off from an earlier scene's."""
+        lead = ""
+        if self.entries and self.entries[-1]["kind"] == kind:
+            if self._between_scenes and self.entries[-1]["text"]:
+                lead = "\n\n"
+        else:
+            self.entries.append({"kind": kind, "id": self.new_id(), "text": ""})
+        self._between_scenes = False
+        return self.entries[-1], lead
+
+    def _with_id(self, update: dict[str, Any], message_id: str) -> dict[str, Any]:
+        return {**update, "messageId": message_id} if self.options.message_ids else update
+
+    def _around_text(self, message_id: str) -> tuple[bytes, bytes]:
+        """The bytes of a chunk's line on both sides of its text, encoded once: that makes a flood cheap."""
+        params = {"sessionId": self.session.id, "update": self.text_chunk("agent", message_id, "\0")}
+        line = encode({"jsonrpc": "2.0", "method": "session/update", "params": params})
+        before, after = line.split(json.dumps("\0").encode())
+        return before, after
+
+
+def offers(abilities: Any, *path: str) -> bool:
+    """True where the value at ``path`` is there and not false; an empty object counts as there."""
+    for key in path:
+        if not isinstance(abilities, dict):
+            return False
+        abilities = abilities.get(key)
+    return abilities is not None and abilities is not False
+
+
+_PERMISSIONS = (
+    {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "yes-always", "name": "Always allow", "kind": "allow_always"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+    {"optionId": "no-always", "name": "Always reject", "kind": "reject_always"},
+)
