@@ -1,0 +1,265 @@
+"""Which agents there are, and which of them are here.
+
+Found by name over PATH alone: no process is started, nothing is asked over a network, and the SDK is not imported.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from catena_acp.errors import AgentMissing
+from catena_acp.port import AgentSpec
+
+_COMMAND = "command:"
+_NO_MORE: Mapping[str, AgentSpec] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """A public agent that speaks the protocol.
+
+    ``commands`` start it; the first whose program is on PATH is taken. Where none is, but the agent's own ``program``
+    and npx are, npx fetches ``package``, which is what makes that program speak the protocol.
+    """
+
+    name: str
+    title: str
+    commands: tuple[tuple[str, ...], ...]
+    install: str  # a command, or where to look
+    login: str | None  # what to run or set; None where none is needed
+    homepage: str
+    program: str | None = None
+    package: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An agent, and how to start it here; ``spec`` is None where it is not installed."""
+
+    entry: CatalogEntry
+    spec: AgentSpec | None
+    version: str | None = None  # known once it has been started
+
+
+def catalog() -> tuple[CatalogEntry, ...]:
+    """All agents that are known, the most widely used ones first and the built-in one last."""
+    return (
+        CatalogEntry(
+            "claude",
+            "Claude Code",
+            (("claude-agent-acp",), ("claude-code-acp",)),
+            "npm install -g @agentclientprotocol/claude-agent-acp",
+            "claude /login, or set ANTHROPIC_API_KEY",
+            "https://github.com/agentclientprotocol/claude-agent-acp",
+            program="claude",
+            package="@agentclientprotocol/claude-agent-acp",
+        ),
+        CatalogEntry(
+            "codex",
+            "Codex",
+            (("codex-acp",),),
+            "npm install -g @agentclientprotocol/codex-acp",
+            "codex login, or set OPENAI_API_KEY",
+            "https://github.com/agentclientprotocol/codex-acp",
+            program="codex",
+            package="@agentclientprotocol/codex-acp",
+        ),
+        CatalogEntry(
+            "opencode",
+            "OpenCode",
+            (("opencode", "acp"),),
+            "npm install -g opencode-ai",
+            "opencode auth login",
+            "https://opencode.ai",
+        ),
+        CatalogEntry(
+            "gemini",
+            "Gemini CLI",
+            (("gemini", "--acp"),),  # before 0.30 or so: --experimental-acp
+            "npm install -g @google/gemini-cli",
+            "gemini, or set GEMINI_API_KEY",
+            "https://github.com/google-gemini/gemini-cli",
+        ),
+        CatalogEntry(
+            "copilot",
+            "GitHub Copilot CLI",
+            (("copilot", "--acp"),),
+            "npm install -g @github/copilot",
+            "copilot login",
+            "https://github.com/github/copilot-cli",
+        ),
+        CatalogEntry(
+            "cursor",
+            "Cursor",
+            (("cursor-agent", "acp"),),
+            "see https://cursor.com/cli",
+            "cursor-agent login",
+            "https://cursor.com/cli",
+        ),
+        CatalogEntry(
+            "qwen",
+            "Qwen Code",
+            (("qwen", "--acp"),),
+            "npm install -g @qwen-code/qwen-code",
+            "qwen, or set OPENAI_API_KEY",
+            "https://github.com/QwenLM/qwen-code",
+        ),
+        CatalogEntry(
+            "goose",
+            "Goose",
+            (("goose", "acp"),),
+            "see https://block.github.io/goose",
+            "goose configure",
+            "https://block.github.io/goose",
+        ),
+        CatalogEntry(
+            "vibe",
+            "Mistral Vibe",
+            (("vibe-acp",),),
+            "uv tool install mistral-vibe",
+            "vibe --setup, or set MISTRAL_API_KEY",
+            "https://github.com/mistralai/mistral-vibe",
+        ),
+        CatalogEntry(
+            "kimi",
+            "Kimi Code CLI",
+            (("kimi", "acp"),),  # before 1.10 or so: --acp
+            "uv tool install kimi-cli",
+            "kimi login",
+            "https://github.com/MoonshotAI/kimi-cli",
+        ),
+        CatalogEntry(
+            "auggie",
+            "Auggie CLI",
+            (("auggie", "--acp"),),
+            "npm install -g @augmentcode/auggie",
+            "auggie login",
+            "https://www.augmentcode.com",
+        ),
+        CatalogEntry(
+            "fast-agent",
+            "fast-agent",
+            (("fast-agent-acp",),),
+            "uv tool install fast-agent-mcp",
+            "set the keys of your model's provider",
+            "https://fast-agent.ai",
+        ),
+        CatalogEntry(
+            "kiro",
+            "Kiro CLI",
+            (("kiro-cli", "acp"),),
+            "see https://kiro.dev",
+            "kiro-cli login",
+            "https://kiro.dev",
+        ),
+        CatalogEntry(
+            "cline",
+            "Cline",
+            (("cline", "--acp"),),
+            "npm install -g cline",
+            "cline auth",
+            "https://cline.bot",
+        ),
+        CatalogEntry(
+            "kilo",
+            "Kilo Code",
+            (("kilo", "acp"),),
+            "npm install -g @kilocode/cli",
+            "kilo auth login",
+            "https://kilo.ai",
+        ),
+        CatalogEntry(
+            "openhands",
+            "OpenHands",
+            (("openhands", "acp"),),
+            "uv tool install openhands",
+            "openhands login",
+            "https://www.openhands.dev",
+        ),
+        CatalogEntry(
+            "droid",
+            "Factory Droid",
+            (("droid", "exec", "--output-format", "acp"),),
+            "see https://factory.ai",
+            "droid, or set FACTORY_API_KEY",
+            "https://factory.ai",
+        ),
+        CatalogEntry(
+            "junie",
+            "Junie",
+            (("junie", "--acp=true"),),
+            "see https://junie.jetbrains.com",
+            "junie",
+            "https://junie.jetbrains.com",
+        ),
+        CatalogEntry(
+            "pi",
+            "Pi",
+            (("pi-acp",),),
+            "npm install -g pi-acp",
+            "pi",
+            "https://github.com/svkozak/pi-acp",
+            program="pi",
+            package="pi-acp",
+        ),
+        CatalogEntry(
+            "rehearsal",
+            "Rehearsal",
+            ((sys.executable, "-m", "catena_acp.rehearsal"),),
+            "built in: no model, a scripted agent to try Catena with",
+            None,
+            "",
+        ),
+    )
+
+
+def find_agents(path: str | None = None) -> tuple[Found, ...]:
+    """Every agent of the catalogue, with how to start it where it is found on ``path``, or else on PATH."""
+    return tuple(Found(entry, _spec_of(entry, path)) for entry in catalog())
+
+
+def spec_named(name: str, extra: Mapping[str, AgentSpec] = _NO_MORE) -> AgentSpec:
+    """How to start the agent of that name: one of ``extra``, of the catalogue, or ``command:`` and an argv.
+
+    Raises AgentMissing where there is none, or where it is not installed.
+    """
+    if name in extra:
+        return extra[name]
+    if name.startswith(_COMMAND):
+        return spec_of_command(name.removeprefix(_COMMAND))
+    entry = next((entry for entry in catalog() if entry.name == name), None)
+    if entry is None:
+        raise AgentMissing(name, "no agent of that name is known")
+    spec = _spec_of(entry, None)
+    if spec is None:
+        raise AgentMissing(entry.title, f"not installed; {entry.install}")
+    return spec
+
+
+def spec_of_command(command: str) -> AgentSpec:
+    """How to start any program as an agent; its name is the same however the command was quoted.
+
+    Raises AgentMissing where the command is empty or its quotes are not closed.
+    """
+    try:
+        argv = tuple(shlex.split(command))
+    except ValueError as error:
+        raise AgentMissing(command, "its quotes are not closed") from error
+    if not argv:
+        raise AgentMissing("the agent's command", "it is empty")
+    return AgentSpec(name=_COMMAND + shlex.join(argv), title=argv[0].rpartition("/")[2], command=argv)
+
+
+def _spec_of(entry: CatalogEntry, path: str | None) -> AgentSpec | None:
+    for command in entry.commands:
+        if shutil.which(command[0], path=path):
+            return AgentSpec(entry.name, entry.title, command)
+    if entry.package and entry.program and shutil.which(entry.program, path=path):
+        npx = shutil.which("npx", path=path)
+        return AgentSpec(entry.name, entry.title, ("npx", "-y", entry.package)) if npx else None
+    return None

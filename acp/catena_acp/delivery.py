@@ -1,0 +1,92 @@
+"""Events to whoever listens to their session, in order, the early ones kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn
+
+Listener = Callable[[Event], None]
+
+MAX_EARLY_EVENTS = 20_000  # per session that nobody listens to
+MAX_EARLY_SESSIONS = 32
+
+_ASKS = (PermissionAsked, PermissionWithdrawn)
+
+
+class Delivery:
+    """The listeners of every session of one agent.
+
+    What is told of a session before anybody listens is kept for the first one who does; the oldest is let go beyond
+    20,000 events or 32 such sessions, since an agent may name as many sessions as it likes.
+    """
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+        self._listeners: dict[str, list[Listener]] = {}
+        self._early: dict[str, deque[Event]] = {}
+        self._replays: dict[str, list[list[Event]]] = {}
+
+    def tell(self, session_id: str, event: Event) -> None:
+        """Hand an event over: to the replay that is being collected, to the listeners, or to be kept."""
+        replays = self._replays.get(session_id)
+        if replays and not isinstance(event, _ASKS):
+            for replay in replays:
+                replay.append(event)
+            return
+        listeners = self._listeners.get(session_id)
+        if listeners:
+            for listener in tuple(listeners):
+                listener(event)
+            return
+        early = self._early.pop(session_id, None)
+        if early is None:
+            early = deque(maxlen=MAX_EARLY_EVENTS)
+            if len(self._early) >= MAX_EARLY_SESSIONS:
+                forgotten = next(iter(self._early))
+                del self._early[forgotten]
+                self._log(f"events of session {forgotten!r}, which nobody listens to, are let go")
+        early.append(event)
+        self._early[session_id] = early  # at the end: the session that was quiet longest goes first
+
+    def listen(self, session_id: str, listener: Listener) -> Callable[[], None]:
+        """Hand every event of a session to ``listener``, the early ones at once. Returns the end of it."""
+        listeners = self._listeners.setdefault(session_id, [])
+        listeners.append(listener)
+        for event in self._early.pop(session_id, ()):
+            listener(event)
+
+        def leave() -> None:
+            if listener in listeners:
+                listeners.remove(listener)
+            if not listeners and self._listeners.get(session_id) is listeners:
+                del self._listeners[session_id]
+
+        return leave
+
+    @contextmanager
+    def replaying(self, session_id: str) -> Iterator[list[Event]]:
+        """While it lasts, what is told of a session is its replay, and goes to nobody else."""
+        replay: list[Event] = []
+        self._replays.setdefault(session_id, []).append(replay)
+        try:
+            yield replay
+        finally:
+            running = self._replays[session_id]
+            running[:] = [other for other in running if other is not replay]
+            if not running:
+                del self._replays[session_id]
+
+    def take_early(self, session_id: str) -> list[Event]:
+        """What was told of a session that nobody could know yet: the replay of a fork. Permissions are left."""
+        early = self._early.pop(session_id, deque())
+        asked = [event for event in early if isinstance(event, _ASKS)]
+        if asked:
+            self._early[session_id] = deque(asked, maxlen=MAX_EARLY_EVENTS)
+        return [event for event in early if not isinstance(event, _ASKS)]
+
+    def forget(self, session_id: str) -> None:
+        """The session is over: keep nothing more for it."""
+        self._early.pop(session_id, None)

@@ -1,0 +1,86 @@
+"""What the conversation side asks of an agent: the seam between the two sides of this floor.
+
+``agent.Agent`` is the real one, a process; the tests of the route put a model in its place that keeps its own list of
+what every session heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from catena_acp.abilities import Abilities
+from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """How to start an agent."""
+
+    name: str  # what links are stamped with: a catalogue name, or `command:` and its argv
+    title: str  # what a person reads
+    command: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = ()
+    profile: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """Where a session works and what it is given."""
+
+    cwd: str
+    additional_directories: tuple[str, ...] = ()
+    mcp_servers: tuple[dict[str, object], ...] = field(default=())
+
+
+class AgentPort(Protocol):
+    """A running, initialised agent. Every request may raise any ``AgentError``."""
+
+    @property
+    def spec(self) -> AgentSpec: ...
+    @property
+    def abilities(self) -> Abilities: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def group(self) -> tuple[int, str]:
+        """Process group id and the start time of its leader, as the lease keeps them."""
+        ...
+
+    async def new_session(self, place: SessionPlace) -> SessionOpened: ...
+    async def resume_session(self, session_id: str, place: SessionPlace) -> SessionOpened: ...
+    async def load_session(self, session_id: str, place: SessionPlace) -> SessionOpened: ...
+    async def fork_session(
+        self, session_id: str, place: SessionPlace, at: str | None = None
+    ) -> SessionOpened: ...
+    async def close_session(self, session_id: str) -> None:
+        """Close it where the agent offers that; a refusal is not an error."""
+        ...
+
+    async def delete_session(self, session_id: str) -> None: ...
+    async def prompt(self, session_id: str, blocks: Sequence[PromptBlock]) -> PromptEnded: ...
+    async def cancel(self, session_id: str) -> None:
+        """Ask it to stop the turn and answer what it waits for with `cancelled`."""
+        ...
+
+    async def set_mode(self, session_id: str, mode_id: str) -> None: ...
+    async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]: ...
+    def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Hand every event of a session to ``listener``, at once and in order; early ones first. Returns the end of it.
+
+        The listener must not block and must not raise.
+        """
+        ...
+
+    def answer_permission(self, ask_id: str, option_id: str | None) -> None:
+        """Answer a ``PermissionAsked``; None is `cancelled`. Answering twice is harmless."""
+        ...
+
+    async def stop(self) -> None:
+        """End the process and everything it started."""
+        ...
+
+    def on_death(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call ``callback`` once when the process ends, also when it has already. Returns the end of it."""
+        ...

@@ -1,0 +1,81 @@
+"""An agent's error, as one of ours. Pure.
+
+No code alone tells that an agent does not know a session: it is -32002, -32602 or -32603, by agent and method. What
+counts as proof is kept narrow, since a session taken for lost is never used again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from catena_acp.errors import AgentRefused, LoginNeeded, NotOffered, SessionGone
+
+LOGIN_NEEDED = -32000
+NOT_FOUND = -32002
+NO_SUCH_METHOD = -32601
+INTERNAL = -32603
+CANCELLED = -32800
+
+_GONE = re.compile(
+    r"no rollout found|no previous sessions|--resume requires a valid session|invalid session id"
+    r"|resource not found|unknown session|no such session"
+    # `Session abc not found`, and no mode or model that was not found in some session.
+    r"|\b(?:session|thread|conversation)\b[\s:'\"]*\S{0,80}?\s+"
+    r"(?:(?:was |is |could )?not (?:be )?found|does not exist)",
+    re.IGNORECASE,
+)
+
+
+def refusal(
+    code: int,
+    message: str,
+    data: Any = None,
+    *,
+    session_id: str | None = None,
+    opening: bool = False,
+    anchor: str | None = None,
+    agent_name: str = "",
+) -> AgentRefused:
+    """The error to raise for an agent's error answer.
+
+    ``session_id`` is the session that the request named, if it did; ``opening`` is true of load, resume and fork, whose
+    only subject it is; ``anchor`` is the message that a fork named beside it.
+    """
+    if code == LOGIN_NEEDED:
+        return LoginNeeded(code, message, data)
+    if code == NO_SUCH_METHOD:
+        return NotOffered(code, message, data)
+    if session_id is not None:
+        words = f"{message} {_flat(data)}"
+        about_anchor = anchor is not None and anchor in words
+        if not about_anchor and _session_gone(code, words, data, opening, agent_name):
+            return SessionGone(code, message, data)
+    return AgentRefused(code, message, data)
+
+
+def _session_gone(code: int, words: str, data: Any, opening: bool, agent_name: str) -> bool:
+    if code == NOT_FOUND:
+        return opening or not _about_a_file(data)
+    if _GONE.search(words):
+        return True
+    # OpenCode says nothing more than this of a session that it cannot find.
+    return (
+        opening
+        and code == INTERNAL
+        and agent_name.lower().startswith("opencode")
+        and "service failure" in words.lower()
+    )
+
+
+def _about_a_file(data: Any) -> bool:
+    """True where what was not found is a file that the prompt links to."""
+    uri = data.get("uri") if isinstance(data, dict) else None
+    return isinstance(uri, str) and uri.startswith(("file:", "/"))
+
+
+def _flat(data: Any) -> str:
+    if isinstance(data, str):
+        return data
+    return "" if data is None else json.dumps(data, ensure_ascii=False, default=str)

@@ -1,0 +1,219 @@
+"""What an agent wrote, from bytes to messages that the SDK can bear.
+
+Pure: no input or output, no SDK. A line that is not a message is dropped with a reason; nothing that an agent writes
+may raise here, nor later in the SDK, whose connection dies of an array, a number or an id that cannot be hashed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Message = dict[str, Any]
+Drop = Callable[[str], None]
+
+MAX_LINE = 64 * 1024 * 1024
+
+# Notifications that the SDK would refuse, or hand over in another order than they came in, travel through it as
+# extensions of ours. An agent cannot forge them: its own extensions are never passed on.
+UPDATE = "_catena/update"
+CANCEL = "_catena/cancel"
+
+PERMISSION_KINDS = frozenset({"allow_once", "allow_always", "reject_once", "reject_always"})
+
+_MAX_DEPTH = 200
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_DECODER = json.JSONDecoder(parse_constant=lambda _name: None)
+
+
+class LineSplitter:
+    """Cuts blocks of bytes into lines, and skips those that are longer than ``max_line`` bytes."""
+
+    def __init__(self, drop: Drop, max_line: int = MAX_LINE) -> None:
+        self._drop = drop
+        self._max_line = max_line
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._skipping = False
+
+    def feed(self, block: bytes) -> list[bytes]:
+        """The lines that ``block`` completes, without their ends."""
+        *ends, rest = block.split(b"\n")
+        lines = []
+        for end in ends:
+            self._keep(end)
+            line = self._take()
+            if line.strip():
+                lines.append(line)
+        self._keep(rest)
+        return lines
+
+    def last(self) -> bytes:
+        """What came after the last line end."""
+        return self._take()
+
+    def _keep(self, part: bytes) -> None:
+        if self._skipping or not part:
+            return
+        self._size += len(part)
+        if self._size > self._max_line:
+            self._skipping = True
+            self._parts.clear()
+            self._drop(f"line of more than {self._max_line} bytes")
+        else:
+            self._parts.append(part)
+
+    def _take(self) -> bytes:
+        line = b"".join(self._parts)
+        self._parts.clear()
+        self._size = 0
+        self._skipping = False
+        return line
+
+
+def messages_of(line: bytes, drop: Drop) -> Iterator[Message]:
+    """The messages on a line: one, or those of a batch. Invalid UTF-8 and halves of surrogate pairs are replaced."""
+    try:
+        value = _DECODER.decode(line.decode("utf-8", "replace").strip())
+    except (ValueError, RecursionError):
+        drop("line that is not JSON")
+        return
+    if b"\\ud" in line or b"\\uD" in line:
+        value = _whole_characters(value, _MAX_DEPTH)
+    for item in value if isinstance(value, list) else [value]:
+        if not isinstance(item, dict):
+            drop("JSON that is not an object")
+        elif not _shallow(item, line):
+            drop("JSON nested too deeply")
+        else:
+            yield item
+
+
+def encoded(message: Message) -> bytes:
+    """The message as a line."""
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def whole_characters(text: str) -> str:
+    """``text`` with halves of surrogate pairs replaced: they can be neither sent nor stored."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def valid_id(value: object) -> int | str | None:
+    """The id of a message as one that can be hashed and compared, or None. ``1.0`` is 1, and ``true`` is no id."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def session_named(message: Message) -> str | None:
+    """The session that a message is about, where it says so."""
+    params = message.get("params")
+    session_id = params.get("sessionId") if isinstance(params, dict) else None
+    return session_id if isinstance(session_id, str) else None
+
+
+def update_for_sdk(message: Message, drop: Drop) -> Message | None:
+    """A ``session/update`` in the shape in which it travels through the SDK, or None where it names no session."""
+    if session_named(message) is None:
+        drop("session/update that names no session")
+        return None
+    params = message["params"]
+    if not isinstance(params.get("update"), dict):
+        drop("session/update without an update")
+        return None
+    return {"method": UPDATE, "params": params}
+
+
+def cancel_for_sdk(message: Message) -> Message:
+    """A ``$/cancel_request`` in the shape in which it travels through the SDK, behind the request that it is about."""
+    params = message.get("params")
+    request_id = valid_id(params.get("requestId")) if isinstance(params, dict) else None
+    return {"method": CANCEL, "params": {"request_id": request_id}}
+
+
+def request_for_sdk(message: Message, request_id: int | str) -> Message:
+    """A request without its ``_meta``: the SDK lets those keys replace the arguments of our own methods."""
+    params = message.get("params")
+    kept = {key: value for key, value in params.items() if key != "_meta"} if isinstance(params, dict) else {}
+    return {"jsonrpc": "2.0", "id": request_id, "method": message["method"], "params": kept}
+
+
+def permission_for_sdk(message: Message, request_id: int | str) -> Message:
+    """A permission request that the SDK accepts whatever kinds its options have.
+
+    The original rides along under ``_meta``, which is how it reaches our own method.
+    """
+    params = message.get("params")
+    asked = params if isinstance(params, dict) else {}
+    tool_call, options = asked.get("toolCall"), asked.get("options")
+    tool_call_id = tool_call.get("toolCallId") if isinstance(tool_call, dict) else None
+    accepted = {
+        "sessionId": asked.get("sessionId"),
+        "toolCall": {"toolCallId": tool_call_id if isinstance(tool_call_id, str) else ""},
+        "options": [
+            {
+                "optionId": option["optionId"],
+                "name": str(option.get("name", option["optionId"])),
+                "kind": option.get("kind") if option.get("kind") in PERMISSION_KINDS else "reject_once",
+            }
+            for option in (options if isinstance(options, list) else [])
+            if isinstance(option, dict) and isinstance(option.get("optionId"), str)
+        ],
+        "_meta": {"request_id": request_id, "asked": asked},
+    }
+    return {"jsonrpc": "2.0", "id": request_id, "method": message["method"], "params": accepted}
+
+
+def answer_for_sdk(message: Message, request_id: int | str) -> Message:
+    """An answer whose error, if it is one, has the parts that the SDK reads; a null result becomes an empty one."""
+    answer: Message = {"jsonrpc": "2.0", "id": request_id}
+    error = message.get("error")
+    if "result" in message and error is None:
+        result = message["result"]
+        answer["result"] = {} if result is None else result
+    elif isinstance(error, dict):
+        code, words = error.get("code"), error.get("message")
+        answer["error"] = {
+            "code": code if isinstance(code, int) and not isinstance(code, bool) else -32603,
+            "message": words if isinstance(words, str) else "Error",
+            "data": error.get("data"),
+        }
+    elif error is not None:
+        answer["error"] = {"code": -32603, "message": str(error), "data": None}
+    else:
+        answer["result"] = {}
+    return answer
+
+
+def _shallow(value: object, line: bytes) -> bool:
+    """False for a structure so deep that whoever walks it later would run out of stack."""
+    if line.count(b"[") + line.count(b"{") < _MAX_DEPTH:
+        return True
+    level: list[object] = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            child
+            for parent in level
+            if isinstance(parent, (dict, list))
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return True
+    return False
+
+
+def _whole_characters(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return whole_characters(value)
+    if depth and isinstance(value, list):
+        return [_whole_characters(item, depth - 1) for item in value]
+    if depth and isinstance(value, dict):
+        return {whole_characters(key): _whole_characters(item, depth - 1) for key, item in value.items()}
+    return value

@@ -1,0 +1,97 @@
+"""Which agents there are and which are here, and what importing this floor costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from catena_acp.catalog import catalog, find_agents, spec_named, spec_of_command
+from catena_acp.errors import AgentMissing
+from catena_acp.port import AgentSpec
+
+
+def install(folder: Path, *names: str) -> str:
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        program = folder / name
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+    return str(folder)
+
+
+def commands(path: str) -> dict[str, tuple[str, ...]]:
+    return {found.entry.name: found.spec.command for found in find_agents(path) if found.spec is not None}
+
+
+def test_w17_agents_are_found_on_the_path_and_the_built_in_one_always(tmp_path: Path) -> None:
+    path = install(tmp_path / "bin", "opencode", "gemini")
+    assert commands(path) == {
+        "opencode": ("opencode", "acp"),
+        "gemini": ("gemini", "--acp"),
+        "rehearsal": (sys.executable, "-m", "catena_acp.rehearsal"),
+    }
+
+
+def test_w17_an_agent_whose_adapter_is_not_installed_is_started_through_npx(tmp_path: Path) -> None:
+    path = install(tmp_path / "bin", "claude")
+    assert "claude" not in commands(path)
+    install(tmp_path / "bin", "npx")
+    assert commands(path)["claude"] == ("npx", "-y", "@agentclientprotocol/claude-agent-acp")
+    assert "codex" not in commands(path)
+    install(tmp_path / "bin", "claude-agent-acp")
+    assert commands(path)["claude"] == ("claude-agent-acp",)
+
+
+def test_w17_every_entry_says_how_to_get_it_and_the_built_in_one_is_last() -> None:
+    entries = catalog()
+    assert len({entry.name for entry in entries}) == len(entries)
+    assert entries[-1].name == "rehearsal"
+    for entry in entries:
+        assert entry.title
+        assert entry.install
+        assert entry.commands
+        assert (entry.login is None) == (entry.name == "rehearsal")
+
+
+def test_w17_any_command_is_an_agent_and_its_name_does_not_depend_on_quotes() -> None:
+    spec = spec_of_command("/opt/my\\ agent/run  --x 'a b'")
+    assert spec.command == ("/opt/my agent/run", "--x", "a b")
+    assert spec.title == "run"
+    assert spec_of_command("'/opt/my agent/run' --x \"a b\"") == spec
+    assert spec_named(spec.name) == spec
+
+
+@pytest.mark.parametrize("command", ["", "  ", "'open"])
+def test_a_command_that_is_none_is_missing(command: str) -> None:
+    with pytest.raises(AgentMissing):
+        spec_of_command(command)
+
+
+def test_w17_a_configured_agent_wins_over_the_catalogue() -> None:
+    mine = AgentSpec("claude", "Mine", ("mine",))
+    assert spec_named("claude", {"claude": mine}) is mine
+    assert spec_named("rehearsal", {"claude": mine}).name == "rehearsal"
+
+
+def test_w17_an_agent_that_is_not_here_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(AgentMissing, match="npm install"):
+        spec_named("gemini")
+    with pytest.raises(AgentMissing, match="no agent of that name"):
+        spec_named("nobody")
+
+
+def test_q03_this_floor_is_imported_without_the_sdk() -> None:
+    modules = "agent, port, events, errors, abilities, catalog, file_access, limits, transport, translate, handshake"
+    program = (
+        f"from catena_acp import {modules}\n"
+        "import sys\n"
+        "print([name for name in ('acp', 'pydantic', 'pydantic_core', 'textual', 'sqlite3') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
