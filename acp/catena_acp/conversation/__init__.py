@@ -1,0 +1,1 @@
+"""Conversations that outlive the sessions that carry them."""

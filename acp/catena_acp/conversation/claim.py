@@ -1,0 +1,217 @@
+"""The claim: taking a session for a prompt, with everything that is told to it, in one transaction."""
+
+from __future__ import annotations
+
+from catena_acp.conversation import route, words
+from catena_acp.conversation.ground import Ground
+from catena_acp.conversation.news import MessageAdded, TurnStarted
+from catena_acp.conversation.prior_context import PriorContext, tell
+from catena_acp.conversation.sessions import LiveSession
+from catena_acp.conversation.turn import RunningTurn
+from catena_acp.errors import AgentError
+from catena_acp.port import AgentPort
+from catena_store import chains, messages, turns, windows
+from catena_store.database import Reader, Writer
+from catena_store.records import How, Kind, Link, Message, NewMessage, StopReason, Turn
+
+
+class NotSent(Exception):
+    """No session accepted the prompt; its text goes back to the composer."""
+
+    def __init__(self, error: AgentError | None, text: str | None = None) -> None:
+        super().__init__(text or str(error))
+        self.error = error
+
+
+class Claim:
+    """One attempt to take a session for a prompt row; ``lost`` says why another was lost on the way here."""
+
+    def __init__(self, ground: Ground, window_id: str, row: Message, lost: str | None) -> None:
+        self._ground = ground
+        self._window_id = window_id
+        self._row = row
+        self._lost = lost
+
+    async def take(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
+        """Take the session: turn open and reach raised, in one transaction, before the text goes out.
+
+        None where the session can carry the prompt no more. Raises NotSent where it may not carry this one.
+        """
+        ground, row = self._ground, self._row
+        async with ground.tenure.write() as tx:
+            link = await chains.get(tx, live.link_id)
+            path = await messages.path(tx, row.id)
+            situation = await ground.situation(tx, agent, self._window_id, path)
+            if link is None or live.version != link.version or not route.may_claim(link, situation):
+                return None
+            prior = await self._prior_context(tx, link)
+            if prior and row.text.startswith("/") and not _keeps_command(agent):
+                raise NotSent(None, _COMMAND_FIRST.format(title=ground.spec.title))
+            how = _how(live, link, prior)
+            before = await _turn_before(tx, row)
+            cause = await self._cause(tx, how, before, link)
+            turn = _turn(ground, live, link, row, self._window_id, how, cause, prior)
+            await turns.insert(tx, turn)
+            link = await chains.move(
+                tx, link.id, reach=row.id, owner=self._window_id, whole=turn.whole_id, event="carried"
+            )
+            seam = await self._add_seam(tx, turn, before)
+        live.version = link.version
+        live.opened = How.CONTINUED
+        last_id = seam.id if seam else row.id
+        running = RunningTurn(
+            ground.services,
+            ground.tenure,
+            live,
+            turn,
+            self._window_id,
+            last_id,
+            ground.tell,
+            ground.asked,
+        )
+        ground.claimed(self._window_id, live)
+        ground.tell(TurnStarted(self._window_id, turn))
+        if seam:
+            ground.tell(MessageAdded(self._window_id, seam))
+        return running
+
+    async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
+        """What the session does not know; read on every send."""
+        before, budget = self._row.parent_id, self._ground.services.budget
+        spoken, tool_calls = await messages.count_between(reader, link.knows, before)
+        if not spoken and not tool_calls:
+            return None
+        rows = await messages.spoken_between(reader, link.knows, before, budget.messages)
+        tools = await messages.tools_between(reader, link.knows, before, limit=budget.tools)
+        return tell(rows, spoken, tools, budget, tools_total=tool_calls)
+
+    async def _cause(self, reader: Reader, how: How, before: Turn | None, link: Link) -> str | None:
+        """In words, why the context's way changed."""
+        if before is None or how is How.CONTINUED:
+            return None
+        if self._lost:
+            return self._lost
+        carrier = await chains.get(reader, before.link_id)
+        if carrier and carrier.agent != link.agent:
+            return f"from {carrier.agent} to {self._ground.spec.title}"
+        match before.stop_reason:
+            case StopReason.AGENT_GONE:
+                return f"{self._ground.spec.title} {before.error or 'stopped'}"
+            case StopReason.INTERRUPTED:
+                return "Catena ended in the middle of the turn before"
+            case StopReason.ERROR if before.error:
+                return before.error
+            case _:
+                return carrier.ended if carrier and carrier.id != link.id else None
+
+    async def _add_seam(self, tx: Writer, turn: Turn, before: Turn | None) -> Message | None:
+        """The visible place where the way context reached the agent changed; the first turn has none."""
+        if turn.how is How.CONTINUED or (before is None and turn.how is How.FRESH):
+            return None
+        counts = {
+            "told": turn.told,
+            "told_total": turn.told_total,
+            "tools_listed": turn.tools_listed,
+            "left_out": turn.left_out,
+        }
+        seam = await messages.insert(
+            tx,
+            NewMessage(
+                id=self._ground.services.new_id(),
+                conversation_id=turn.conversation_id,
+                parent_id=self._row.id,
+                kind=Kind.SEAM,
+                text=words.seam_text(turn.how, turn.cause, **counts),
+                turn_id=turn.id,
+                link_id=turn.link_id,
+                data={"how": turn.how.value, "cause": turn.cause, **counts},
+            ),
+        )
+        await turns.set_last(tx, turn.id, seam.id)
+        window = await windows.get(tx, self._window_id)
+        if window and window.leaf_id == self._row.id:
+            await windows.advance(tx, self._window_id, seam.id)
+        return seam
+
+
+_COMMAND_FIRST = (
+    "{title} has not seen this conversation yet, and a command cannot carry it. "
+    "Send a message first; then the command."
+)
+
+
+def _keeps_command(agent: AgentPort) -> bool:
+    return agent.abilities.quirks.command_keeps_with_prior_context
+
+
+def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> How:
+    if link.knows is None:
+        return How.TOLD if prior else How.FRESH
+    if prior:
+        return How.CAUGHT_UP
+    return live.opened if live.opened is not How.FRESH else How.CONTINUED
+
+
+async def _turn_before(reader: Reader, row: Message) -> Turn | None:
+    """The turn before on this branch: an earlier attempt at the same row, or that of the nearest row above it."""
+    message: Message | None = row
+    while message is not None and not message.barrier:
+        if message.turn_id:
+            return await turns.get(reader, message.turn_id)
+        if message.kind is Kind.USER:
+            tried = (await turns.of_prompts(reader, [message.id])).get(message.id)
+            if tried and tried.stop_reason is not StopReason.NOT_SENT:
+                return tried
+        message = await messages.get(reader, message.parent_id) if message.parent_id else None
+    return None
+
+
+def _turn(
+    ground: Ground,
+    live: LiveSession,
+    link: Link,
+    row: Message,
+    window_id: str,
+    how: How,
+    cause: str | None,
+    prior: PriorContext | None,
+) -> Turn:
+    cut_at = (prior.whole_from or row.id) if prior and prior.cut else None
+    return Turn(
+        id=ground.services.new_id(),
+        conversation_id=ground.record.id,
+        prompt_id=row.id,
+        link_id=link.id,
+        base_link_id=_base(how, link),
+        window_id=window_id,
+        last_id=row.id,
+        how=how,
+        cause=cause,
+        told_from=prior.told_from if prior else None,
+        told_to=prior.told_to if prior else None,
+        told=prior.told if prior else 0,
+        told_total=prior.told_total if prior else 0,
+        tools_listed=prior.tools_listed if prior else 0,
+        left_out=prior.left_out if prior else 0,
+        whole_id=cut_at or link.whole,
+        prior_context=prior.text if prior else None,
+        stop_reason=None,
+        error=None,
+        usage=None,
+        cost=None,
+        currency=None,
+        model=live.state.model,
+        mode=live.state.mode,
+        started_at=ground.services.clock(),
+        ended_at=None,
+    )
+
+
+def _base(how: How, link: Link) -> str | None:
+    match how:
+        case How.FRESH | How.TOLD:
+            return None
+        case How.FORKED | How.FORKED_AT:
+            return link.source_id
+        case _:
+            return link.id if link.knows else None

@@ -1,0 +1,248 @@
+"""The standing parts of one live conversation, and the way of everything that its sessions tell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from catena_acp.conversation.agents import Agents
+from catena_acp.conversation.asks import Asks
+from catena_acp.conversation.between import BetweenTurns
+from catena_acp.conversation.ground import Ground
+from catena_acp.conversation.news import Doing, DoingChanged, News, Renamed, SessionChanged, SessionState
+from catena_acp.conversation.services import Services, Tenure
+from catena_acp.conversation.sessions import LiveSession, Sessions
+from catena_acp.conversation.tool_data import call_of
+from catena_acp.conversation.turn import RunningTurn
+from catena_acp.errors import AgentError, AgentMissing
+from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TitleChanged
+from catena_acp.port import AgentPort, AgentSpec
+from catena_store import conversations
+from catena_store.errors import StoreError
+from catena_store.records import Conversation as Record
+
+HELD_ELSEWHERE = "Another Catena holds this conversation; here it can only be read."
+
+
+class ReadOnly(Exception):
+    """Another client holds the conversation."""
+
+    def __init__(self) -> None:
+        super().__init__(HELD_ELSEWHERE)
+
+
+class Core:
+    """What the windows of one conversation share."""
+
+    def __init__(
+        self,
+        services: Services,
+        record: Record,
+        tenure: Tenure | None,
+        agents: Agents,
+        spec_of: Callable[[str], AgentSpec],
+        agent_started: Callable[[str, AgentPort], None],
+    ) -> None:
+        self.services = services
+        self.record = record
+        self.tenure = tenure
+        self.closing = False
+        self.asks = Asks(self.tell)
+        self.sessions = Sessions(services, self._received, self._session_changed)
+        self._between = BetweenTurns(services, tenure, self.tell) if tenure else None
+        self._agents = agents
+        self._spec_of = spec_of
+        self._agent_started = agent_started
+        self._listeners: list[Callable[[News], None]] = []
+        self._running: dict[str, RunningTurn] = {}  # by link
+        self._carriers: dict[str, str] = {}  # the link that carries a window
+        self._doing: dict[str, tuple[Doing, float]] = {}  # of a window, and since when its turn runs
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- telling
+
+    def subscribe(self, listener: Callable[[News], None]) -> Callable[[], None]:
+        """Tell ``listener`` everything from now on; returns the end of it."""
+        self._listeners.append(listener)
+
+        def end() -> None:
+            with contextlib.suppress(ValueError):
+                self._listeners.remove(listener)
+
+        return end
+
+    def tell(self, news: News) -> None:
+        """Tell every listener."""
+        for listener in list(self._listeners):
+            listener(news)
+
+    def doing(self, window_id: str) -> Doing:
+        """What a window's turn does now."""
+        return self._doing.get(window_id, (Doing.IDLE, 0.0))[0]
+
+    def begin_turn(self, window_id: str) -> None:
+        """The clock of the window's turn starts."""
+        self._doing[window_id] = (self.doing(window_id), self.services.monotonic())
+
+    def now(self, window_id: str, doing: Doing) -> None:
+        """The window's turn does something else."""
+        before, since = self._doing.get(window_id, (Doing.IDLE, 0.0))
+        if before is not doing:
+            self._doing[window_id] = (doing, since)
+            self.tell(DoingChanged(window_id, doing, since))
+
+    # --- writing
+
+    def writable(self) -> Tenure:
+        """Our hold of the lease. Raises ReadOnly where another client has it."""
+        if self.tenure is None:
+            raise ReadOnly
+        return self.tenure
+
+    def ground(self) -> Ground:
+        """What a prompt is sent with. Raises ReadOnly, AgentMissing."""
+        tenure = self.writable()
+        assert self._between is not None, "whoever may write has it"
+        return Ground(
+            services=self.services,
+            tenure=tenure,
+            record=self.record,
+            spec=self._spec_of(self.record.agent),
+            agents=self._agents,
+            sessions=self.sessions,
+            open_windows=lambda: frozenset(self._doing),
+            agent_started=lambda agent: self._agent_started(self.record.family, agent),
+            tell=self.tell,
+            doing=self.now,
+            asked=self._asked,
+            attach=self._attach,
+            settle=self._between.settle,
+            claimed=self.carried_by,
+        )
+
+    async def rename(self, title: str | None) -> None:
+        """Give the conversation a title."""
+        async with self.writable().write() as tx:
+            await conversations.set_title(tx, self.record.id, title)
+        self.record = replace(self.record, title=title)
+        for window_id in self._doing:
+            self.tell(Renamed(window_id, title))
+
+    # --- windows and the sessions that carry them
+
+    def enter(self, window_id: str) -> None:
+        """The window is open in this client: what it owns is its own."""
+        self._doing.setdefault(window_id, (Doing.IDLE, 0.0))
+
+    def leave(self, window_id: str) -> None:
+        """The window was closed for good: what it owned is anybody's."""
+        self._doing.pop(window_id, None)
+        self._carriers.pop(window_id, None)
+
+    def carried_by(self, window_id: str, live: LiveSession) -> None:
+        """The window is carried by this session from now on."""
+        self._carriers[window_id] = live.link_id
+        self.tell(SessionChanged(window_id, live.state))
+
+    def carried_by_none(self, window_id: str) -> None:
+        """What carries the window next is open."""
+        self._carriers.pop(window_id, None)
+        self.tell(SessionChanged(window_id, self.session(window_id)))
+
+    def session(self, window_id: str) -> SessionState:
+        """What is known of the session that carries a window."""
+        link_id = self._carriers.get(window_id)
+        if link_id and (live := self.sessions.by_link(link_id)):
+            return live.state
+        return SessionState(agent_title=self.agent_title)
+
+    @property
+    def agent_title(self) -> str:
+        """What the person reads for the agent that the next prompt goes to."""
+        try:
+            return self._spec_of(self.record.agent).title
+        except AgentMissing:
+            return self.record.agent
+
+    def live(self, window_id: str) -> LiveSession:
+        """The open session that carries a window. Raises AgentError."""
+        link_id = self._carriers.get(window_id)
+        live = self.sessions.by_link(link_id) if link_id else None
+        if live is None or not live.agent.alive:
+            raise AgentError("no session is open yet; send a message first")
+        return live
+
+    def agent_died(self, agent: AgentPort) -> None:
+        """A process of ours ended; its sessions are cold from now on."""
+        dead = {live.link_id for live in self.sessions if live.agent is agent}
+        self.sessions.forget_agent(agent)
+        for window_id in [window_id for window_id, link_id in self._carriers.items() if link_id in dead]:
+            self.carried_by_none(window_id)
+
+    def turn_over(self, running: RunningTurn) -> None:
+        """The turn is closed: what its session still tells comes between turns."""
+        self._running.pop(running.live.link_id, None)
+        for event in running.leftover():
+            self._received(running.live, event)
+
+    async def close(self) -> None:
+        """Bring into the store what sessions told between turns, and hear no more of them."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+        if self._between:
+            await self._between.settle_all()
+        for live in self.sessions:
+            self.sessions.forget(live.link_id)
+
+    # --- what sessions tell
+
+    def _attach(self, running: RunningTurn) -> None:
+        self._running[running.live.link_id] = running
+
+    def _received(self, live: LiveSession, event: Event) -> None:
+        if isinstance(event, TitleChanged) and event.title and self.record.title is None and self.tenure:
+            self._spawn(self._retitle(event.title))
+        running = self._running.get(live.link_id)
+        if running and running.live is live:
+            running.receive(event)
+        elif isinstance(event, PermissionAsked | PermissionWithdrawn):
+            self._asked(live, event)
+        elif self._between:
+            self._between.receive(live, event)
+
+    def _asked(self, live: LiveSession, event: PermissionAsked | PermissionWithdrawn) -> None:
+        """A permission is asked or withdrawn; within a turn, after the tool call it is about was committed."""
+        if isinstance(event, PermissionWithdrawn):
+            self.asks.withdrawn(event.ask_id)
+            return
+        windows = (window_id for window_id, link_id in self._carriers.items() if link_id == live.link_id)
+        window_id = next(windows, None)
+        if window_id is None:
+            live.agent.answer_permission(event.ask_id, None)
+            return
+        running = self._running.get(live.link_id)
+        call_id = event.tool_call.tool_call_id
+        data = running.reducer.tool(call_id) if running else None
+        known = call_of(call_id, data) if data else None
+        self.asks.add(window_id, live.link_id, live.agent, event, known)
+        if running and running.stopping:
+            self.asks.cancel(live.link_id)
+        elif running:
+            self.now(window_id, Doing.ASKING)
+
+    async def _retitle(self, title: str) -> None:
+        with contextlib.suppress(StoreError):
+            await self.rename(title)
+
+    def _session_changed(self, live: LiveSession) -> None:
+        for window_id, link_id in self._carriers.items():
+            if link_id == live.link_id:
+                self.tell(SessionChanged(window_id, live.state))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,159 @@
+"""What one conversation sends with: its standing parts, and how it comes to further sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from catena_acp.conversation import route
+from catena_acp.conversation.agents import Agents
+from catena_acp.conversation.news import Doing, News
+from catena_acp.conversation.services import Services, Tenure
+from catena_acp.conversation.sessions import LiveSession, SessionContradicts, Sessions
+from catena_acp.conversation.turn import RunningTurn
+from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
+from catena_acp.port import AgentPort, AgentSpec, SessionPlace
+from catena_store import chains, learnt, turns
+from catena_store.database import Reader, Writer
+from catena_store.records import Cause, Conversation, How, Link, LinkState, PathRow, Turn
+
+FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What sending works with: one conversation's standing parts."""
+
+    services: Services
+    tenure: Tenure
+    record: Conversation
+    spec: AgentSpec
+    agents: Agents
+    sessions: Sessions
+    open_windows: Callable[[], frozenset[str]]
+    agent_started: Callable[[AgentPort], None]
+    tell: Callable[[News], None]
+    doing: Callable[[str, Doing], None]
+    asked: Callable[[LiveSession, PermissionAsked | PermissionWithdrawn], None]
+    attach: Callable[[RunningTurn], None]  # the turn takes its session's events from here on
+    settle: Callable[[str], Awaitable[None]]  # what a session told between turns is in the store
+    claimed: Callable[[str, LiveSession], None]  # the window is carried by this session
+
+    @property
+    def place(self) -> SessionPlace:
+        return SessionPlace(self.record.cwd)
+
+    @property
+    def target(self) -> route.Target:
+        return route.Target(self.spec.name, self.spec.profile, self.record.cwd)
+
+    async def agent(self, window_id: str) -> AgentPort:
+        """The running agent, started where it is not."""
+        if self.agents.live(self.spec, self.record.family) is None:
+            self.doing(window_id, Doing.STARTING)
+        return await self.agents.running(self.spec, self.record.family, self.record.cwd, self.agent_started)
+
+    async def situation(
+        self, reader: Reader, agent: AgentPort, window_id: str, path: Sequence[PathRow]
+    ) -> route.Situation:
+        """What the route looks at, read in the caller's transaction."""
+        links = await chains.of_family(reader, self.record.family, self.spec.name, self.spec.profile)
+        ids = [link.id for link in links]
+        abilities = agent.abilities
+        known = await learnt.known(reader, abilities.name, abilities.version)
+        forks_at = abilities.fork and known.get(FORK_AT) == "honoured"
+        return route.Situation(
+            target=self.target,
+            conversation_id=self.record.id,
+            window_id=window_id,
+            path=path,
+            links=links,
+            busy=frozenset(await turns.open_on(reader, ids)),
+            clean_turns=await turns.clean_on(reader, ids) if forks_at else (),
+            open_windows=self.open_windows(),
+            warm=self.sessions.warm(links),
+            powers=route.Powers(
+                reopens=abilities.reopens,
+                forks=abilities.fork,
+                forks_at=forks_at,
+            ),
+        )
+
+    async def lose(self, link: Link, why: str) -> None:
+        """Mark a link as lost, which takes proof."""
+        self.sessions.forget(link.id)
+        async with self.tenure.write() as tx:
+            await chains.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
+
+    async def open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
+        """Open a new session; its link is committed before anything else happens to it."""
+        opened = await agent.new_session(self.place)
+        async with self.tenure.write() as tx:
+            held = await chains.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
+            if held:
+                why = "the agent gave its session id to another session"
+                await chains.move(tx, held.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
+                self.sessions.forget(held.id)
+            link = await self._add(tx, opened, Cause.NEW, window_id)
+        return self.sessions.adopt(link, agent, opened, How.FRESH)
+
+    async def fork(
+        self, agent: AgentPort, source: Link, window_id: str, at: tuple[Turn, str] | None = None
+    ) -> LiveSession | None:
+        """Fork a session, at its head or at the end of a turn; None where its source moved meanwhile.
+
+        Raises ForkWrong, SessionHeld or any AgentError.
+        """
+        await self.sessions.drop_stale(source)
+        if not agent.abilities.quirks.fork_cold and self.sessions.of(source) is None:
+            await self.sessions.open_cold(source, agent, self.place)
+        async with self.services.db.read() as reader:
+            source = await chains.get(reader, source.id) or source
+        opened = await agent.fork_session(source.session_id, self.place, at[1] if at else None)
+        if opened.session_id == source.session_id:
+            raise SessionContradicts(f"{self.spec.title} answered the fork with its source's own id")
+        pointers = _pointers(source, at[0] if at else None)
+        await self.sessions.check_fork(agent, opened, self.place, pointers)
+        cause = Cause.FORK_AT if at else Cause.FORK
+        async with self.tenure.write() as tx:
+            now = await chains.get(tx, source.id)
+            moved = at is None and (now is None or now.version != source.version)
+            if not moved:
+                link = await self._add(tx, opened, cause, window_id, pointers)
+        if moved:
+            await agent.close_session(opened.session_id)
+            return None
+        return self.sessions.adopt(link, agent, opened, How.FORKED_AT if at else How.FORKED)
+
+    async def _add(
+        self,
+        tx: Writer,
+        opened: SessionOpened,
+        cause: Cause,
+        window_id: str,
+        pointers: Link | None = None,
+    ) -> Link:
+        return await chains.add(
+            tx,
+            id=self.services.new_id(),
+            conversation_id=self.record.id,
+            agent=self.spec.name,
+            profile=self.spec.profile,
+            session_id=opened.session_id,
+            cwd=self.record.cwd,
+            cause=cause,
+            source_id=pointers.id if pointers else None,
+            base=pointers.knows if pointers else None,
+            knows=pointers.knows if pointers else None,
+            reach=pointers.reach if pointers else None,
+            whole=pointers.whole if pointers else None,
+            owner=window_id,
+            cost_total=pointers.cost_total if pointers else None,
+        )
+
+
+def _pointers(source: Link, turn: Turn | None) -> Link:
+    """What a fork of this link holds: as much as its source, or up to the end of a turn."""
+    if turn is None:
+        return source
+    return replace(source, knows=turn.last_id, reach=turn.last_id, whole=turn.whole_id)

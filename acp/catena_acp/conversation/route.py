@@ -1,0 +1,192 @@
+"""Which session may carry a prompt: the one place that decides it, pure and without I/O.
+
+A prompt goes to a session only if that session holds the visible branch and nothing else, or the prompt carries
+prior context for the part that it does not hold. Every link has a floor (``knows``) and a ceiling (``reach``); both
+must lie on the path to the prompt. Of the steps that are possible the one that needs the least telling comes first.
+A step never *tries* anything here: a fork or a new session only adds a link, after which the question is asked
+again.
+
+docs/continuity.md explains the rules, each with the counterexample that it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from catena_store.records import CONTENT_KINDS, Link, LinkState, PathRow, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a send is meant to go."""
+
+    agent: str
+    profile: str
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """What the agent can do about sessions, as far as the route is concerned."""
+
+    reopens: bool  # a session can be used again after its process ended
+    forks: bool
+    forks_at: bool  # learnt by a probe, never assumed
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Everything that the route looks at; read in one transaction."""
+
+    target: Target
+    conversation_id: str
+    window_id: str
+    path: Sequence[PathRow]  # from after the last barrier to the prompt's own row, oldest first
+    links: Sequence[Link]  # of the conversation's family, oldest first
+    busy: frozenset[str]  # links with an open turn
+    clean_turns: Sequence[Turn]  # ended clean, on these links
+    open_windows: frozenset[str]  # windows open in this client
+    warm: frozenset[str]  # links whose session is open in our agent process, in their newest version
+    powers: Powers
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Prompt this link's session, opening it first where it is cold."""
+
+    link: Link
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Fork this link's session at its head."""
+
+    link: Link
+
+
+@dataclass(frozen=True, slots=True)
+class ForkAt:
+    """Fork this link's session at the end of a clean turn."""
+
+    link: Link
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """Open a new session, which is then told."""
+
+
+Step = Use | Fork | ForkAt | New
+
+StepKey = tuple[str, str | None, str | None]
+
+
+def key_of(step: Step) -> StepKey:
+    """What makes a step the same step: each is tried once for a prompt."""
+    match step:
+        case Use(link):
+            return ("use", link.id, None)
+        case Fork(link):
+            return ("fork", link.id, None)
+        case ForkAt(link, turn):
+            return ("fork_at", link.id, turn.id)
+        case New():
+            return ("new", None, None)
+
+
+def candidates(situation: Situation) -> list[Step]:
+    """Every step that is possible, the one that needs the least telling first."""
+    path = _Path(situation.path)
+    ranked: list[tuple[tuple[int, int, int, bool, bool, int], Step]] = []
+    for age, link in enumerate(situation.links):
+        if link.state is LinkState.LOST or not _is_for(link, situation.target):
+            continue
+        tie = (-path.position(link.knows), link.whole is not None, link.id not in situation.warm, -age)
+        if fits(link, situation, path):
+            gap = path.content_after(link.knows)
+            if _may_prompt(link, situation):
+                ranked.append(((gap, 0, *tie), Use(link)))
+            elif situation.powers.forks and link.knows is not None:
+                ranked.append(((gap, 1, *tie), Fork(link)))
+        if situation.powers.forks and situation.powers.forks_at:
+            for turn in situation.clean_turns:
+                if turn.link_id == link.id and path.holds_before_prompt(turn.last_id):
+                    gap = path.content_after(turn.last_id)
+                    ranked.append(((gap, 2, -path.position(turn.last_id), *tie[1:]), ForkAt(link, turn)))
+    ranked.append(((path.content_after(None), 3, 0, False, False, 0), New()))
+    ranked.sort(key=lambda entry: entry[0])
+    return [step for _, step in ranked]
+
+
+def fits(link: Link, situation: Situation, path: _Path | None = None) -> bool:
+    """True where the link's session holds nothing that is not on the path, for all that we know."""
+    path = path or _Path(situation.path)
+    return (
+        _is_for(link, situation.target)
+        and link.state in (LinkState.OPEN, LinkState.PARKED)
+        and link.id not in situation.busy
+        and (link.knows is None or path.holds_before_prompt(link.knows))
+        and (link.reach is None or path.holds(link.reach))
+    )
+
+
+def may_claim(link: Link, situation: Situation) -> bool:
+    """True where this link may carry the prompt now; asked again in the transaction that claims it."""
+    return fits(link, situation) and _is_ours(link, situation)
+
+
+def gap_of(path: Sequence[PathRow], knows: str | None) -> int:
+    """Content rows strictly between ``knows`` and the prompt."""
+    return _Path(path).content_after(knows)
+
+
+def _is_for(link: Link, target: Target) -> bool:
+    return (link.agent, link.profile, link.cwd) == (target.agent, target.profile, target.cwd)
+
+
+def _is_ours(link: Link, situation: Situation) -> bool:
+    """Parked links, other conversations' links and other open windows' links are forked, never prompted."""
+    return (
+        link.state is LinkState.OPEN
+        and link.conversation_id == situation.conversation_id
+        and (link.owner in (None, situation.window_id) or link.owner not in situation.open_windows)
+    )
+
+
+def _may_prompt(link: Link, situation: Situation) -> bool:
+    return _is_ours(link, situation) and (link.id in situation.warm or situation.powers.reopens)
+
+
+class _Path:
+    """The path to a prompt, with the answers that the route needs of it."""
+
+    def __init__(self, rows: Iterable[PathRow]) -> None:
+        rows = list(rows)
+        self._position: Mapping[str, int] = {row.id: index for index, row in enumerate(rows)}
+        self._prompt = len(rows) - 1
+        content = 0
+        self._content_up_to: list[int] = []
+        for row in rows:
+            content += row.kind in CONTENT_KINDS
+            self._content_up_to.append(content)
+
+    def position(self, row_id: str | None) -> int:
+        """Rows from the beginning to this one; 0 for the root."""
+        return 0 if row_id is None else self._position.get(row_id, -1) + 1
+
+    def holds(self, row_id: str) -> bool:
+        """True for every row of the path, the prompt's own included."""
+        return row_id in self._position
+
+    def holds_before_prompt(self, row_id: str) -> bool:
+        return self._position.get(row_id, self._prompt) < self._prompt
+
+    def content_after(self, row_id: str | None) -> int:
+        """Content rows strictly between this row and the prompt."""
+        if self._prompt < 0:
+            return 0
+        known = 0 if row_id is None else self._content_up_to[self._position[row_id]]
+        before_prompt = self._content_up_to[self._prompt - 1] if self._prompt else 0
+        return before_prompt - known

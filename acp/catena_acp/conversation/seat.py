@@ -1,0 +1,331 @@
+"""One window's prompts: one is on its way at most, the others wait in the queue.
+
+A prompt's way ends in exactly one ``TurnEnded``, whatever happens on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any
+
+from catena_acp.conversation.claim import NotSent
+from catena_acp.conversation.core import HELD_ELSEWHERE, Core, ReadOnly
+from catena_acp.conversation.news import (
+    Doing,
+    LeafMoved,
+    MessageAdded,
+    Problem,
+    PromptReturned,
+    QueueChanged,
+    Trouble,
+    Troubled,
+    TurnEnded,
+)
+from catena_acp.conversation.prepare import Preparing
+from catena_acp.conversation.send import Sending
+from catena_acp.conversation.turn import Ending, RunningTurn
+from catena_acp.conversation.words import problem_of
+from catena_acp.errors import AgentError, AgentMissing
+from catena_store import conversations, inputs, messages, queue, turns, windows
+from catena_store.database import Writer
+from catena_store.errors import Fenced, StoreError
+from catena_store.records import (
+    CONTENT_KINDS,
+    Kind,
+    Message,
+    MessageState,
+    NewMessage,
+    StopReason,
+    Turn,
+)
+
+
+class Seat:
+    """A window's place in its live conversation."""
+
+    def __init__(self, core: Core, window_id: str) -> None:
+        self._core = core
+        self._window_id = window_id
+        self._sending: Sending | None = None
+        self._way: asyncio.Task[None] | None = None  # of a prompt, to the end of its turn
+        self._preparing: asyncio.Task[None] | None = None
+        core.enter(window_id)
+
+    @property
+    def busy(self) -> bool:
+        """True while a prompt is on its way or its turn runs."""
+        return self._way is not None
+
+    # --- prompts
+
+    async def say(self, text: str) -> None:
+        """Send a prompt, or queue it while a turn runs; returns when the row or the queue item is committed.
+
+        Raises ReadOnly, StoreError.
+        """
+        self._core.writable()
+        if self.busy:
+            await self._enqueue(text)
+            return
+        born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._go(self._say(text, born))
+        try:
+            await asyncio.shield(born)
+        except Fenced as fenced:
+            self._core.tenure = None
+            raise ReadOnly from fenced
+
+    async def retry(self) -> None:
+        """Send the last prompt again: the same row where its turn brought nothing, else as a sibling."""
+        tenure = self._core.writable()
+        if self.busy:
+            return
+        async with self._core.services.db.read() as reader:
+            window = await windows.get(reader, self._window_id)
+            path = await messages.path(reader, window.leaf_id if window else None)
+            last = next((at for at in reversed(range(len(path))) if path[at].kind is Kind.USER), None)
+            prompt = await messages.get(reader, path[last].id) if last is not None else None
+        if prompt is None or last is None:
+            return
+        brought = any(row.kind in CONTENT_KINDS for row in path[last + 1 :])
+        async with tenure.write() as tx:
+            await windows.set_leaf(tx, self._window_id, prompt.parent_id if brought else prompt.id)
+            row = await self._add_prompt(tx, prompt.text) if brought else prompt
+        self._core.tell(LeafMoved(self._window_id, row.id))
+        self._go(self._carry(row))
+
+    async def stop(self) -> None:
+        """Ask the agent to stop; a prompt that is not out yet is given back."""
+        if self._preparing:
+            self._preparing.cancel()
+        sending = self._sending
+        if self._way is None:
+            return
+        if sending is None or sending.turn is None or not sending.text_is_out:
+            self._way.cancel()
+            return
+        self._core.now(self._window_id, Doing.STOPPING)
+        self._core.asks.cancel(sending.turn.live.link_id)
+        await sending.turn.stop()
+
+    async def kill_agent(self) -> None:
+        """End the agent's process, for a stop that is not heeded; what it said is kept."""
+        if self._sending and self._sending.turn:
+            await self._sending.turn.live.agent.stop()
+
+    async def prepare(self) -> None:
+        """Open a session for what comes next, where that needs no telling. Trouble is told, not raised."""
+        if self._core.tenure is None or self.busy or self._preparing:
+            return
+        self._preparing = asyncio.ensure_future(self._prepare())
+        await asyncio.wait({self._preparing})
+
+    async def wait_idle(self) -> None:
+        """Wait until no prompt is on its way and the queue has come to rest."""
+        while self._way is not None:
+            await asyncio.wait({self._way})
+
+    async def close(self) -> None:
+        """End the turn as interrupted, and record it."""
+        tasks = {task for task in (self._way, self._preparing) if task}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    # --- the queue
+
+    async def unqueue(self, item_id: str) -> None:
+        """Take a waiting prompt out of the queue."""
+        async with self._core.writable().write() as tx:
+            await queue.remove(tx, item_id)
+        await self._tell_queue()
+
+    async def send_queued(self) -> None:
+        """Let the queue go on after an error held it."""
+        async with self._core.writable().write() as tx:
+            await queue.release(tx, self._window_id)
+        await self._tell_queue()
+        if not self.busy:
+            self._go(self._serve_queue())
+
+    async def _enqueue(self, text: str) -> None:
+        async with self._core.writable().write() as tx:
+            await inputs.add(tx, text, self._core.record.cwd)
+            await windows.set_draft(tx, self._window_id, "")
+            await queue.add(tx, id=self._core.services.new_id(), window_id=self._window_id, text=text)
+        await self._tell_queue()
+
+    async def _serve_queue(self) -> None:
+        """Send what waits, one after the other, until the queue is empty or an error holds it."""
+        while not self._core.closing and self._core.tenure:
+            async with self._core.tenure.write() as tx:
+                item = await queue.take_first(tx, self._window_id)
+                row = await self._add_prompt(tx, item.text) if item else None
+            if row is None:
+                return
+            await self._tell_queue()
+            self._core.tell(MessageAdded(self._window_id, row))
+            if not await self._send(row):
+                await self._hold_queue()
+
+    async def _hold_queue(self) -> None:
+        if self._core.closing or self._core.tenure is None:
+            return
+        with contextlib.suppress(StoreError):
+            async with self._core.tenure.write() as tx:
+                await queue.hold(tx, self._window_id)
+            await self._tell_queue()
+
+    async def _tell_queue(self) -> None:
+        async with self._core.services.db.read() as reader:
+            items = await queue.items(reader, self._window_id)
+        self._core.tell(QueueChanged(self._window_id, tuple(items)))
+
+    # --- the way of a prompt
+
+    def _go(self, work: Coroutine[Any, Any, None]) -> None:
+        self._way = asyncio.ensure_future(self._until_idle(work))
+
+    async def _until_idle(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except StoreError as error:
+            self._core.tell(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
+        finally:
+            self._way = None
+
+    async def _say(self, text: str, born: asyncio.Future[None]) -> None:
+        try:
+            async with self._core.writable().write() as tx:
+                await inputs.add(tx, text, self._core.record.cwd)
+                await windows.set_draft(tx, self._window_id, "")
+                row = await self._add_prompt(tx, text)
+        except (StoreError, ReadOnly) as error:
+            born.set_exception(error)
+            return
+        except asyncio.CancelledError:
+            born.cancel()
+            raise
+        self._core.tell(MessageAdded(self._window_id, row))
+        born.set_result(None)
+        await self._carry(row)
+
+    async def _add_prompt(self, tx: Writer, text: str) -> Message:
+        window = await windows.get(tx, self._window_id)
+        row = await messages.insert(
+            tx,
+            NewMessage(
+                id=self._core.services.new_id(),
+                conversation_id=self._core.record.id,
+                parent_id=window.leaf_id if window else None,
+                kind=Kind.USER,
+                text=text,
+            ),
+        )
+        await windows.advance(tx, self._window_id, row.id)
+        await conversations.touch(tx, self._core.record.id)
+        return row
+
+    async def _carry(self, row: Message) -> None:
+        if await self._send(row):
+            await self._serve_queue()
+        else:
+            await self._hold_queue()
+
+    async def _send(self, row: Message) -> bool:
+        """Bring one prompt to the end of its turn; True where what waits may follow."""
+        core = self._core
+        core.begin_turn(self._window_id)
+        ended: Turn | None = None
+        problem: Problem | None = None
+        try:
+            ended, problem = await self._brought(row)
+        except Fenced:
+            core.tenure = None
+            problem = Problem(Trouble.READ_ONLY, HELD_ELSEWHERE)
+        except StoreError as error:
+            problem = Problem(Trouble.STORE, str(error))
+        finally:
+            if self._sending and self._sending.turn:
+                core.turn_over(self._sending.turn)
+            self._sending = None
+            core.now(self._window_id, Doing.IDLE)
+            core.tell(TurnEnded(self._window_id, ended, problem))
+        stop = ended.stop_reason if ended else None
+        return stop is not None and (stop.clean or stop is StopReason.CANCELLED)
+
+    async def _brought(self, row: Message) -> tuple[Turn | None, Problem | None]:
+        title = self._core.agent_title
+        try:
+            if self._preparing:
+                await asyncio.wait({self._preparing})
+            self._sending = sending = Sending(self._core.ground(), self._window_id, row)
+            ending = await sending.carry()
+        except NotSent as failure:
+            await self._give_back(row)
+            if failure.error:
+                return None, problem_of(title, failure.error, returned=True)
+            return None, Problem(Trouble.NO_CARRIER, str(failure))
+        except AgentMissing as error:
+            await self._give_back(row)
+            return None, problem_of(title, error, returned=True)
+        except asyncio.CancelledError:
+            return await self._cut(row), None
+        assert sending.turn is not None, "a turn that ends was claimed"
+        return await self._ended(sending.turn, ending)
+
+    async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
+        # A turn that has ended is closed whole, also where we are closed at this moment.
+        closing = asyncio.ensure_future(running.end(ending))
+        try:
+            turn, notice = await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await asyncio.wait({closing})
+            raise
+        if ending.error and not running.stopping:
+            return turn, problem_of(running.live.state.agent_title, ending.error, returned=False)
+        if notice and notice.data.get("trouble") == Trouble.EMPTY_TURN:
+            return turn, Problem(Trouble.EMPTY_TURN, notice.text)
+        return turn, None
+
+    async def _cut(self, row: Message) -> Turn | None:
+        """Stopped before the text went out, or closed in the middle of the turn."""
+        running = self._sending.turn if self._sending else None
+        if running is None or (self._sending and not self._sending.text_is_out):
+            await self._give_back(row, running)
+            return None
+        turn, _ = await running.end(Ending(StopReason.INTERRUPTED))
+        return turn
+
+    async def _give_back(self, row: Message, claimed: RunningTurn | None = None) -> None:
+        """No agent accepted the prompt: the leaf moves back, the text returns to the composer."""
+        async with self._core.writable().write() as tx:
+            if claimed:
+                await turns.end(tx, claimed.turn.id, stop_reason=StopReason.NOT_SENT)
+            await messages.update(tx, row.id, state=MessageState.REFUSED)
+            await windows.set_leaf(tx, self._window_id, row.parent_id)
+            window = await windows.get(tx, self._window_id)
+            if window and not window.draft:
+                await windows.set_draft(tx, self._window_id, row.text)
+        self._core.tell(LeafMoved(self._window_id, row.parent_id))
+        self._core.tell(PromptReturned(self._window_id, row.text))
+
+    # --- preparing
+
+    async def _prepare(self) -> None:
+        core = self._core
+        try:
+            live = await Preparing(core.ground(), self._window_id).open()
+            if live:
+                core.carried_by(self._window_id, live)
+        except AgentError as error:
+            core.tell(Troubled(self._window_id, problem_of(core.agent_title, error, returned=False)))
+        except StoreError as error:
+            core.tell(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
+        finally:
+            self._preparing = None
+            if not self.busy:
+                core.now(self._window_id, Doing.IDLE)

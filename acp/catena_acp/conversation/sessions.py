@@ -1,0 +1,223 @@
+"""The sessions that are open in our agents' processes, and how one comes to be open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass, field
+
+from catena_acp.conversation.news import SessionState
+from catena_acp.conversation.replay import Expected, Verdict, verdict
+from catena_acp.conversation.services import Services
+from catena_acp.conversation.session_state import opened_state, with_event
+from catena_acp.errors import AgentError, NotOffered, SessionGone
+from catena_acp.events import Event, SessionOpened, TextChunk
+from catena_acp.port import AgentPort, SessionPlace
+from catena_store import learnt, messages, turns
+from catena_store.records import How, Kind, Link, Message, MessageState
+
+REPLAY = "replay"  # what is learnt of an agent version: "faithful" or "none"
+
+
+class SessionContradicts(SessionGone):
+    """The session is not what its record says: another id, another history."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(0, why)
+
+
+class ForkWrong(AgentError):
+    """The fork does not hold what was asked for; its source may still be right."""
+
+
+@dataclass(slots=True)
+class LiveSession:
+    """A session that is open in one of our agent's processes.
+
+    ``version`` is the link's when we last saw or wrote it; a link that moved on without us makes this copy stale.
+    """
+
+    link_id: str
+    session_id: str
+    agent: AgentPort
+    version: int
+    opened: How  # how its context got there; CONTINUED once it has carried a prompt
+    state: SessionState
+    receiver: Callable[[LiveSession, Event], None]  # whoever gets the events now
+    state_changed: Callable[[LiveSession], None]
+    unlisten: Callable[[], None] = field(default=lambda: None)
+
+    def listen(self) -> None:
+        """Begin to receive; events that came early come first."""
+        self.unlisten = self.agent.listen(self.session_id, self._receive)
+
+    def take(self, event: Event) -> None:
+        """Lay what an event says of the session's state over it."""
+        state = with_event(self.state, event)
+        if state is not self.state:
+            self.state = state
+            self.state_changed(self)
+
+    def _receive(self, event: Event) -> None:
+        self.take(event)
+        self.receiver(self, event)
+
+
+class Sessions:
+    """The live sessions of one conversation, by link."""
+
+    def __init__(
+        self,
+        services: Services,
+        receiver: Callable[[LiveSession, Event], None],
+        state_changed: Callable[[LiveSession], None],
+    ) -> None:
+        self._services = services
+        self._receiver = receiver
+        self._state_changed = state_changed
+        self._live: dict[str, LiveSession] = {}
+
+    def __iter__(self) -> Iterator[LiveSession]:
+        return iter(list(self._live.values()))
+
+    def warm(self, links: Iterable[Link]) -> frozenset[str]:
+        """The links whose session is open here in its newest version."""
+        return frozenset(link.id for link in links if self.of(link) is not None)
+
+    def of(self, link: Link) -> LiveSession | None:
+        """The live session of this link; None where there is none or it is stale."""
+        live = self._live.get(link.id)
+        return live if live and live.agent.alive and live.version == link.version else None
+
+    def by_link(self, link_id: str) -> LiveSession | None:
+        """The live session of a link, stale or not."""
+        return self._live.get(link_id)
+
+    def adopt(self, link: Link, agent: AgentPort, opened: SessionOpened, how: How) -> LiveSession:
+        """Take up a session that was just opened, made or forked; its events are received from here on."""
+        live = LiveSession(
+            link_id=link.id,
+            session_id=link.session_id,
+            agent=agent,
+            version=link.version,
+            opened=how,
+            state=opened_state(agent.spec.title, agent.abilities, link.id, opened),
+            receiver=self._receiver,
+            state_changed=self._state_changed,
+        )
+        self.forget(link.id)
+        self._live[link.id] = live
+        live.listen()
+        return live
+
+    def forget(self, link_id: str) -> None:
+        """Receive nothing more of this session."""
+        if live := self._live.pop(link_id, None):
+            live.unlisten()
+
+    def forget_agent(self, agent: AgentPort) -> None:
+        """Forget every session of a process that is gone."""
+        for link_id in [link_id for link_id, live in self._live.items() if live.agent is agent]:
+            self.forget(link_id)
+
+    async def drop_stale(self, link: Link) -> None:
+        """Close our copy of a session that another process has written since; its memory is old."""
+        live = self._live.get(link.id)
+        if live is None or self.of(link) is not None:
+            return
+        self.forget(link.id)
+        if live.agent.alive:
+            await live.agent.close_session(live.session_id)
+
+    async def open_cold(self, link: Link, agent: AgentPort, place: SessionPlace) -> LiveSession:
+        """Resume a link's session; by its replay, compared with the record, where the agent has a faithful one.
+
+        Raises SessionContradicts where it is proved to be another session than the link says, or any AgentError.
+        """
+        await self.drop_stale(link)
+        abilities = agent.abilities
+        faithful = await self._replay_is_faithful(agent)
+        look = abilities.load and faithful is not False and not abilities.quirks.load_destroys
+        if look:
+            opened = await agent.load_session(link.session_id, place)
+        elif abilities.resume:
+            opened = await agent.resume_session(link.session_id, place)
+        elif abilities.load:
+            opened = await agent.load_session(link.session_id, place)
+        else:
+            raise NotOffered(-32601, f"{agent.spec.title} cannot open a session again")
+        if opened.session_id != link.session_id:
+            await agent.close_session(opened.session_id)
+            raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
+        if look:
+            await self._compare(link, agent, opened, learn=faithful is None)
+        return self.adopt(link, agent, opened, How.RESUMED)
+
+    async def check_fork(
+        self, agent: AgentPort, opened: SessionOpened, place: SessionPlace, vouched: Link
+    ) -> None:
+        """Compare a fresh fork with what it should hold, where the agent shows it; ``vouched`` has the pointers.
+
+        Closes the fork and raises ForkWrong where it is something else.
+        """
+        replay = opened.replay
+        if not any(isinstance(event, TextChunk) for event in replay):
+            can_look = agent.abilities.load and not agent.abilities.quirks.load_twice_breaks
+            if not can_look or not await self._replay_is_faithful(agent):
+                return
+            replay = (await agent.load_session(opened.session_id, place)).replay
+        match verdict(replay, await self._expected(vouched)):
+            case Verdict.AGREES:
+                return
+            case Verdict.EMPTY | Verdict.CONTRADICTS:
+                await agent.close_session(opened.session_id)
+                raise ForkWrong(f"{agent.spec.title}'s fork is not what was asked for")
+
+    async def _compare(self, link: Link, agent: AgentPort, opened: SessionOpened, *, learn: bool) -> None:
+        expected = await self._expected(link)
+        found = verdict(opened.replay, expected)
+        if learn and expected.prompts and found is not Verdict.CONTRADICTS:
+            value = "faithful" if found is Verdict.AGREES else "none"
+            async with self._services.db.write() as tx:
+                await learnt.learn(tx, agent.abilities.name, agent.abilities.version, REPLAY, value)
+        if found is not Verdict.AGREES:
+            await agent.close_session(opened.session_id)
+            what = "nothing" if found is Verdict.EMPTY else "something else"
+            raise SessionContradicts(
+                f"{agent.spec.title} opened the session, but it holds {what} where the conversation was"
+            )
+
+    async def _replay_is_faithful(self, agent: AgentPort) -> bool | None:
+        """What is known of the agent's replay; None while nothing is."""
+        if (known := agent.abilities.quirks.replay_faithful) is not None:
+            return known
+        async with self._services.db.read() as reader:
+            learned = await learnt.known(reader, agent.abilities.name, agent.abilities.version)
+        match learned.get(REPLAY):
+            case "faithful":
+                return True
+            case "none":
+                return False
+            case _:
+                return None
+
+    async def _expected(self, link: Link) -> Expected:
+        """What a session with this link's pointers holds, by the record."""
+        async with self._services.db.read() as reader:
+            path = [row.id for row in await messages.path(reader, link.reach)]
+            rows = [row for row in await messages.page(reader, link.reach, len(path)) if row.id in set(path)]
+            clean = await turns.clean_among(reader, {row.turn_id for row in rows if row.turn_id})
+        known = path.index(link.knows) + 1 if link.knows in path else 0
+        whole = path.index(link.whole) if link.whole in path else 0
+        return _expected_of(rows, whole, known, clean)
+
+
+def _expected_of(rows: list[Message], whole: int, known: int, clean: Set[str]) -> Expected:
+    prompts = [row.text for row in rows[whole:known] if row.kind is Kind.USER]
+    last_answers = {
+        row.turn_id: row.text
+        for row in rows[whole:known]
+        if row.turn_id in clean and row.kind is Kind.AGENT and row.state is MessageState.FINAL
+    }
+    answers = list(last_answers.values())
+    possible = [row.text for row in rows if row.kind is Kind.USER]
+    return Expected(prompts, answers, possible)

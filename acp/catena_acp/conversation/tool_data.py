@@ -1,0 +1,82 @@
+"""A tool call as it is kept in its message's data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+from catena_acp.events import (
+    Location,
+    ToolCallChanged,
+    ToolContent,
+    ToolDiff,
+    ToolOther,
+    ToolTerminal,
+    ToolText,
+)
+
+_OVER = frozenset({"completed", "failed", "cancelled", "unknown"})
+
+
+def is_over(data: Mapping[str, Any]) -> bool:
+    """True where the call will not go on."""
+    return data.get("status") in _OVER
+
+
+def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> dict[str, Any]:
+    """The data with a change laid over it; what the change leaves out stays. ``now`` is an ISO time."""
+    new = dict(data)
+    new.setdefault("started_at", now)
+    new.setdefault("status", "pending")
+    for name in ("title", "kind", "status", "name", "raw_input", "raw_output"):
+        value = getattr(call, name)
+        if value is not None:
+            new[name] = value
+    if call.locations is not None:
+        new["locations"] = [{"path": place.path, "line": place.line} for place in call.locations]
+    if call.content is not None:
+        new["content"] = [_content_data(content) for content in call.content]
+    if is_over(new):
+        new.setdefault("ended_at", now)
+    return new
+
+
+def call_of(tool_call_id: str, data: Mapping[str, Any]) -> ToolCallChanged:
+    """The kept data as a tool call again."""
+    return ToolCallChanged(
+        tool_call_id=tool_call_id,
+        title=data.get("title"),
+        kind=data.get("kind"),
+        status=data.get("status"),
+        name=data.get("name"),
+        locations=tuple(Location(place["path"], place.get("line")) for place in data.get("locations") or ()),
+        content=tuple(_content_of(entry) for entry in data.get("content") or ()),
+        raw_input=data.get("raw_input"),
+        raw_output=data.get("raw_output"),
+    )
+
+
+def _content_data(content: ToolContent) -> dict[str, Any]:
+    match content:
+        case ToolText(text):
+            return {"type": "text", "text": text}
+        case ToolDiff(path, old, new):
+            return {"type": "diff", "path": path, "old": old, "new": new}
+        case ToolTerminal(terminal_id):
+            return {"type": "terminal", "id": terminal_id}
+        case ToolOther(kind, description):
+            return {"type": "other", "kind": kind, "description": description}
+        case _:
+            assert_never(content)
+
+
+def _content_of(entry: Mapping[str, Any]) -> ToolContent:
+    match entry:
+        case {"type": "text", "text": str(text)}:
+            return ToolText(text)
+        case {"type": "diff", "path": str(path), "new": str(new)}:
+            return ToolDiff(path, entry.get("old"), new)
+        case {"type": "terminal", "id": str(terminal_id)}:
+            return ToolTerminal(terminal_id)
+        case _:
+            return ToolOther(str(entry.get("kind", "")), str(entry.get("description", "")))

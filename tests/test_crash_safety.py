@@ -1,0 +1,183 @@
+"""The client is killed: what was told is kept, nobody is left behind, the next client goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catena_acp.process_group import process_start_time
+from catena_store import messages, turns, windows
+from catena_store.database import Database
+from catena_store.records import Kind, StopReason
+from conversation_world import World
+
+KILLS = int(os.environ.get("CATENA_KILLS", "12"))
+UNWRITTEN_SECONDS = 0.25
+SCHEDULING_SECONDS = 0.25  # two busy cores: a timer that is due is not yet a transaction that is done
+
+
+class Client:
+    """The client that is to be killed."""
+
+    def __init__(self, place: Path) -> None:
+        self.store = place / "data" / "catena.db"
+        self._notes = place / "notes.jsonl"
+        self._home = place / "rehearsal"
+        self._known: tuple[str, ...] = ()
+        self._read = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        script = Path(__file__).with_name("crash_client.py")
+        command = [sys.executable, script, self.store, self._home, self._notes, *self._known]
+        self._process = subprocess.Popen(command)
+
+    def kill(self) -> float:
+        """Kill it; the time at which it was."""
+        assert self._process is not None
+        now = time.monotonic()
+        self._process.kill()
+        self._process.wait()
+        return now
+
+    def notes(self) -> list[dict[str, Any]]:
+        """What the present life has noted."""
+        lines = self._notes.read_text().splitlines() if self._notes.exists() else []
+        return [json.loads(line) for line in lines[self._read :]]
+
+    def turn_page(self) -> None:
+        """The next life's notes begin here, on the same conversation."""
+        opened = next(note for note in self.notes() if note["news"] == "open")
+        self._known = (opened["conversation"], opened["window"])
+        self._read += len(self.notes())
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path)
+    yield client
+    client.kill()
+
+
+def wait_for(found: Callable[[], bool], seconds: float = 15) -> None:
+    end = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < end, "it did not come to be"
+        time.sleep(0.005)
+
+
+@pytest.mark.timeout(300)
+def test_r17_a_client_killed_at_random_points_loses_nothing_that_was_told(client: Client) -> None:
+    chance = random.Random(17)
+    for _ in range(KILLS):
+        client.start()
+        wait_for(lambda: any(note["news"] == "added" for note in client.notes()))
+        pause = time.monotonic() + chance.uniform(0, 0.6)
+        wait_for(lambda: time.monotonic() >= pause)  # noqa: B023
+        killed = client.kill()
+        asyncio.run(_nothing_is_lost(client, killed))
+        client.turn_page()
+
+
+async def _nothing_is_lost(client: Client, killed: float) -> None:
+    added = {note["id"]: note["text"] for note in client.notes() if note["news"] == "added"}
+    sure = dict(added)
+    for note in client.notes():
+        if note["news"] == "grew" and note["at"] < killed - UNWRITTEN_SECONDS - SCHEDULING_SECONDS:
+            sure[note["id"]] += note["text"]
+    ended = [note["turn"] for note in client.notes() if note["news"] == "ended"]
+    async with Database.open(client.store) as db, db.read() as reader:
+        assert await reader.all("PRAGMA integrity_check") == [("ok",)]
+        for message_id, text in sure.items():
+            kept = await messages.get(reader, message_id)
+            assert kept is not None and kept.text.startswith(text)
+        for turn_id in ended:
+            turn = await turns.get(reader, turn_id)
+            assert turn is not None and turn.stop_reason is StopReason.END_TURN
+
+
+async def test_r17_the_next_client_closes_the_cut_turn_and_goes_on(client: Client, tmp_path: Path) -> None:
+    client.start()
+    wait_for(lambda: any(note["news"] == "grew" for note in client.notes()))
+    client.kill()
+    opened = next(note for note in client.notes() if note["news"] == "open")
+    (tmp_path / "next").mkdir()
+    world = World(tmp_path / "next")
+    world.store = client.store
+    async with world.reopened(opened["conversation"], opened["window"], tmp_path / "rehearsal") as desk:
+        cut = (await desk.turns())[-1]
+        assert cut.stop_reason is StopReason.INTERRUPTED
+        rows = await desk.branch()
+        assert rows[-1].kind is Kind.NOTICE and rows[-1].turn_id == cut.id
+        async with desk.db.read() as reader:
+            window = await windows.get(reader, desk.window_id)
+        assert window is not None and window.leaf_id == rows[-1].id
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
+
+
+def _agents_of(place: Path) -> list[int]:
+    """The rehearsal processes that have this home in their environment."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                environment = (process / "environ").read_bytes()
+                command = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(place).encode() in environment and b"catena_acp.rehearsal" in command:
+                found.append(int(process.name))
+    return [pid for pid in found if process_start_time(pid) is not None]
+
+
+def _ended_by(process: subprocess.Popen[bytes], signal_: signal.Signals) -> bool:
+    if process.poll() is None:
+        process.send_signal(signal_)
+    return process.poll() is not None
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes through /proc")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_r13_no_agent_outlives_a_client_that_is_ended(tmp_path: Path, how: signal.Signals) -> None:
+    home = tmp_path / "rehearsal"
+    environment = {
+        **os.environ,
+        "CATENA_DATA_DIR": str(tmp_path / "data"),
+        "CATENA_CONFIG_DIR": str(tmp_path / "config"),
+        "CATENA_REHEARSAL_HOME": str(home),
+    }
+    catena = Path(sys.executable).with_name("catena")
+    process = subprocess.Popen(
+        [catena, "run", "--agent", "rehearsal", "say half; hang hard"],
+        env=environment,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.read(4) == b"half"
+        assert _agents_of(home)
+        process.send_signal(how)
+        if how is signal.SIGINT:
+            # The first one asks the agent to stop, which this one does not heed.
+            wait_for(lambda: _ended_by(process, how), seconds=20)
+        process.wait(timeout=20)
+        process.stdout.close()
+        wait_for(lambda: not _agents_of(home))
+    finally:
+        process.kill()
