@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from catena_acp.conversation.claim import NotSent
 from catena_acp.conversation.core import HELD_ELSEWHERE, Core, ReadOnly
@@ -56,7 +55,7 @@ class Seat:
     @property
     def busy(self) -> bool:
         """True while a prompt is on its way or its turn runs."""
-        return self._way is not None
+        return self._way is not None and not self._way.done()
 
     # --- prompts
 
@@ -70,9 +69,16 @@ class Seat:
             await self._enqueue(text)
             return
         born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._go(self._say(text, born))
+        way = self._go(lambda: self._say(text, born))
+        # Stopped before it began, it says nothing of its own.
+        way.add_done_callback(lambda _: born.done() or born.cancel())
         try:
             await asyncio.shield(born)
+        except asyncio.CancelledError:
+            if not born.cancelled():
+                raise
+            self._core.tell(PromptReturned(self._window_id, text))
+            self._core.tell(TurnEnded(self._window_id, None, None))
         except Fenced as fenced:
             self._core.tenure = None
             raise ReadOnly from fenced
@@ -94,14 +100,14 @@ class Seat:
             await windows.set_leaf(tx, self._window_id, prompt.parent_id if brought else prompt.id)
             row = await self._add_prompt(tx, prompt.text) if brought else prompt
         self._core.tell(LeafMoved(self._window_id, row.id))
-        self._go(self._carry(row))
+        self._go(lambda: self._carry(row))
 
     async def stop(self) -> None:
         """Ask the agent to stop; a prompt that is not out yet is given back."""
         if self._preparing:
             self._preparing.cancel()
         sending = self._sending
-        if self._way is None:
+        if self._way is None or not self.busy:
             return
         if sending is None or sending.turn is None or not sending.text_is_out:
             self._way.cancel()
@@ -124,7 +130,7 @@ class Seat:
 
     async def wait_idle(self) -> None:
         """Wait until no prompt is on its way and the queue has come to rest."""
-        while self._way is not None:
+        while self._way is not None and self.busy:
             await asyncio.wait({self._way})
 
     async def close(self) -> None:
@@ -149,7 +155,7 @@ class Seat:
             await queue.release(tx, self._window_id)
         await self._tell_queue()
         if not self.busy:
-            self._go(self._serve_queue())
+            self._go(self._serve_queue)
 
     async def _enqueue(self, text: str) -> None:
         async with self._core.writable().write() as tx:
@@ -186,16 +192,15 @@ class Seat:
 
     # --- the way of a prompt
 
-    def _go(self, work: Coroutine[Any, Any, None]) -> None:
+    def _go(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         self._way = asyncio.ensure_future(self._until_idle(work))
+        return self._way
 
-    async def _until_idle(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _until_idle(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            await work()
         except StoreError as error:
             self._core.tell(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
-        finally:
-            self._way = None
 
     async def _say(self, text: str, born: asyncio.Future[None]) -> None:
         try:
@@ -206,9 +211,6 @@ class Seat:
         except (StoreError, ReadOnly) as error:
             born.set_exception(error)
             return
-        except asyncio.CancelledError:
-            born.cancel()
-            raise
         self._core.tell(MessageAdded(self._window_id, row))
         born.set_result(None)
         await self._carry(row)

@@ -88,7 +88,7 @@ def problem_of(title: str, error: AgentError, *, returned: bool) -> Problem:
     back = BACK_IN_COMPOSER if returned else ""
     match error:
         case AgentMissing():
-            text = f"{title} cannot be started: {error}.{back} F1 tells how to get it; /agent picks another."
+            text = f"{title} cannot be started: {error}.{back} `catena agents` tells how to get it."
             return Problem(Trouble.AGENT_MISSING, text)
         case LoginNeeded():
             return Problem(Trouble.LOGIN_NEEDED, f"{title} wants you to log in first: {error}.{back}")

@@ -1,0 +1,107 @@
+"""The settings file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catena.config import AgentSetting, Permissions, Settings, SettingsInvalid, load_settings
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path / "none" / "config.toml")
+
+    assert settings == Settings(agent=None, theme=None, permissions=Permissions.ASK, agents={})
+
+
+def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        agent = "mine"
+        theme = "nord"
+        permissions = "allow-reads"
+
+        [agents.mine]
+        command = "my-agent --acp 'two words'"
+        title = "My agent"
+        env = { API_KEY = "secret", MODE = "fast" }
+
+        [agents.claude]
+        env = { ANTHROPIC_API_KEY = "secret" }
+
+        [agents.other]
+        command = ["other", "--stdio"]
+        """,
+    )
+
+    assert load_settings(path) == Settings(
+        agent="mine",
+        theme="nord",
+        permissions=Permissions.ALLOW_READS,
+        agents={
+            "mine": AgentSetting(
+                "mine",
+                ("my-agent", "--acp", "two words"),
+                "My agent",
+                (("API_KEY", "secret"), ("MODE", "fast")),
+            ),
+            "claude": AgentSetting("claude", env=(("ANTHROPIC_API_KEY", "secret"),)),
+            "other": AgentSetting("other", ("other", "--stdio")),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('agent = "x"\ntheme = \n', 2, "not TOML"),
+        ('agent = "x"\nagent = "y"\n', 2, "not TOML"),
+        ('agent = "x', 1, "not TOML"),
+        ("\n\nagent = 3\n", 3, "`agent` must be a text"),
+        ('theme = ""\n', 1, "`theme` must be a text"),
+        ('# agnet\nagnet = "x"\n', 2, "`agnet` is not a setting"),
+        ('permissions = "never"\n', 1, '"never" is none of ask, allow-reads, allow, deny'),
+        ('agents = "claude"\n', 1, "`agents` must be tables"),
+        ('agent = "x"\n[agents]\nmine = "my-agent"\n', 3, "`agents.mine` must be a table"),
+        ('[agents.a]\ncommand = "a"\n\n[agents.b]\ncommand = 7\n', 5, "`agents.b.command` must be a command"),
+        ("[agents.a]\ncommand = []\n", 2, "must be a command"),
+        ('[agents.a]\ncommand = "a \'b"\n', 2, "cannot be split into words"),
+        ('[agents.a]\ncommand = "a"\ncolour = "red"\n', 3, "`agents.a.colour` is not a setting"),
+        ('[agents.a]\ncommand = "a"\nenv = { N = 1 }\n', 3, "`agents.a.env` must be a table of texts"),
+        ('[agents.a]\ncommand = "a"\n[agents.a.env]\nN = 1\n', 3, "`agents.a.env` must be a table of texts"),
+        ('[agents."my agent"]\ntitle = 1\n', 2, "`agents.my agent.title` must be a text"),
+        ("a.b = 1\n", 1, "`a` is not a setting"),
+    ],
+)
+def test_w21_what_makes_no_sense_is_named_with_file_and_line(
+    tmp_path: Path, text: str, line: int, words: str
+) -> None:
+    path = written(tmp_path, text)
+
+    with pytest.raises(SettingsInvalid) as caught:
+        load_settings(path)
+
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert words in str(caught.value)
+
+
+def test_a_file_that_is_not_text_is_said_so(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"agent = '\xff'\n")
+
+    with pytest.raises(SettingsInvalid, match="is not UTF-8 text"):
+        load_settings(path)
+
+
+def test_a_directory_in_the_place_of_the_file_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="cannot be read"):
+        load_settings(tmp_path)

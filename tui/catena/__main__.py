@@ -1,0 +1,9 @@
+"""``python -m catena``."""
+
+from __future__ import annotations
+
+import sys
+
+from catena.cli import main
+
+sys.exit(main())

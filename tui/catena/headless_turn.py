@@ -1,0 +1,190 @@
+"""One turn of a headless run: what it tells, who answers its questions, and what its end means to a script."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import assert_never
+
+from catena.config import Permissions
+from catena.exit_status import ExitStatus
+from catena.headless_output import Output
+from catena.headless_permissions import Terminal, ruled
+from catena.interrupts import Interrupts
+from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.news import (
+    Asked,
+    AskSettled,
+    DoingChanged,
+    LeafMoved,
+    MessageAdded,
+    MessageChanged,
+    MessageGrew,
+    News,
+    PromptReturned,
+    QueueChanged,
+    Renamed,
+    SessionChanged,
+    Trouble,
+    Troubled,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from catena_acp.events import PermissionOption
+from catena_store import chains
+from catena_store.database import Database
+from catena_store.records import Kind, Message, StopReason
+
+_GROWING = frozenset({Kind.AGENT, Kind.THOUGHT})
+
+
+class HeadlessTurn:
+    """Says one prompt in a window and follows it to its end."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        window_id: str,
+        db: Database,
+        output: Output,
+        *,
+        policy: Permissions,
+        terminal: Terminal | None,  # where the person is asked instead
+    ) -> None:
+        self.ended: TurnEnded | None = None
+        self.said = False  # the prompt is in the store
+        self.refused = False  # a permission was
+        self._conversation = conversation
+        self._window_id = window_id
+        self._db = db
+        self._output = output
+        self._policy = policy
+        self._terminal = terminal
+        self._news: asyncio.Queue[News] = asyncio.Queue()
+        self._messages: dict[str, Message] = {}
+        self._told: dict[str, int] = {}  # message id: characters of its text that were told
+        self._asked: dict[str, tuple[Asked, asyncio.Task[None]]] = {}
+        self._usage: Usage | None = None
+
+    async def take(self, prompt: str, interrupts: Interrupts) -> TurnEnded:
+        """Say the prompt; returns when its turn has ended. Raises ReadOnly, StoreError."""
+        # Never unsubscribed: where we are interrupted, the turn's end is told while the conversation is being closed.
+        self._conversation.subscribe(self._hear)
+        await self._conversation.say(self._window_id, prompt)
+        self.said = True
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                interrupts.turn_begins(self._stop)
+                while self.ended is None or not self._news.empty():
+                    await self._tell(await self._news.get())
+                interrupts.turn_is_over()
+                for _, question in self._asked.values():
+                    question.cancel()
+                return self.ended
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        finally:
+            interrupts.turn_is_over()
+
+    def _hear(self, news: News) -> None:
+        if news.window_id != self._window_id:
+            return
+        if isinstance(news, TurnEnded):
+            self.ended = news
+        self._news.put_nowait(news)
+
+    def _stop(self) -> None:
+        self._tasks.create_task(self._conversation.stop(self._window_id))
+
+    async def _tell(self, news: News) -> None:
+        match news:
+            case MessageAdded(message=message) | MessageChanged(message=message):
+                self._message(message)
+            case MessageGrew(message_id=message_id, text=text):
+                self._grown(message_id, text)
+            case TurnStarted(turn=turn):
+                async with self._db.read() as reader:
+                    link = await chains.get(reader, turn.link_id)
+                self._output.turn(turn, link)
+            case Asked():
+                await self._answer(news)
+            case AskSettled(ask_id=ask_id):
+                self._settled(ask_id)
+            case SessionChanged(session=session):
+                if session.usage is not None and session.usage != self._usage:
+                    self._usage = session.usage
+                    self._output.usage(session.usage)
+            case Troubled(problem=problem):
+                self._output.problem(problem)
+            case TurnEnded() | DoingChanged() | LeafMoved() | PromptReturned() | QueueChanged() | Renamed():
+                return
+            case _:
+                assert_never(news)
+
+    def _message(self, message: Message) -> None:
+        self._messages[message.id] = message
+        self._output.message(message)
+        told = self._told.get(message.id, 0)
+        if message.kind in _GROWING and len(message.text) > told:
+            self._grown(message.id, message.text[told:])
+
+    def _grown(self, message_id: str, text: str) -> None:
+        if (message := self._messages.get(message_id)) is not None:
+            self._told[message_id] = self._told.get(message_id, 0) + len(text)
+            self._output.text(message, text)
+
+    async def _answer(self, asked: Asked) -> None:
+        self._output.asked(asked)
+        if self._terminal is not None:
+            self._asked[asked.ask_id] = (asked, self._tasks.create_task(self._ask(asked, self._terminal)))
+        else:
+            await self._give(asked, ruled(self._policy, asked), by="policy")
+
+    async def _ask(self, asked: Asked, terminal: Terminal) -> None:
+        option = await terminal.ask(asked)
+        self._asked.pop(asked.ask_id, None)
+        await self._give(asked, option, by="person")
+
+    async def _give(self, asked: Asked, option: PermissionOption | None, *, by: str) -> None:
+        if option is None or option.kind.startswith("reject"):
+            self.refused = True
+        self._output.answered(asked, option, by)
+        await self._conversation.answer(asked.ask_id, option.id if option else None)
+
+    def _settled(self, ask_id: str) -> None:
+        """The question is no longer open; where it still stands on the terminal, nobody needs to answer it."""
+        if (open_question := self._asked.pop(ask_id, None)) is not None:
+            asked, question = open_question
+            question.cancel()
+            self._output.answered(asked, None, "agent")
+
+
+def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
+    """What a turn's end means to a script; ``refused`` where the agent was refused a permission in it."""
+    if ended.problem is not None:
+        match ended.problem.trouble:
+            case Trouble.AGENT_MISSING | Trouble.AGENT_GONE | Trouble.AGENT_SILENT:
+                return ExitStatus.NO_AGENT
+            case Trouble.LOGIN_NEEDED:
+                return ExitStatus.LOGIN_NEEDED
+            case Trouble.READ_ONLY:
+                return ExitStatus.HELD_ELSEWHERE
+            case Trouble.REFUSED | Trouble.EMPTY_TURN | Trouble.NO_CARRIER | Trouble.STORE:
+                return ExitStatus.FAILED
+            case _:
+                assert_never(ended.problem.trouble)
+    reason = ended.turn.stop_reason if ended.turn else None
+    if refused and (reason is None or reason.clean or reason is StopReason.CANCELLED):
+        return ExitStatus.PERMISSION_REFUSED
+    match reason:
+        case StopReason.END_TURN | StopReason.MAX_TOKENS | StopReason.MAX_TURN_REQUESTS:
+            return ExitStatus.ANSWERED
+        case StopReason.CANCELLED:
+            return ExitStatus.STOPPED
+        case StopReason.AGENT_GONE:
+            return ExitStatus.NO_AGENT
+        case StopReason.REFUSAL | StopReason.ERROR | StopReason.INTERRUPTED | StopReason.NOT_SENT | None:
+            return ExitStatus.FAILED
+        case _:
+            assert_never(reason)

@@ -1,0 +1,45 @@
+"""From the command line to the screen: as little as possible before the first frame."""
+
+from __future__ import annotations
+
+import sys
+
+from catena.config import load_settings
+from catena.directories import existing_directory
+from catena.exit_status import Refused
+from catena.start import Start
+
+
+def open_screen(
+    directory: str | None = None,
+    *,
+    agent: str | None = None,
+    agent_command: str | None = None,
+    go_on: bool = False,
+    resume: str | None = None,
+) -> int:
+    """Open the screen and stay until it is left; ``resume`` "" opens the picker. Returns the exit status."""
+    start = _start(directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused('the screen needs a terminal; `catena run "PROMPT"` works without one')
+    from catena.app import run
+
+    return run(start)
+
+
+def _start(
+    directory: str | None, *, agent: str | None, agent_command: str | None, go_on: bool, resume: str | None
+) -> Start:
+    settings = load_settings()
+    where = existing_directory(directory)
+    spec = None
+    if agent or agent_command:
+        from catena.agent_choice import agent_asked_for
+
+        spec = agent_asked_for(agent, agent_command, settings)
+    conversation_id = None
+    if go_on or resume:
+        from catena.which_conversation import conversation_id_of
+
+        conversation_id = conversation_id_of(directory=where, named=resume)
+    return Start(where, agent=spec, conversation_id=conversation_id, picker=resume == "", settings=settings)

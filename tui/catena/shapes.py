@@ -1,0 +1,47 @@
+"""Records as the command line's JSON shows them; ``docs/command-line.md`` promises these shapes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+from catena_store.records import Conversation, Link, Message, Summary, Turn, Window
+
+FORMAT = 1  # of every JSON shape; more when something is renamed or taken away, never when something is added
+
+
+def dumps(value: object, *, indent: int | None = None) -> str:
+    """JSON in ASCII, so that nothing in it can act on a terminal and every pipe takes it."""
+    return json.dumps(value, indent=indent, default=str)
+
+
+def time_shape(time: datetime) -> str:
+    """ISO 8601 in UTC, to the millisecond: `2026-01-31T12:00:00.000Z`."""
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def record_shape(
+    record: Conversation | Link | Message | Summary | Turn | Window, *, without: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """A record with its own field names; times as text."""
+    return {
+        each.name: _value(getattr(record, each.name)) for each in fields(record) if each.name not in without
+    }
+
+
+def turn_shape(turn: Turn) -> dict[str, Any]:
+    """A turn; ``base_link`` is what its context was built on, ``result_link`` the session that carried it."""
+    shape = record_shape(turn, without=frozenset({"link_id", "base_link_id"}))
+    return shape | {"base_link": turn.base_link_id, "result_link": turn.link_id}
+
+
+def _value(value: Any) -> Any:
+    match value:
+        case datetime():
+            return time_shape(value)
+        case _ if hasattr(value, "items"):
+            return dict(value)
+        case _:
+            return value

@@ -1,0 +1,177 @@
+"""``catena show``: one conversation, whole for a script, its newest branch for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from catena.safe_text import safe, safe_line
+from catena.shapes import FORMAT, dumps, record_shape, turn_shape
+from catena_store import chains, conversations, messages, turns, windows
+from catena_store.database import Database
+from catena_store.records import (
+    Cause,
+    Conversation,
+    Kind,
+    Link,
+    LinkState,
+    Message,
+    MessageState,
+    Turn,
+    Window,
+)
+
+_PAGE = 500
+_TITLE = 80  # characters of a first prompt that stand for a title
+_TOOL_MARKS = {"completed": "✓", "failed": "✗", "in_progress": "●", "pending": "●"}
+_STATE_WORDS = {
+    MessageState.INTERRUPTED: "interrupted",
+    MessageState.REFUSED: "no agent accepted it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Everything that was born in one conversation."""
+
+    conversation: Conversation
+    messages: Sequence[Message]
+    turns: Sequence[Turn]
+    links: Sequence[Link]
+    windows: Sequence[Window]
+    open_windows: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One branch of a conversation, oldest row first; the rows above a fork point are the source's."""
+
+    conversation: Conversation
+    rows: Sequence[Message]
+
+
+async def whole(db: Database, conversation_id: str) -> Whole:
+    """Everything of a conversation, in one snapshot. Raises NotFound or Ambiguous."""
+    async with db.read() as reader:
+        found = await conversations.find(reader, conversation_id)
+        return Whole(
+            conversation=found,
+            messages=await messages.of_conversation(reader, found.id),
+            turns=await turns.of_conversation(reader, found.id),
+            links=await chains.of_conversation(reader, found.id),
+            windows=await windows.of_conversation(reader, found.id),
+            open_windows=frozenset(each.id for each in await windows.open_on(reader, found.id)),
+        )
+
+
+async def newest_branch(db: Database, conversation_id: str) -> Branch:
+    """A conversation's newest branch. Raises NotFound or Ambiguous."""
+    async with db.read() as reader:
+        found = await conversations.find(reader, conversation_id)
+        leaf = await windows.newest_leaf(reader, found.id)
+        if leaf is None:
+            # Nothing to go on from, and yet something was typed.
+            leaf = next((row.id for row in reversed(await messages.of_conversation(reader, found.id))), None)
+        rows: list[Message] = []
+        while leaf is not None:
+            page = await messages.page(reader, leaf, _PAGE)
+            rows[:0] = page
+            leaf = page[0].parent_id if page else None
+        return Branch(found, rows)
+
+
+def as_json(everything: Whole) -> str:
+    """One JSON object: the conversation, its messages, turns, chain, other links and windows."""
+    carried = {turn.link_id for turn in everything.turns}
+    carriers = [link for link in everything.links if _carries(link, carried)]
+    others = [link for link in everything.links if not _carries(link, carried)]
+    return dumps(
+        {
+            "format": FORMAT,
+            "conversation": record_shape(everything.conversation),
+            "messages": [record_shape(message) for message in everything.messages],
+            "turns": [turn_shape(turn) for turn in everything.turns],
+            "links": [record_shape(link) for link in carriers],
+            "parked": [record_shape(link) | {"role": _role(link)} for link in others],
+            "windows": [
+                record_shape(window) | {"open": window.id in everything.open_windows}
+                for window in everything.windows
+            ],
+        },
+        indent=2,
+    )
+
+
+def as_text(branch: Branch) -> Iterator[str]:
+    """The branch as a person reads it: prompts, answers, tool lines, notices and seams, each a block of lines."""
+    conversation = branch.conversation
+    first_words = next((row.text for row in branch.rows if row.kind is Kind.USER), "")
+    yield safe_line(conversation.title or first_words[:_TITLE])
+    yield f"{safe_line(conversation.agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
+    before: Kind | None = None
+    for message in _seams_first(branch.rows):
+        block = _block(message)
+        if block is None:
+            continue
+        if not (before is Kind.TOOL and message.kind is Kind.TOOL):
+            yield ""
+        yield block
+        before = message.kind
+
+
+def _carries(link: Link, carried: set[str]) -> bool:
+    set_apart = link.cause in (Cause.PARK, Cause.ASIDE, Cause.PROBE)
+    return link.id in carried or (link.state is LinkState.OPEN and not set_apart)
+
+
+def _role(link: Link) -> str:
+    match link.cause:
+        case Cause.PARK:
+            return "parked"
+        case Cause.ASIDE:
+            return "aside"
+        case Cause.PROBE:
+            return "probe"
+        case Cause.NEW | Cause.FORK | Cause.FORK_AT | Cause.IMPORT:
+            return "parked" if link.state is LinkState.PARKED else "unused"
+
+
+def _seams_first(branch: Sequence[Message]) -> list[Message]:
+    """The branch with each seam above the prompt that it hangs from, since it tells how that prompt travelled."""
+    rows: list[Message] = []
+    for message in branch:
+        under_its_prompt = rows and rows[-1].kind is Kind.USER and rows[-1].id == message.parent_id
+        if message.kind is Kind.SEAM and under_its_prompt and not message.barrier:
+            rows.insert(len(rows) - 1, message)
+        else:
+            rows.append(message)
+    return rows
+
+
+def _block(message: Message) -> str | None:
+    match message.kind:
+        case Kind.USER:
+            lines = safe(message.text).split("\n")
+            return _with_state(message, "\n".join(f"▌ {line}".rstrip() for line in lines))
+        case Kind.AGENT:
+            return _with_state(message, safe(message.text).strip("\n"))
+        case Kind.TOOL:
+            return _tool_line(message.data)
+        case Kind.NOTICE:
+            return f"! {safe(message.text)}"
+        case Kind.SEAM:
+            return f"╌╌ {safe_line(message.text)} ╌╌"
+        case Kind.THOUGHT | Kind.PLAN:
+            return None
+
+
+def _with_state(message: Message, text: str) -> str:
+    words = _STATE_WORDS.get(message.state)
+    return f"{text}\n({words})" if words else text
+
+
+def _tool_line(data: Mapping[str, Any]) -> str:
+    mark = _TOOL_MARKS.get(str(data.get("status")), "·")
+    title = safe_line(str(data.get("title") or data.get("name") or "tool call"))
+    return f"{mark} {title}"
