@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.agent import start_agent
+from catena_acp.conversation.core import ReadOnly
 from catena_acp.conversation.news import MessageAdded, Trouble, TurnEnded
+from catena_acp.events import TextChunk
+from catena_acp.port import SessionPlace
 from catena_store import chains, inputs
 from catena_store.records import How, Kind, LinkState, StopReason
 from conversation_world import Desk, World, open_window
@@ -192,3 +196,33 @@ async def test_two_windows_of_one_conversation_never_share_a_session(world: Worl
     assert ["shared" in text for text in heard] == [True, True]
     assert ["right" in text for text in heard] == [False, True]
     assert ["left" in text for text in heard] == [True, False]
+
+
+async def test_m12_without_our_store_the_agents_own_sessions_are_whole(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        (link,) = await desk.links()
+    for file in world.store.parent.iterdir():
+        if file.is_file():
+            file.unlink()
+    agent = await start_agent(world.spec(), cwd=str(world.project), client_version="test")
+    try:
+        opened = await agent.load_session(link.session_id, SessionPlace(str(world.project)))
+        told = [event.text for event in opened.replay if isinstance(event, TextChunk)]
+        assert told == ["say one", "one"]
+    finally:
+        await agent.stop()
+
+
+async def test_r16_a_second_client_reads_and_takes_over_when_the_first_is_gone(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        async with world.client(resume=desk) as second:
+            assert second.conversation.read_only
+            with pytest.raises(ReadOnly):
+                await second.conversation.say(second.window_id, "say two")
+            assert [row.text for row in await second.branch()] == ["say one", "one"]
+    async with world.client(resume=desk) as third:
+        assert not third.conversation.read_only
+        over = await third.say("echo")
+        assert ended(over) == (How.RESUMED, StopReason.END_TURN)

@@ -48,20 +48,21 @@ async def test_taking_our_own_lease_again_keeps_its_epoch_and_is_a_sign_of_life(
 
 
 @pytest.mark.parametrize("by_force", [False, True])
-async def test_r16_a_lease_that_changes_hands_tells_which_agents_the_old_owner_ran(
+async def test_r16_a_lease_that_changes_hands_keeps_the_agents_of_the_old_owner_until_they_are_ended(
     tmp_path: Path, by_force: bool
 ) -> None:
     clock = Clock()
     async with store(tmp_path, clock) as db, db.write() as tx:
         await new_conversation(tx)
         await leases.acquire(tx, "c1", an_owner("theirs"), is_dead=alive)
-        await leases.set_agents(tx, "c1", "theirs", [AgentGroup(7, "12:01"), AgentGroup(8, "12:02")])
+        agents = (AgentGroup(7, "12:01"), AgentGroup(8, "12:02"))
+        await leases.set_agents(tx, "c1", "theirs", agents)
         if by_force:
             taken: Acquired | Held = await leases.force(tx, "c1", an_owner())
         else:
             taken = await leases.acquire(tx, "c1", an_owner(), is_dead=dead)
-        before = Lease("c1", an_owner("theirs"), 1, clock(), (AgentGroup(7, "12:01"), AgentGroup(8, "12:02")))
-        assert taken == Acquired(Lease("c1", an_owner(), 2, clock(), ()), taken_from=before)
+        before = Lease("c1", an_owner("theirs"), 1, clock(), agents)
+        assert taken == Acquired(Lease("c1", an_owner(), 2, clock(), agents), taken_from=before)
 
 
 async def test_an_owner_that_was_asleep_is_fenced_off_when_it_wakes(tmp_path: Path) -> None:

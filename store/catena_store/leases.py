@@ -90,6 +90,8 @@ async def get(r: Reader, conversation_id: str) -> Lease | None:
 
 
 async def _take(tx: Writer, conversation_id: str, owner: Owner, before: Lease | None) -> Acquired:
+    """Change the owner. The agents stay those of the one before, until they have been ended: who takes the lease may
+    die before that."""
     ours = before is not None and before.owner.id == owner.id
     if ours:
         await tx.run(
@@ -101,7 +103,7 @@ async def _take(tx: Writer, conversation_id: str, owner: Owner, before: Lease | 
             " VALUES (?, ?, ?, ?, ?, 1, ?)"
             " ON CONFLICT (conversation_id) DO UPDATE SET owner = excluded.owner, host = excluded.host,"
             " pid = excluded.pid, started = excluded.started, epoch = epoch + 1,"
-            " heartbeat_at = excluded.heartbeat_at, agents = '[]'",
+            " heartbeat_at = excluded.heartbeat_at",
             (conversation_id, owner.id, owner.host, owner.pid, owner.started, tx.now()),
         )
     lease = await get(tx, conversation_id)

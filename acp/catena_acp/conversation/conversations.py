@@ -47,6 +47,7 @@ class Conversations:
         self._start_time_of = start_time_of
         self._agents = Agents(services.start_agent)
         self._live: dict[str, Conversation] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -109,8 +110,13 @@ class Conversations:
 
         Taken over where its owner is dead, read-only where another client holds it. Raises NotFound, StoreError.
         """
-        if live := self._live.get(conversation_id):
-            return live
+        # Opened twice at once, the second would recover turns that the first has begun.
+        async with self._opening.setdefault(conversation_id, asyncio.Lock()):
+            if conversation_id not in self._live:
+                self._live[conversation_id] = await self._opened(conversation_id)
+            return self._live[conversation_id]
+
+    async def _opened(self, conversation_id: str) -> Conversation:
         async with self._services.db.write() as tx:
             record = await conversations.get(tx, conversation_id)
             if record is None:
@@ -119,9 +125,10 @@ class Conversations:
         tenure = None
         if isinstance(taken, leases.Acquired):
             tenure = Tenure(self._services, conversation_id, taken.lease.epoch)
-            await recover(tenure, taken.taken_from, self._end_group, self._title_of(record.agent))
+            own = self._agents.groups(record.family)
+            await recover(tenure, taken.taken_from, self._end_group, self._title_of(record.agent), own)
         core = Core(self._services, record, tenure, self._agents, self._spec_of, self._agent_started)
-        return self._live.setdefault(conversation_id, Conversation(core))
+        return Conversation(core)
 
     async def close(self, conversation_id: str) -> None:
         """No window shows it any more: end its turns, its agents and its lease; an empty one leaves no trace."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from catena_acp.conversation.services import Tenure
 from catena_acp.conversation.tool_data import is_over
 from catena_acp.conversation.words import ending_words
-from catena_store import chains, messages, turns, windows
+from catena_store import chains, leases, messages, turns, windows
 from catena_store.database import Writer
 from catena_store.records import (
     AgentGroup,
@@ -23,8 +23,14 @@ from catena_store.records import (
 EndGroup = Callable[[AgentGroup], Awaitable[bool]]  # True where the group is proved gone
 
 
-async def recover(tenure: Tenure, left_by: Lease | None, end_group: EndGroup, agent_title: str) -> int:
-    """Close every turn that was left open; the number of them.
+async def recover(
+    tenure: Tenure,
+    left_by: Lease | None,
+    end_group: EndGroup,
+    agent_title: str,
+    own_groups: Sequence[AgentGroup],
+) -> int:
+    """Close every turn that was left open, and put our own agents into the lease; the number of those turns.
 
     A link with an open turn becomes suspect, unless the agent's process is proved dead: a running one may still write.
     """
@@ -35,6 +41,7 @@ async def recover(tenure: Tenure, left_by: Lease | None, end_group: EndGroup, ag
         left_open = await turns.open_in(tx, tenure.conversation_id)
         for turn in left_open:
             await _close(tx, turn, tenure, proved=proved, agent_title=agent_title)
+        await leases.set_agents(tx, tenure.conversation_id, tenure.services.owner.id, own_groups)
         for row in await messages.open_rows(tx, tenure.conversation_id):
             await messages.update(tx, row.id, state=MessageState.INTERRUPTED)
     return len(left_open)

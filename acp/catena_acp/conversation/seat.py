@@ -40,6 +40,8 @@ from catena_store.records import (
     Turn,
 )
 
+_CLOSING_SECONDS = 1.0  # that an agent may take to end a turn when its conversation is closed
+
 
 class Seat:
     """A window's place in its live conversation."""
@@ -135,11 +137,19 @@ class Seat:
 
     async def close(self) -> None:
         """End the turn as interrupted, and record it."""
+        running = self._sending.turn if self._sending else None
         tasks = {task for task in (self._way, self._preparing) if task}
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        if running and running.live.agent.alive:
+            # The agent may live on for another conversation of the family; this session's turn must not.
+            with contextlib.suppress(AgentError, TimeoutError):
+                async with asyncio.timeout(_CLOSING_SECONDS):
+                    await running.live.agent.cancel(running.live.session_id)
+                    await running.live.agent.close_session(running.live.session_id)
+            self._core.sessions.forget(running.live.link_id)
 
     # --- the queue
 
