@@ -112,6 +112,12 @@ async def update(
     return await _existing(tx, id)
 
 
+async def stamp(tx: Writer, id: str, turn_id: str, link_id: str) -> Message:
+    """Say which turn a prompt belongs to and which link carries it; the latest attempt counts. Raises NotFound."""
+    await tx.run("UPDATE message SET turn_id = ?, link_id = ? WHERE uid = ?", (turn_id, link_id, id))
+    return await _existing(tx, id)
+
+
 async def close_open(tx: Writer, turn_id: str, state: MessageState) -> list[Message]:
     """Close every message of the turn that is still open, in order of birth."""
     still = await tx.all(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catena_acp.conversation import route, words
 from catena_acp.conversation.ground import Ground
-from catena_acp.conversation.news import MessageAdded, TurnStarted
+from catena_acp.conversation.news import MessageAdded, MessageChanged, TurnStarted
 from catena_acp.conversation.prior_context import PriorContext, tell
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.turn import RunningTurn
@@ -52,6 +52,7 @@ class Claim:
             cause = await self._cause(tx, how, before, link)
             turn = _turn(ground, live, link, row, self._window_id, how, cause, prior)
             await turns.insert(tx, turn)
+            stamped = await messages.stamp(tx, row.id, turn.id, link.id)
             link = await chains.move(
                 tx, link.id, reach=row.id, owner=self._window_id, whole=turn.whole_id, event="carried"
             )
@@ -71,6 +72,7 @@ class Claim:
         )
         ground.claimed(self._window_id, live)
         ground.tell(TurnStarted(self._window_id, turn))
+        ground.tell(MessageChanged(self._window_id, stamped))
         if seam:
             ground.tell(MessageAdded(self._window_id, seam))
         return running
@@ -154,14 +156,11 @@ def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> How:
 
 async def _turn_before(reader: Reader, row: Message) -> Turn | None:
     """The turn before on this branch: an earlier attempt at the same row, or that of the nearest row above it."""
-    message: Message | None = row
+    message = await messages.get(reader, row.id)
     while message is not None and not message.barrier:
-        if message.turn_id:
-            return await turns.get(reader, message.turn_id)
-        if message.kind is Kind.USER:
-            tried = (await turns.of_prompts(reader, [message.id])).get(message.id)
-            if tried and tried.stop_reason is not StopReason.NOT_SENT:
-                return tried
+        turn = await turns.get(reader, message.turn_id) if message.turn_id else None
+        if turn and turn.stop_reason is not StopReason.NOT_SENT:
+            return turn
         message = await messages.get(reader, message.parent_id) if message.parent_id else None
     return None
 
