@@ -18,6 +18,7 @@ from catena_acp.conversation.machine import this_machine
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.conversation.recovery import EndGroup, recover
 from catena_acp.conversation.services import Services, StartAgent, Tenure
+from catena_acp.conversation.sessions import Sessions
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store import conversations, leases
@@ -47,6 +48,7 @@ class Conversations:
         self._start_time_of = start_time_of
         self._agents = Agents(services.start_agent)
         self._live: dict[str, Conversation] = {}
+        self._sessions: dict[str, Sessions] = {}  # by family
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -127,7 +129,10 @@ class Conversations:
             tenure = Tenure(self._services, conversation_id, taken.lease.epoch)
             own = self._agents.groups(record.family)
             await recover(tenure, taken.taken_from, self._end_group, self._title_of(record.agent), own)
-        core = Core(self._services, record, tenure, self._agents, self._spec_of, self._agent_started)
+        sessions = self._sessions.setdefault(record.family, Sessions(self._services))
+        core = Core(
+            self._services, record, tenure, self._agents, sessions, self._spec_of, self._agent_started
+        )
         return Conversation(core)
 
     async def close(self, conversation_id: str) -> None:
@@ -164,6 +169,8 @@ class Conversations:
         def died() -> None:
             for live in self._live.values():
                 live.agent_died(agent)
+            for sessions in self._sessions.values():
+                sessions.forget_agent(agent)
 
         agent.on_death(died)
 

@@ -14,7 +14,7 @@ from catena_acp.conversation.between import BetweenTurns
 from catena_acp.conversation.ground import Ground
 from catena_acp.conversation.news import Doing, DoingChanged, News, Renamed, SessionChanged, SessionState
 from catena_acp.conversation.services import Services, Tenure
-from catena_acp.conversation.sessions import LiveSession, Sessions
+from catena_acp.conversation.sessions import Ear, LiveSession, Sessions
 from catena_acp.conversation.tool_data import call_of
 from catena_acp.conversation.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentMissing
@@ -43,6 +43,7 @@ class Core:
         record: Record,
         tenure: Tenure | None,
         agents: Agents,
+        sessions: Sessions,
         spec_of: Callable[[str], AgentSpec],
         agent_started: Callable[[str, AgentPort], None],
     ) -> None:
@@ -51,7 +52,8 @@ class Core:
         self.tenure = tenure
         self.closing = False
         self.asks = Asks(self.tell)
-        self.sessions = Sessions(services, self._received, self._session_changed)
+        self.sessions = sessions
+        self._ear = Ear(self._received, self._session_changed)
         self._between = BetweenTurns(services, tenure, self.tell) if tenure else None
         self._agents = agents
         self._spec_of = spec_of
@@ -113,6 +115,7 @@ class Core:
             spec=self._spec_of(self.record.agent),
             agents=self._agents,
             sessions=self.sessions,
+            ear=self._ear,
             open_windows=lambda: frozenset(self._doing),
             agent_started=lambda agent: self._agent_started(self.record.family, agent),
             tell=self.tell,
@@ -176,9 +179,8 @@ class Core:
         return live
 
     def agent_died(self, agent: AgentPort) -> None:
-        """A process of ours ended; its sessions are cold from now on."""
+        """A process of ours ends; what it carries is cold from now on."""
         dead = {live.link_id for live in self.sessions if live.agent is agent}
-        self.sessions.forget_agent(agent)
         for window_id in [window_id for window_id, link_id in self._carriers.items() if link_id in dead]:
             self.carried_by_none(window_id)
 
@@ -195,7 +197,8 @@ class Core:
         if self._between:
             await self._between.settle_all()
         for live in self.sessions:
-            self.sessions.forget(live.link_id)
+            if live.ear is self._ear:
+                self.sessions.forget(live.link_id)
 
     # --- what sessions tell
 

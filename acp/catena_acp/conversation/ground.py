@@ -9,7 +9,7 @@ from catena_acp.conversation import route
 from catena_acp.conversation.agents import Agents
 from catena_acp.conversation.news import Doing, News
 from catena_acp.conversation.services import Services, Tenure
-from catena_acp.conversation.sessions import LiveSession, SessionContradicts, Sessions
+from catena_acp.conversation.sessions import Ear, LiveSession, SessionContradicts, Sessions
 from catena_acp.conversation.turn import RunningTurn
 from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionPlace
@@ -30,6 +30,7 @@ class Ground:
     spec: AgentSpec
     agents: Agents
     sessions: Sessions
+    ear: Ear
     open_windows: Callable[[], frozenset[str]]
     agent_started: Callable[[AgentPort], None]
     tell: Callable[[News], None]
@@ -95,7 +96,7 @@ class Ground:
                 await chains.move(tx, held.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
                 self.sessions.forget(held.id)
             link = await self._add(tx, opened, Cause.NEW, window_id)
-        return self.sessions.adopt(link, agent, opened, How.FRESH)
+        return self.sessions.adopt(link, agent, opened, How.FRESH, self.ear)
 
     async def fork(
         self, agent: AgentPort, source: Link, window_id: str, at: tuple[Turn, str] | None = None
@@ -106,7 +107,7 @@ class Ground:
         """
         await self.sessions.drop_stale(source)
         if not agent.abilities.quirks.fork_cold and self.sessions.of(source) is None:
-            await self.sessions.open_cold(source, agent, self.place)
+            await self.sessions.open_cold(source, agent, self.place, self.ear)
         async with self.services.db.read() as reader:
             source = await chains.get(reader, source.id) or source
         opened = await agent.fork_session(source.session_id, self.place, at[1] if at else None)
@@ -123,7 +124,7 @@ class Ground:
         if moved:
             await agent.close_session(opened.session_id)
             return None
-        return self.sessions.adopt(link, agent, opened, How.FORKED_AT if at else How.FORKED)
+        return self.sessions.adopt(link, agent, opened, How.FORKED_AT if at else How.FORKED, self.ear)
 
     async def _add(
         self,

@@ -39,7 +39,7 @@ class Preparing:
                     return None
                 ground.doing(self._window_id, Doing.OPENING)
                 try:
-                    return await ground.sessions.open_cold(link, agent, ground.place)
+                    return await ground.sessions.open_cold(link, agent, ground.place, ground.ear)
                 except SessionGone as error:
                     await ground.lose(link, str(error))
                     return None

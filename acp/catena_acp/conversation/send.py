@@ -94,7 +94,9 @@ class Sending:
         live = self._ground.sessions.of(link)
         if live is None:
             try:
-                live = await self._ground.sessions.open_cold(link, agent, self._ground.place)
+                live = await self._ground.sessions.open_cold(
+                    link, agent, self._ground.place, self._ground.ear
+                )
             except AgentError as error:
                 await self._failed(link, error)
                 return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ from catena_acp.conversation.session_state import opened_state, with_event
 from catena_acp.errors import AgentError, NotOffered, SessionGone
 from catena_acp.events import Event, SessionOpened, TextChunk
 from catena_acp.port import AgentPort, SessionPlace
-from catena_store import learnt, messages, turns
+from catena_store import chains, learnt, messages, turns
 from catena_store.records import How, Kind, Link, Message, MessageState
 
 REPLAY = "replay"  # what is learnt of an agent version: "faithful" or "none"
@@ -29,6 +30,14 @@ class ForkWrong(AgentError):
     """The fork does not hold what was asked for; its source may still be right."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ear:
+    """Who hears a live session: its conversation."""
+
+    received: Callable[[LiveSession, Event], None]
+    state_changed: Callable[[LiveSession], None]
+
+
 @dataclass(slots=True)
 class LiveSession:
     """A session that is open in one of our agent's processes.
@@ -42,8 +51,7 @@ class LiveSession:
     version: int
     opened: How  # how its context got there; CONTINUED once it has carried a prompt
     state: SessionState
-    receiver: Callable[[LiveSession, Event], None]  # whoever gets the events now
-    state_changed: Callable[[LiveSession], None]
+    ear: Ear
     unlisten: Callable[[], None] = field(default=lambda: None)
 
     def listen(self) -> None:
@@ -55,26 +63,20 @@ class LiveSession:
         state = with_event(self.state, event)
         if state is not self.state:
             self.state = state
-            self.state_changed(self)
+            self.ear.state_changed(self)
 
     def _receive(self, event: Event) -> None:
         self.take(event)
-        self.receiver(self, event)
+        self.ear.received(self, event)
 
 
 class Sessions:
-    """The live sessions of one conversation, by link."""
+    """The live sessions of one family of conversations, by link: they share their agents' processes."""
 
-    def __init__(
-        self,
-        services: Services,
-        receiver: Callable[[LiveSession, Event], None],
-        state_changed: Callable[[LiveSession], None],
-    ) -> None:
+    def __init__(self, services: Services) -> None:
         self._services = services
-        self._receiver = receiver
-        self._state_changed = state_changed
         self._live: dict[str, LiveSession] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
 
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._live.values()))
@@ -92,7 +94,7 @@ class Sessions:
         """The live session of a link, stale or not."""
         return self._live.get(link_id)
 
-    def adopt(self, link: Link, agent: AgentPort, opened: SessionOpened, how: How) -> LiveSession:
+    def adopt(self, link: Link, agent: AgentPort, opened: SessionOpened, how: How, ear: Ear) -> LiveSession:
         """Take up a session that was just opened, made or forked; its events are received from here on."""
         live = LiveSession(
             link_id=link.id,
@@ -101,8 +103,7 @@ class Sessions:
             version=link.version,
             opened=how,
             state=opened_state(agent.spec.title, agent.abilities, link.id, opened),
-            receiver=self._receiver,
-            state_changed=self._state_changed,
+            ear=ear,
         )
         self.forget(link.id)
         self._live[link.id] = live
@@ -128,11 +129,18 @@ class Sessions:
         if live.agent.alive:
             await live.agent.close_session(live.session_id)
 
-    async def open_cold(self, link: Link, agent: AgentPort, place: SessionPlace) -> LiveSession:
+    async def open_cold(self, link: Link, agent: AgentPort, place: SessionPlace, ear: Ear) -> LiveSession:
         """Resume a link's session; by its replay, compared with the record, where the agent has a faithful one.
 
         Raises SessionContradicts where it is proved to be another session than the link says, or any AgentError.
         """
+        # Two windows may want the same session at once; the second finds it open.
+        async with self._opening.setdefault(link.id, asyncio.Lock()):
+            async with self._services.db.read() as reader:
+                link = await chains.get(reader, link.id) or link
+            return self.of(link) or await self._opened(link, agent, place, ear)
+
+    async def _opened(self, link: Link, agent: AgentPort, place: SessionPlace, ear: Ear) -> LiveSession:
         await self.drop_stale(link)
         abilities = agent.abilities
         faithful = await self._replay_is_faithful(agent)
@@ -150,7 +158,7 @@ class Sessions:
             raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
         if look:
             await self._compare(link, agent, opened, learn=faithful is None)
-        return self.adopt(link, agent, opened, How.RESUMED)
+        return self.adopt(link, agent, opened, How.RESUMED, ear)
 
     async def check_fork(
         self, agent: AgentPort, opened: SessionOpened, place: SessionPlace, vouched: Link
