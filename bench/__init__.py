@@ -1,0 +1,1 @@
+"""Measures Catena as a person meets it: the real program at the end of a pty, with an agent process."""

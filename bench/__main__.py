@@ -1,0 +1,115 @@
+"""Measure, and write what came out: ``python -m bench [SCENARIO ...]``.
+
+Every figure is the median of the repetitions, and the baseline runs beside Catena: on a shared machine only
+ratios and CPU seconds mean much. ``RESULTS.md`` is written when all scenarios were run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import keeping, streaming
+from bench.goals import Measured, table
+from bench.process import kind_of_machine
+from bench.streaming import Figures
+from bench.subject import BASELINE, CATENA, HERE, Subject, Unusable
+
+ON_ANY_SUBJECT: tuple[Callable[[Subject, Path], Figures], ...] = (
+    streaming.start,
+    streaming.typing,
+    streaming.idle,
+    streaming.two_thousand_words,
+    streaming.twenty_thousand_words,
+    streaming.steady_stream,
+)
+ON_CATENA: tuple[Callable[[Subject, Path], Figures], ...] = (
+    keeping.replayed_by_agent,
+    keeping.long_histories,
+    keeping.kept_stream,
+)
+WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (keeping.search_in_a_million, keeping.prior_context)
+
+RESULTS = HERE / "RESULTS.md"
+RAW = HERE / "raw.jsonl"
+HEADER = """\
+# How fast it is
+
+Written by `make bench`; do not edit. {machine}; medians of {repeat}, {columns}×{rows}, all in one run.
+*Textual's Markdown widget* is `bench/baseline_markdown.py`, measured beside Catena: what the same toolkit
+does out of the box. CPU is that of the client alone, without the agent. On a shared machine believe ratios and
+CPU, not seconds.
+"""
+
+
+def main() -> int:
+    """Run what the command line names, everything by default."""
+    names = [scenario.__name__ for scenario in (*ON_ANY_SUBJECT, *ON_CATENA, *WITHOUT_SCREEN)]
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Catena.")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(names))
+    parser.add_argument(
+        "--repeat", type=int, default=3, metavar="N", help="how often each is run (default 3)"
+    )
+    parser.add_argument("--no-baseline", action="store_true", help="leave the comparison out")
+    parser.add_argument("--goals", action="store_true", help="only say what is to be reached")
+    options = parser.parse_args()
+    if options.goals:
+        print("\n".join(table([])))
+        return 0
+    if unknown := set(options.scenarios) - set(names):
+        parser.error(f"no such scenario: {', '.join(sorted(unknown))}")
+    chosen = set(options.scenarios or names)
+    subjects = (CATENA,) if options.no_baseline else (CATENA, BASELINE)
+
+    measured: list[Measured] = []
+    unusable = False
+    for repetition in range(options.repeat):
+        for subject, name, run in _runs(chosen, subjects, first=repetition == 0):
+            try:
+                with tempfile.TemporaryDirectory(prefix="catena-bench-") as folder:
+                    result = Measured(subject, name, run(Path(folder) / "run"))
+            except Unusable as error:
+                print(f"{subject}: {name}: {error}", file=sys.stderr)
+                unusable = True
+                continue
+            measured.append(result)
+            _note(result)
+    lines = table(measured)
+    print("\n".join(lines))
+    if not options.scenarios and not options.no_baseline:
+        header = HEADER.format(machine=kind_of_machine(), repeat=options.repeat, columns=120, rows=40)
+        RESULTS.write_text("\n".join([header, *lines]) + "\n")
+    return 1 if unusable else 0
+
+
+def _runs(
+    chosen: set[str], subjects: tuple[Subject, ...], *, first: bool
+) -> list[tuple[str, str, Callable[[Path], Figures]]]:
+    """What to run, baseline and Catena in turn, so that a busy minute of the machine hits both."""
+
+    def on(subject: Subject, scenario: Callable[[Subject, Path], Figures]) -> Callable[[Path], Figures]:
+        return lambda folder: scenario(subject, folder)
+
+    runs: list[tuple[str, str, Callable[[Path], Figures]]] = []
+    for scenario in ON_ANY_SUBJECT:
+        runs += [(subject.name, scenario.__name__, on(subject, scenario)) for subject in subjects]
+    runs += [(CATENA.name, scenario.__name__, on(CATENA, scenario)) for scenario in ON_CATENA]
+    if first:  # they have many samples each, and a million messages take minutes to write
+        runs += [(CATENA.name, scenario.__name__, scenario) for scenario in WITHOUT_SCREEN]
+    return [run for run in runs if run[1] in chosen]
+
+
+def _note(result: Measured) -> None:
+    figures = {name: round(value, 3) for name, value in result.figures.items()}
+    line = json.dumps({"subject": result.subject, "scenario": result.scenario, **figures})
+    print(line, flush=True)
+    with RAW.open("a") as raw:
+        raw.write(line + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

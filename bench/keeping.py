@@ -1,0 +1,198 @@
+"""Scenarios of what is kept: long histories on the screen; the store and the prior context by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from bench.process import cpu_seconds, memory
+from bench.seeding import LONG_LAST_WORDS, LONG_TITLE, Vocabulary, seeding
+from bench.streaming import RATE, WORDS_IN_TEN_SECONDS, Figures
+from bench.subject import AGENT_COMMAND, Subject
+from bench.terminal import percentile
+from catena_acp.catalog import spec_of_command
+from catena_acp.conversation.prior_context import Budget, tell
+from catena_store import messages, search
+from catena_store.database import Database
+from catena_store.records import Kind, MessageState, NewMessage
+
+REPLAYED = 500
+CONVERSATIONS = 10_000
+LONG = 10_000
+SEARCHED = 1_000_000
+PAGES = 30
+QUERIES = 200
+CTRL_O, PAGE_UP = "\x0f", "\x1b[5~"
+PIECE = "x" * 190  # what sixty chunks a second bring in a quarter of a second
+
+
+def replayed_by_agent(subject: Subject, folder: Path) -> Figures:
+    """A session that its agent can only load: it replays 500 messages before it takes the prompt."""
+    asyncio.run(_seed_replayable(folder))
+    untouched = folder.with_name(f"{folder.name}-without-replay")
+    shutil.copytree(folder, untouched)
+    with subject.run(untouched, options=("--resume", "Replayed")) as running:
+        running.expect(running.ready)
+        running.greet()
+        without_replay = memory(running.terminal.pid).now
+    with subject.run(folder, options=("--resume", "Replayed"), replay=REPLAYED) as running:
+        running.expect(running.ready)
+        running.greet()
+        events = running.agent_events()
+        begun = next(event.at for event in events if event.event == "replay begins")
+        prompted = next(event.at for event in events if event.method == "session/prompt")
+        growth = memory(running.terminal.pid).now - without_replay
+        return {"seconds": prompted - begun, "memory_growth_mib": growth}
+
+
+def long_histories(subject: Subject, folder: Path) -> Figures:
+    """The list of 10,000 conversations, and one of 10,000 messages opened from it."""
+    asyncio.run(_seed_histories(folder))
+    with subject.run(folder) as running:
+        terminal = running.terminal
+        running.expect(running.ready)
+        terminal.settle(1.0)
+        seen = len(terminal.outputs)
+        pressed = terminal.write(CTRL_O)
+        listed = running.expect(LONG_TITLE, since=seen)
+        terminal.settle()
+        before = memory(terminal.pid).now
+        seen = len(terminal.outputs)
+        chosen = terminal.write("\r")
+        opened = running.expect(LONG_LAST_WORDS, since=seen)
+        terminal.settle()
+        pages = []
+        for _ in range(PAGES):
+            seen = len(terminal.outputs)
+            at = terminal.write(PAGE_UP)
+            if terminal.read(1.0):
+                pages.append((terminal.outputs[seen].at - at) * 1e3)
+            terminal.settle(0.15)
+        return {
+            "list_ms": (listed - pressed) * 1e3,
+            "open_ms": (opened - chosen) * 1e3,
+            "page_up_p95_ms": percentile(pages, 0.95),
+            "memory_growth_mib": memory(terminal.pid).now - before,
+        }
+
+
+def search_in_a_million(folder: Path) -> Figures:
+    """Searches as they are typed, in the store alone: common and rare words, beginnings, two words."""
+    return asyncio.run(_search(folder))
+
+
+def prior_context(folder: Path) -> Figures:
+    """Twenty rows read from the store and told."""
+    return asyncio.run(_prior_context(folder))
+
+
+def kept_stream(subject: Subject, folder: Path) -> Figures:
+    """What keeping a stream costs: transactions while it comes, and the CPU time of such transactions."""
+    with subject.run(folder) as running:
+        running.expect(running.ready)
+        running.terminal.settle()
+        running.greet()
+        end = running.compose_stream(WORDS_IN_TEN_SECONDS, RATE)
+        with _Watch(folder / "data" / "catena.db") as watch:
+            seen, began = len(running.terminal.outputs), running.submit()
+            running.expect(end, since=seen)
+            seconds = time.monotonic() - began
+    per_second = watch.changes / seconds
+    cpu = asyncio.run(_cpu_of_a_transaction(folder))
+    return {"transactions_per_s": per_second, "cpu_percent": cpu * per_second * 100}
+
+
+class _Watch:
+    """Counts the transactions of another process: asks a hundred times a second whether there was one."""
+
+    def __init__(self, path: Path) -> None:
+        self.changes = 0
+        self._path = path
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._count()))
+
+    def __enter__(self) -> _Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    async def _count(self) -> None:
+        async with Database.open(self._path) as database:
+            version = await database.data_version()
+            while not self._stop.is_set():
+                await asyncio.sleep(0.01)
+                latest = await database.data_version()
+                self.changes += latest != version
+                version = latest
+
+
+async def _seed_replayable(folder: Path) -> None:
+    async with seeding(folder, spec_of_command(AGENT_COMMAND).name) as seeder:
+        await seeder.replayable_conversation(REPLAYED)
+
+
+async def _seed_histories(folder: Path) -> None:
+    async with seeding(folder, spec_of_command(AGENT_COMMAND).name) as seeder:
+        await seeder.conversations(CONVERSATIONS)
+        await seeder.long_conversation(LONG)
+
+
+async def _search(folder: Path) -> Figures:
+    async with seeding(folder, "bench") as seeder:
+        await seeder.searchable(SEARCHED)
+        words = Vocabulary().words
+        chance = random.Random(5)
+        queries = []
+        for _ in range(QUERIES // 4):
+            common, rare = chance.choice(words[:50]), chance.choice(words)
+            queries += [common, rare, rare[: chance.randint(2, 4)], f"{common} {rare}"]
+
+        async def query(text: str) -> None:
+            async with seeder.database.read() as reader:
+                await search.search(reader, text)
+
+        times = [await _milliseconds(query, text) for text in queries]
+        return {"p50_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95)}
+
+
+async def _prior_context(folder: Path) -> Figures:
+    async with seeding(folder, "bench") as seeder:
+        conversation = await seeder.long_conversation(LONG)
+        async with seeder.database.read() as reader:
+            leaf = (await messages.of_conversation(reader, conversation))[-1].id
+
+        async def read_and_tell(_: str) -> None:
+            async with seeder.database.read() as reader:
+                rows = await messages.spoken_between(reader, None, leaf, Budget().messages)
+            assert tell(rows, LONG, (), Budget()) is not None
+
+        return {"p50_ms": percentile([await _milliseconds(read_and_tell, "") for _ in range(200)], 0.5)}
+
+
+async def _cpu_of_a_transaction(folder: Path) -> float:
+    """Seconds that this process spends on adding a piece of text to a growing message."""
+    async with seeding(folder / "cpu", "bench") as seeder:
+        conversation = await seeder.long_conversation(2)
+        row = NewMessage(seeder.new_id(), conversation, None, Kind.AGENT, "", MessageState.OPEN)
+        async with seeder.database.write() as tx:
+            await messages.insert(tx, row)
+        before, count = cpu_seconds(os.getpid()), 200
+        for _ in range(count):
+            async with seeder.database.write() as tx:
+                await messages.append(tx, row.id, PIECE)
+        return (cpu_seconds(os.getpid()) - before) / count
+
+
+async def _milliseconds(act: Callable[[str], Awaitable[None]], text: str) -> float:
+    began = time.perf_counter()
+    await act(text)
+    return (time.perf_counter() - began) * 1e3

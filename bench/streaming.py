@@ -1,0 +1,123 @@
+"""Scenarios of a live conversation: start, typing, streaming, doing nothing. For any subject."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.process import memory
+from bench.subject import Running, Subject
+from bench.terminal import Terminal, Typed, percentile
+
+Figures = dict[str, float]
+
+KEYS = 40
+IDLE_SECONDS = 8.0
+RATE = 60.0
+WORDS_IN_TEN_SECONDS = 1_150  # at RATE
+
+
+def start(subject: Subject, folder: Path) -> Figures:
+    """From exec to a typed key that is shown; the memory then; and with an agent that has answered."""
+    with subject.run(folder) as running:
+        terminal = running.terminal
+        ready = running.expect(running.ready)
+        terminal.write("zq")
+        echoed = running.expect("zq")
+        before_agent = memory(terminal.pid).now
+        terminal.write("\x7f\x7f")
+        terminal.settle()
+        running.greet()
+        return {
+            "ready_ms": (ready - terminal.began) * 1e3,
+            "echo_ms": (echoed - terminal.began) * 1e3,
+            "memory_mib": before_agent,
+            "memory_with_agent_mib": memory(terminal.pid).now,
+        }
+
+
+def typing(subject: Subject, folder: Path) -> Figures:
+    """Keys typed into an idle program with an agent."""
+    with subject.run(folder) as running:
+        terminal = _ready(running)
+        typed: list[Typed] = []
+        spent = terminal.measure(lambda: typed.extend(terminal.type(KEYS)))
+        terminal.settle()
+        times = terminal.echo_times(typed)
+        return {
+            "bytes_per_key": spent.bytes / KEYS,
+            "cpu_ms_per_key": spent.cpu / KEYS * 1e3,
+            "key_p50_ms": percentile(times, 0.5),
+            "key_p95_ms": percentile(times, 0.95),
+        }
+
+
+def idle(subject: Subject, folder: Path) -> Figures:
+    """Nothing happens, the agent runs."""
+    with subject.run(folder) as running:
+        terminal = _ready(running)
+        spent = terminal.measure(lambda: terminal.read_for(IDLE_SECONDS))
+        return {"bytes_per_s": spent.bytes / spent.seconds, "cpu_percent": spent.cpu / spent.seconds * 100}
+
+
+def flat_out(subject: Subject, folder: Path, words: int) -> Figures:
+    """An answer that comes as fast as the pipe takes it."""
+    with subject.run(folder) as running:
+        terminal = _ready(running)
+        end = running.compose_stream(words, rate=0)
+        before = memory(terminal.pid).now
+        seen = len(terminal.outputs)
+        times: list[float] = []
+
+        def until_still() -> None:
+            times.append(running.submit())
+            times.append(running.expect(end, since=seen))
+            terminal.settle()
+
+        spent = terminal.measure(until_still)
+        return {
+            "cpu_s": spent.cpu,
+            "shown_s": times[1] - times[0],
+            "bytes": spent.bytes,
+            "memory_growth_mib": memory(terminal.pid).now - before,
+        }
+
+
+def two_thousand_words(subject: Subject, folder: Path) -> Figures:
+    """A long answer, flat out."""
+    return flat_out(subject, folder, 2_000)
+
+
+def twenty_thousand_words(subject: Subject, folder: Path) -> Figures:
+    """A very long answer, flat out."""
+    return flat_out(subject, folder, 20_000)
+
+
+def steady_stream(subject: Subject, folder: Path) -> Figures:
+    """Sixty chunks a second for ten seconds, with somebody typing."""
+    with subject.run(folder) as running:
+        terminal = _ready(running)
+        end = running.compose_stream(WORDS_IN_TEN_SECONDS, RATE)
+        seen = len(terminal.outputs)
+        running.submit()
+        running.expect("Section 1", since=seen)
+
+        def ended() -> bool:
+            return any(event.event == "stream ends" for event in running.agent_events())
+
+        typed: list[Typed] = []
+        spent = terminal.measure(lambda: typed.extend(terminal.type(200, until=ended)))
+        running.expect(end, since=seen)
+        times = terminal.echo_times(typed)
+        return {
+            "cpu_percent": spent.cpu / spent.seconds * 100,
+            "bytes_per_s": spent.bytes / spent.seconds,
+            "key_p50_ms": percentile(times, 0.5),
+            "key_p95_ms": percentile(times, 0.95),
+        }
+
+
+def _ready(running: Running) -> Terminal:
+    running.expect(running.ready)
+    running.terminal.settle()
+    running.greet()
+    return running.terminal

@@ -1,0 +1,230 @@
+"""A program at the end of a pty, timed by what it shows.
+
+Every read is stamped with the monotonic clock, and everything is found in stamped data: no sleeps, no polling
+of a screen dump. Questions that programs ask a terminal are answered as a modern one would.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import fcntl
+import os
+import pty
+import random
+import re
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyte
+
+from bench.process import cpu_seconds, descendants
+
+CONTROL = re.compile(
+    rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[P_].*?\x1b\\"
+    rb"|\x1b[@-Z\\-_=>78]|\x1b\([A-Z0-9]",
+    re.DOTALL,
+)
+# What the screen model does not know and would print.
+UNKNOWN_TO_MODEL = re.compile(
+    rb"\x1b[P_].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*[$up]p?", re.DOTALL
+)
+ANSWERS = (
+    (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
+    (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
+    (re.compile(rb"\x1b\[\?2026\$p"), b"\x1b[?2026;2$y"),
+    (re.compile(rb"\x1b\[\?2048\$p"), b"\x1b[?2048;0$y"),
+    (re.compile(rb"\x1b\[\?u"), b"\x1b[?0u"),
+    (re.compile(rb"\x1b\]10;\?(?:\x07|\x1b\\)"), b"\x1b]10;rgb:dddd/dddd/dddd\x1b\\"),
+    (re.compile(rb"\x1b\]11;\?(?:\x07|\x1b\\)"), b"\x1b]11;rgb:1111/1111/1111\x1b\\"),
+)
+LETTERS = "qzxjvkw"
+LONGEST_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one read brought."""
+
+    at: float
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A key that was sent, and everything typed so far with it."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What happened since a mark."""
+
+    seconds: float
+    cpu: float
+    bytes: int
+
+
+class Terminal:
+    """A child process on a pty of its own."""
+
+    def __init__(
+        self,
+        command: list[str],
+        *,
+        environment: Mapping[str, str],
+        directory: Path,
+        columns: int = 120,
+        rows: int = 40,
+    ) -> None:
+        self.outputs: list[Output] = []
+        self.size = (columns, rows)
+        self._closed = False
+        self._model = pyte.Screen(columns, rows)
+        self._model_input = pyte.ByteStream(self._model)
+        self._modelled = 0  # outputs that the model has been fed
+        self.began = time.monotonic()
+        self.pid, self._master = pty.fork()
+        if self.pid == 0:
+            self._become(command, environment, directory)
+        os.set_blocking(self._master, False)
+
+    def _become(self, command: list[str], environment: Mapping[str, str], directory: Path) -> None:
+        with contextlib.suppress(OSError):
+            columns, rows = self.size
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.chdir(directory)
+            os.execvpe(command[0], command, dict(environment))
+        os._exit(127)
+
+    def close(self) -> None:
+        """End the child and everything below it."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for pid in reversed(descendants(self.pid)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            deadline = time.monotonic() + 3
+            while number == signal.SIGTERM and not self._closed and time.monotonic() < deadline:
+                self.read(0.1)
+        os.close(self._master)
+        os.waitpid(self.pid, 0)
+
+    def write(self, keys: str | bytes) -> float:
+        """Send keys; the time at which they went."""
+        at = time.monotonic()
+        data = keys.encode() if isinstance(keys, str) else keys
+        while data:
+            written = os.write(self._master, data)
+            data = data[written:]
+        return at
+
+    def read(self, patience: float) -> bool:
+        """Take what arrives within ``patience`` seconds; False where nothing did."""
+        if self._closed or not select.select([self._master], [], [], max(0.0, patience))[0]:
+            return False
+        try:
+            data = os.read(self._master, 1 << 18)
+        except OSError:
+            data = b""
+        if not data:
+            self._closed = True
+            return False
+        self.outputs.append(Output(time.monotonic(), data))
+        for question, answer in ANSWERS:
+            for _ in question.findall(data):
+                self.write(answer)
+        return True
+
+    def read_for(self, seconds: float) -> None:
+        """Take what arrives during that time."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0 and not self._closed:
+            self.read(left)
+
+    def settle(self, quiet: float = 0.4) -> float:
+        """Read until nothing has come for ``quiet`` seconds; the time of the last output."""
+        deadline = time.monotonic() + LONGEST_WAIT
+        while not self._closed and time.monotonic() < deadline:
+            if not self.read(quiet):
+                break
+        return self.outputs[-1].at if self.outputs else time.monotonic()
+
+    def wait_for(self, pattern: str, *, since: int = 0, patience: float = LONGEST_WAIT) -> float | None:
+        """The time of the output with which ``pattern`` came to be shown, None where it did not.
+
+        It is looked for in the plain text of what came after the first ``since`` outputs, and, for a text
+        that was drawn in parts, on the modelled screen.
+        """
+        wanted = re.compile(pattern.encode())
+        deadline = time.monotonic() + patience
+        seen, text = since, b""
+        while True:
+            for output in self.outputs[seen:]:
+                text = text[-20_000:] + output.data
+                if wanted.search(CONTROL.sub(b"", text)):
+                    return output.at
+            seen = len(self.outputs)
+            if self._closed or time.monotonic() > deadline:
+                return None
+            if not self.read(0.1) and wanted.search("\n".join(self.screen()).encode()):
+                return self.outputs[-1].at
+
+    def screen(self) -> list[str]:
+        """What a person would see now, line by line."""
+        data = b"".join(output.data for output in self.outputs[self._modelled :])
+        self._modelled = len(self.outputs)
+        self._model_input.feed(UNKNOWN_TO_MODEL.sub(b"", data))
+        return [line.rstrip() for line in self._model.display]
+
+    def bytes_since(self, outputs: int) -> int:
+        """How much came after the first ``outputs`` outputs."""
+        return sum(len(output.data) for output in self.outputs[outputs:])
+
+    def measure(self, act: Callable[[], object]) -> Spent:
+        """What ``act`` cost: wall seconds, CPU seconds of the child alone, bytes to the terminal."""
+        outputs, cpu, began = len(self.outputs), cpu_seconds(self.pid), time.monotonic()
+        act()
+        seconds = time.monotonic() - began
+        return Spent(seconds, cpu_seconds(self.pid) - cpu, self.bytes_since(outputs))
+
+    def type(self, keys: int, *, until: Callable[[], bool] = lambda: False) -> list[Typed]:
+        """Type letters as a person does, 70 to 130 ms apart and without waiting for any echo."""
+        chance = random.Random(3)
+        text, typed = "", []
+        for _ in range(keys):
+            letter = chance.choice(LETTERS)
+            text += letter
+            typed.append(Typed(self.write(letter), text))
+            self.read_for(chance.uniform(0.07, 0.13))
+            if until():
+                break
+        return typed
+
+    def echo_times(self, typed: Sequence[Typed]) -> list[float]:
+        """Milliseconds from each key to the first output that shows everything typed until then."""
+        stamps = [output.at for output in self.outputs]
+        times = []
+        for key in typed:
+            text = b""
+            for output in self.outputs[bisect.bisect_left(stamps, key.at) :]:
+                text = text[-4_000:] + output.data
+                if key.text.encode() in CONTROL.sub(b"", text):
+                    times.append((output.at - key.at) * 1e3)
+                    break
+            else:
+                times.append(float("inf"))
+        return times
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which ``share`` of 1 of the values lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
