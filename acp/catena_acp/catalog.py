@@ -5,6 +5,7 @@ Found by name over PATH alone: no process is started, nothing is asked over a ne
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
@@ -16,6 +17,8 @@ from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
 _COMMAND = "command:"
+_ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
+_RUNNER = re.compile(r"^(python[0-9.]*|node|npx|uvx|bun|bunx|deno|sh|bash|nice|exec)$")
 _NO_MORE: Mapping[str, AgentSpec] = MappingProxyType({})
 
 
@@ -252,7 +255,20 @@ def spec_of_command(command: str) -> AgentSpec:
         raise AgentMissing(command, "its quotes are not closed") from error
     if not argv:
         raise AgentMissing("the agent's command", "it is empty")
-    return AgentSpec(name=_COMMAND + shlex.join(argv), title=argv[0].rpartition("/")[2], command=argv)
+    return AgentSpec(name=_COMMAND + shlex.join(argv), title=_title_of(argv), command=argv)
+
+
+def is_command(spec: AgentSpec) -> bool:
+    """True where the agent is a command of the person's own, which no catalogue has a title for."""
+    return spec.name.startswith(_COMMAND)
+
+
+def _title_of(argv: tuple[str, ...]) -> str:
+    """The word of a command that says most: the program, or what an interpreter is to run."""
+    words = [word for word in argv if word != "env" and not _ASSIGNMENT.match(word)]
+    if len(words) > 1 and _RUNNER.match(words[0].rpartition("/")[2]):
+        words = [word for word in words[1:] if not word.startswith("-")] or words
+    return (words or list(argv))[0].rpartition("/")[2]
 
 
 def _spec_of(entry: CatalogEntry, path: str | None) -> AgentSpec | None:

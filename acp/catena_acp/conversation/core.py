@@ -14,6 +14,7 @@ from catena_acp.conversation.between import BetweenTurns
 from catena_acp.conversation.ground import Ground
 from catena_acp.conversation.news import Doing, DoingChanged, News, Renamed, SessionChanged, SessionState
 from catena_acp.conversation.services import Services, Tenure
+from catena_acp.conversation.session_state import title_of
 from catena_acp.conversation.sessions import Ear, LiveSession, Sessions
 from catena_acp.conversation.tool_data import call_of
 from catena_acp.conversation.turn import RunningTurn
@@ -166,9 +167,11 @@ class Core:
     def agent_title(self) -> str:
         """What the person reads for the agent that the next prompt goes to."""
         try:
-            return self._spec_of(self.record.agent).title
+            spec = self._spec_of(self.record.agent)
         except AgentMissing:
             return self.record.agent
+        agent = self._agents.live(spec, self.record.family)
+        return title_of(spec, agent.abilities if agent else None)
 
     def live(self, window_id: str) -> LiveSession:
         """The open session that carries a window. Raises AgentError."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from catena_acp.abilities import Abilities
+from catena_acp.catalog import is_command
 from catena_acp.conversation.news import SessionState, Usage
 from catena_acp.events import (
     CommandsChanged,
@@ -15,13 +16,21 @@ from catena_acp.events import (
     SessionOpened,
     UsageReported,
 )
+from catena_acp.port import AgentPort, AgentSpec
 
 
-def opened_state(title: str, abilities: Abilities, link_id: str, opened: SessionOpened) -> SessionState:
+def title_of(spec: AgentSpec, abilities: Abilities | None) -> str:
+    """What a person reads for an agent: the catalogue's title, or what a command calls itself once it runs."""
+    if abilities and is_command(spec):
+        return abilities.title or abilities.name or spec.title
+    return spec.title
+
+
+def opened_state(agent: AgentPort, link_id: str, opened: SessionOpened) -> SessionState:
     """The state of a session that was just opened."""
     state = SessionState(
-        agent_title=title or abilities.title or abilities.name,
-        agent_version=abilities.version,
+        agent_title=title_of(agent.spec, agent.abilities),
+        agent_version=agent.abilities.version,
         link_id=link_id,
     )
     if opened.modes:

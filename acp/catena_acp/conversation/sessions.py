@@ -102,7 +102,7 @@ class Sessions:
             agent=agent,
             version=link.version,
             opened=how,
-            state=opened_state(agent.spec.title, agent.abilities, link.id, opened),
+            state=opened_state(agent, link.id, opened),
             ear=ear,
         )
         self.forget(link.id)
