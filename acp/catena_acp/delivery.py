@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from catena_acp.errors import AgentSilent
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn
 
 Listener = Callable[[Event], None]
@@ -28,6 +30,7 @@ class Delivery:
         self._listeners: dict[str, list[Listener]] = {}
         self._early: dict[str, deque[Event]] = {}
         self._replays: dict[str, list[list[Event]]] = {}
+        self._abandoned: set[str] = set()  # opened by a request that nobody waited for
 
     def tell(self, session_id: str, event: Event) -> None:
         """Hand an event over: to the replay that is being collected, to the listeners, or to be kept."""
@@ -35,6 +38,8 @@ class Delivery:
         if replays and not isinstance(event, _ASKS):
             for replay in replays:
                 replay.append(event)
+            return
+        if session_id in self._abandoned and not isinstance(event, _ASKS):
             return
         listeners = self._listeners.get(session_id)
         if listeners:
@@ -73,6 +78,11 @@ class Delivery:
         self._replays.setdefault(session_id, []).append(replay)
         try:
             yield replay
+            self._abandoned.discard(session_id)
+        except (asyncio.CancelledError, AgentSilent):
+            # The agent does not know that nobody waits any more: it goes on telling what has long been said.
+            self._abandoned.add(session_id)
+            raise
         finally:
             running = self._replays[session_id]
             running[:] = [other for other in running if other is not replay]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from catena_acp.abilities import Abilities
-from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened
+if TYPE_CHECKING:  # a spec is needed before a screen's first frame, and all this is not
+    from catena_acp.abilities import Abilities
+    from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened
 
 
 @dataclass(frozen=True, slots=True)

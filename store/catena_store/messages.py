@@ -118,6 +118,16 @@ async def stamp(tx: Writer, id: str, turn_id: str, link_id: str) -> Message:
     return await _existing(tx, id)
 
 
+async def refused_below(r: Reader, conversation_id: str, parent_id: str | None, text: str) -> Message | None:
+    """The newest prompt of this text that no agent accepted at this place."""
+    found = await r.one(
+        "SELECT uid FROM message WHERE conversation_id = ? AND kind = 'user' AND state = 'refused' AND text = ?"
+        " AND parent_id IS (SELECT id FROM message WHERE uid = ?) ORDER BY id DESC LIMIT 1",
+        (conversation_id, text, parent_id),
+    )
+    return await _existing(r, found[0]) if found else None
+
+
 async def close_open(tx: Writer, turn_id: str, state: MessageState) -> list[Message]:
     """Close every message of the turn that is still open, in order of birth."""
     still = await tx.all(

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from catena_acp.conversation.news import News
+from catena_acp.conversation.recorder import Recorder
 from catena_acp.conversation.reducer import Reducer
 from catena_acp.conversation.services import Services, Tenure
 from catena_acp.conversation.sessions import LiveSession
-from catena_acp.conversation.turn import Recorder
 from catena_acp.events import (
     Compacted,
     Event,
@@ -22,8 +22,9 @@ from catena_acp.events import (
     ToolCallChanged,
     UnknownUpdate,
 )
-from catena_store import chains, windows
+from catena_store import chains, messages, windows
 from catena_store.errors import StoreError
+from catena_store.records import Kind, Link, Message
 
 SILENCE_SECONDS = 0.5  # after which what was told is taken to be whole
 
@@ -74,11 +75,13 @@ class BetweenTurns:
             await self.settle(link_id)
 
     async def _record(self, flow: _Flow) -> None:
+        rest: list[Event] = []
         try:
             recorder, reducer = await self._begin(flow.live)
             if recorder is None or reducer is None:
                 return
             while True:
+                flow.wake.clear()
                 events, flow.events = flow.events, []
                 await recorder.take(events)
                 if flow.ending and not flow.events:
@@ -86,29 +89,32 @@ class BetweenTurns:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(SILENCE_SECONDS):
                         await flow.wake.wait()
-                flow.wake.clear()
                 if not flow.events:
                     break
             await recorder.write(reducer.close(clean=True, tool_status="unknown"))
+            rest = flow.events
         except StoreError:
             # The lease is another's now, or the disk is full: the session's own record still has it.
             return
         finally:
             del self._flows[flow.live.link_id]
-            for event in flow.events:
+            for event in rest:
                 self.receive(flow.live, event)
 
     async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
         async with self._services.db.read() as reader:
             link = await chains.get(reader, live.link_id)
             window = await windows.get(reader, link.owner) if link and link.owner else None
+            leaf = await messages.get(reader, window.leaf_id) if window and window.leaf_id else None
         if link is None or window is None or link.version != live.version:
             return None, None
+        if link.conversation_id != self._tenure.conversation_id:
+            return None, None  # opened here to be forked; only its own conversation may add to it
         reducer = Reducer(
             conversation_id=link.conversation_id,
             turn_id=None,
             link_id=link.id,
-            last_id=link.reach,
+            last_id=leaf.id if leaf and _closes(leaf, link) else link.reach,
             new_id=self._services.new_id,
             clock=self._services.clock,
             keeps_user_text=True,
@@ -118,3 +124,8 @@ class BetweenTurns:
             self._services, self._tenure, live, window.id, reducer, self._tell, floor_follows=follows
         )
         return recorder, reducer
+
+
+def _closes(leaf: Message, link: Link) -> bool:
+    """True for the notice that tells how the session's last turn ended; what comes late goes on below it."""
+    return leaf.kind is Kind.NOTICE and leaf.parent_id == link.reach

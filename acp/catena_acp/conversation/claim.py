@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from catena_acp.conversation import route, words
 from catena_acp.conversation.ground import Ground
 from catena_acp.conversation.news import MessageAdded, MessageChanged, TurnStarted
@@ -12,7 +14,7 @@ from catena_acp.errors import AgentError
 from catena_acp.port import AgentPort
 from catena_store import chains, messages, turns, windows
 from catena_store.database import Reader, Writer
-from catena_store.records import How, Kind, Link, Message, NewMessage, StopReason, Turn
+from catena_store.records import How, Kind, Link, Message, NewMessage, PathRow, StopReason, Turn
 
 
 class NotSent(Exception):
@@ -26,10 +28,13 @@ class NotSent(Exception):
 class Claim:
     """One attempt to take a session for a prompt row; ``lost`` says why another was lost on the way here."""
 
-    def __init__(self, ground: Ground, window_id: str, row: Message, lost: str | None) -> None:
+    def __init__(
+        self, ground: Ground, window_id: str, row: Message, path: Sequence[PathRow], lost: str | None
+    ) -> None:
         self._ground = ground
         self._window_id = window_id
         self._row = row
+        self._path = path  # to the row; what is above a row never changes
         self._lost = lost
 
     async def take(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
@@ -40,15 +45,14 @@ class Claim:
         ground, row = self._ground, self._row
         async with ground.tenure.write() as tx:
             link = await chains.get(tx, live.link_id)
-            path = await messages.path(tx, row.id)
-            situation = await ground.situation(tx, agent, self._window_id, path)
+            situation = await ground.situation(tx, agent, self._window_id, self._path)
             if link is None or live.version != link.version or not route.may_claim(link, situation):
                 return None
             prior = await self._prior_context(tx, link)
-            if prior and row.text.startswith("/") and not _keeps_command(agent):
+            if prior and _is_command(row.text, live) and not _keeps_command(agent):
                 raise NotSent(None, _COMMAND_FIRST.format(title=ground.spec.title))
             how = _how(live, link, prior)
-            before = await _turn_before(tx, row)
+            before = await turn_before(tx, row)
             cause = await self._cause(tx, how, before, link)
             turn = _turn(ground, live, link, row, self._window_id, how, cause, prior)
             await turns.insert(tx, turn)
@@ -59,6 +63,7 @@ class Claim:
             seam = await self._add_seam(tx, turn, before)
         live.version = link.version
         live.opened = How.CONTINUED
+        live.ear = ground.ear  # another conversation of the family may have opened it, to fork it
         last_id = seam.id if seam else row.id
         running = RunningTurn(
             ground.services,
@@ -80,7 +85,7 @@ class Claim:
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
         """What the session does not know; read on every send."""
         before, budget = self._row.parent_id, self._ground.services.budget
-        spoken, tool_calls = await messages.count_between(reader, link.knows, before)
+        spoken, tool_calls = route.unknown_to(self._path, link.knows)
         if not spoken and not tool_calls:
             return None
         rows = await messages.spoken_between(reader, link.knows, before, budget.messages)
@@ -142,6 +147,12 @@ _COMMAND_FIRST = (
 )
 
 
+def _is_command(text: str, live: LiveSession) -> bool:
+    """True for one of the agent's own slash commands; a path is none."""
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    return first.startswith("/") and first[1:] in {command.name for command in live.state.commands}
+
+
 def _keeps_command(agent: AgentPort) -> bool:
     return agent.abilities.quirks.command_keeps_with_prior_context
 
@@ -154,7 +165,7 @@ def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> How:
     return live.opened if live.opened is not How.FRESH else How.CONTINUED
 
 
-async def _turn_before(reader: Reader, row: Message) -> Turn | None:
+async def turn_before(reader: Reader, row: Message) -> Turn | None:
     """The turn before on this branch: an earlier attempt at the same row, or that of the nearest row above it."""
     message = await messages.get(reader, row.id)
     while message is not None and not message.barrier:

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from catena_acp.conversation.core import Core
-from catena_acp.conversation.news import Asked, Doing, MessageAdded, News, SessionState
+from catena_acp.conversation.news import Asked, Doing, News, SessionState
 from catena_acp.conversation.seat import Seat
-from catena_acp.conversation.session_state import option_of_category
-from catena_acp.events import ModesChanged, OptionsChanged
+from catena_acp.conversation.session_settings import set_mode, set_option
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store import conversations, messages, windows
+from catena_store import conversations
 from catena_store.records import Conversation as Record
-from catena_store.records import Kind, NewMessage
 
 
 class Conversation:
@@ -109,19 +107,11 @@ class Conversation:
 
     async def set_mode(self, window_id: str, mode_id: str) -> None:
         """Switch the session's mode. Raises AgentError."""
-        live = self._core.live(window_id)
-        if option := option_of_category(live.state, "mode"):
-            await self.set_option(window_id, option.id, mode_id)
-            return
-        await live.agent.set_mode(live.session_id, mode_id)
-        live.take(ModesChanged(mode_id))
+        await set_mode(self._core.live(window_id), mode_id)
 
     async def set_option(self, window_id: str, option_id: str, value: str | bool) -> None:
         """Set one of the session's options. Raises AgentError."""
-        live = self._core.live(window_id)
-        options = await live.agent.set_option(live.session_id, option_id, value)
-        if options:
-            live.take(OptionsChanged(options))
+        await set_option(self._core.live(window_id), option_id, value)
 
     async def set_agent(self, window_id: str, spec: AgentSpec) -> None:
         """Go on with another agent from the next prompt on."""
@@ -132,29 +122,17 @@ class Conversation:
 
     async def clear(self, window_id: str) -> None:
         """`/clear`: nothing above is told again, all of it stays on the screen, nothing is sent."""
-        async with self._core.writable().write() as tx:
-            window = await windows.get(tx, window_id)
-            row = await messages.insert(
-                tx,
-                NewMessage(
-                    id=self._core.services.new_id(),
-                    conversation_id=self.id,
-                    parent_id=window.leaf_id if window else None,
-                    kind=Kind.SEAM,
-                    text="cleared by you",
-                    data={"cleared": True},
-                    barrier=True,
-                ),
-            )
-            await windows.advance(tx, window_id, row.id)
-        self._core.tell(MessageAdded(window_id, row))
-        self._core.carried_by_none(window_id)
+        await self._seat(window_id).clear()
 
     async def rename(self, title: str | None) -> None:
         """Give the conversation a title."""
         await self._core.rename(title)
 
     # --- its life
+
+    def enter(self, window_id: str) -> None:
+        """The window is open in this client: the session that carries it is its own."""
+        self._core.enter(window_id)
 
     def leave(self, window_id: str) -> None:
         """The window was closed for good: what it owned is anybody's."""

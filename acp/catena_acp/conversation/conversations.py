@@ -137,14 +137,17 @@ class Conversations:
 
     async def close(self, conversation_id: str) -> None:
         """No window shows it any more: end its turns, its agents and its lease; an empty one leaves no trace."""
-        conversation = self._live.pop(conversation_id, None)
-        if conversation is None:
-            return
-        await conversation.aclose()
-        family = conversation.record.family
-        if not any(other.record.family == family for other in self._live.values()):
-            await self._agents.end_family(family)
-        await self._give_back(conversation_id)
+        async with self._opening.setdefault(conversation_id, asyncio.Lock()):
+            conversation = self._live.get(conversation_id)
+            if conversation is None:
+                return
+            await conversation.aclose()
+            del self._live[conversation_id]
+            family = conversation.record.family
+            if not any(other.record.family == family for other in self._live.values()):
+                await self._agents.end_family(family)
+                self._sessions.pop(family, None)
+            await self._give_back(conversation_id)
 
     async def _end(self) -> None:
         await asyncio.gather(*(conversation.aclose() for conversation in self._live.values()))

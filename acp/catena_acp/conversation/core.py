@@ -190,6 +190,7 @@ class Core:
     def turn_over(self, running: RunningTurn) -> None:
         """The turn is closed: what its session still tells comes between turns."""
         self._running.pop(running.live.link_id, None)
+        self.asks.cancel(running.live.link_id)
         for event in running.leftover():
             self._received(running.live, event)
 
@@ -224,12 +225,12 @@ class Core:
         if isinstance(event, PermissionWithdrawn):
             self.asks.withdrawn(event.ask_id)
             return
-        windows = (window_id for window_id, link_id in self._carriers.items() if link_id == live.link_id)
-        window_id = next(windows, None)
+        running = self._running.get(live.link_id)
+        carried = (window_id for window_id, link_id in self._carriers.items() if link_id == live.link_id)
+        window_id = running.window_id if running else next(carried, None)
         if window_id is None:
             live.agent.answer_permission(event.ask_id, None)
             return
-        running = self._running.get(live.link_id)
         call_id = event.tool_call.tool_call_id
         data = running.reducer.tool(call_id) if running else None
         known = call_of(call_id, data) if data else None

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from catena_acp.conversation import route
 from catena_acp.conversation.agents import Agents
-from catena_acp.conversation.news import Doing, News
+from catena_acp.conversation.news import Doing, News, Problem, Trouble, Troubled
 from catena_acp.conversation.services import Services, Tenure
+from catena_acp.conversation.session_settings import set_mode_and_model
 from catena_acp.conversation.sessions import Ear, LiveSession, SessionContradicts, Sessions
 from catena_acp.conversation.turn import RunningTurn
+from catena_acp.errors import AgentError
 from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionPlace
 from catena_store import chains, learnt, turns
@@ -97,6 +99,16 @@ class Ground:
                 self.sessions.forget(held.id)
             link = await self._add(tx, opened, Cause.NEW, window_id)
         return self.sessions.adopt(link, agent, opened, How.FRESH, self.ear)
+
+    async def restore(self, live: LiveSession, before: Turn, window_id: str) -> None:
+        """Put a new session into the mode and model of a turn before; a failure is told, not silent."""
+        if not before.link_id or (before.model == live.state.model and before.mode == live.state.mode):
+            return
+        try:
+            await set_mode_and_model(live, before.mode, before.model)
+        except AgentError as error:
+            text = f"{self.spec.title} did not take the mode or model of before: {error}"
+            self.tell(Troubled(window_id, Problem(Trouble.REFUSED, text)))
 
     async def fork(
         self, agent: AgentPort, source: Link, window_id: str, at: tuple[Turn, str] | None = None

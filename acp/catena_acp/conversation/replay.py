@@ -32,71 +32,81 @@ class Verdict(Enum):
     CONTRADICTS = "contradicts"
 
 
+class Said(Enum):
+    """Who said a text that is looked for."""
+
+    PERSON = "user"
+    AGENT = "agent"
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What the record says that a session holds."""
 
-    prompts: Sequence[str]  # of the part from `whole` to `knows`, oldest first
-    answers: Sequence[str]  # the last agent message of each clean turn in it
-    possible: Sequence[str]  # further prompts it may hold, up to `reach`
+    holds: Sequence[
+        tuple[Said, str]
+    ]  # prompts, and each clean turn's last answer, of the part from `whole` to `knows`
+    possible: Sequence[str]  # every prompt that it may hold, up to `reach`
 
 
 def verdict(replay: Iterable[Event], expected: Expected) -> Verdict:
-    """Compare a replay with the record."""
-    read = _read(replay)
-    if not expected.prompts and not expected.answers:
-        return Verdict.AGREES if _nothing_beyond(read.said, expected) else Verdict.CONTRADICTS
-    if not read.said and not read.everything:
+    """Compare a replay with the record; takes time in proportion to both."""
+    pieces = _pieces(replay)
+    if expected.holds and not pieces:
         return Verdict.EMPTY
     position = 0
-    for prompt in map(_bare, expected.prompts):
-        found = next((at for at in range(position, len(read.raw)) if prompt in read.raw[at]), None)
+    for said, text in expected.holds:
+        found = _find(said, _bare(text), pieces, position)
         if found is None:
             return Verdict.CONTRADICTS
         position = found
-    if any(_bare(answer) not in read.everything for answer in expected.answers):
-        return Verdict.CONTRADICTS
-    return Verdict.AGREES if _nothing_beyond(read.said[position + 1 :], expected) else Verdict.CONTRADICTS
-
-
-def _nothing_beyond(said: Sequence[str], expected: Expected) -> bool:
     possible = [_bare(prompt) for prompt in expected.possible]
-    return all(not text or any(prompt in text for prompt in possible) for text in said)
+    later = (piece.own for piece in pieces[position:] if piece.said is Said.PERSON and piece.own)
+    if all(any(prompt in own for prompt in possible) for own in later):
+        return Verdict.AGREES
+    return Verdict.CONTRADICTS
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A replay's texts, without white space."""
+class _Piece:
+    """What one side said at a stretch, without white space."""
 
-    raw: Sequence[str]  # the person's messages, with what was told before them
-    said: Sequence[str]  # the same without what was told; empty for what an agent put there
-    everything: str
+    said: Said
+    own: str  # empty for what an agent put in the person's mouth
+    told: str  # what was told as prior context with it
 
 
-def _read(replay: Iterable[Event]) -> _Read:
-    prompts: list[tuple[str | None, list[str]]] = []
-    answered: list[str] = []
-    previous: str | None = None
+def _find(said: Said, text: str, pieces: Sequence[_Piece], position: int) -> int | None:
+    """Where to go on looking: at the same piece after something told, behind it after something said."""
+    for at in range(position, len(pieces)):
+        piece = pieces[at]
+        if text in piece.told:
+            return at
+        if piece.said is said and text in piece.own:
+            return at + 1
+    return None
+
+
+def _pieces(replay: Iterable[Event]) -> list[_Piece]:
+    stretches: list[tuple[Said, str | None, list[str]]] = []
     for event in replay:
-        if not isinstance(event, TextChunk):
-            previous = None
+        if not isinstance(event, TextChunk) or event.role == "thought":
             continue
-        if event.role == "user":
-            if previous != "user" or prompts[-1][0] != event.message_id:
-                prompts.append((event.message_id, []))
-            prompts[-1][1].append(event.text)
-        elif event.role == "agent":
-            answered.append(event.text)
-        previous = event.role
-    texts = ["".join(parts) for _, parts in prompts]
-    raw = [_all_bare(text) for text in texts]
-    said = [_all_bare(_own_words(text)) for text in texts]
-    return _Read(raw, said, "\n".join([*raw, _all_bare("".join(answered))]))
+        said = Said(event.role)
+        # The agent's messages of one turn are one stretch; each of the person's is one of its own.
+        mark = event.message_id if said is Said.PERSON else None
+        if not stretches or stretches[-1][:2] != (said, mark):
+            stretches.append((said, mark, []))
+        stretches[-1][2].append(event.text)
+    return [_piece(said, "".join(parts)) for said, _, parts in stretches]
 
 
-def _own_words(text: str) -> str:
+def _piece(said: Said, text: str) -> _Piece:
+    if said is Said.AGENT:
+        return _Piece(said, _all_bare(text), "")
     words = without_prior_context(text)
-    return "" if _INJECTED.match(words) else words
+    told = _all_bare(text) if words != text.strip() else ""
+    return _Piece(said, "" if _INJECTED.match(words) else _all_bare(words), told)
 
 
 def _bare(text: str) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from catena_store.records import CONTENT_KINDS, Link, LinkState, PathRow, Turn
+from catena_store.records import CONTENT_KINDS, SPOKEN_KINDS, Kind, Link, LinkState, PathRow, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,13 @@ def fits(link: Link, situation: Situation, path: _Path | None = None) -> bool:
 def may_claim(link: Link, situation: Situation) -> bool:
     """True where this link may carry the prompt now; asked again in the transaction that claims it."""
     return fits(link, situation) and _is_ours(link, situation)
+
+
+def unknown_to(path: Sequence[PathRow], knows: str | None) -> tuple[int, int]:
+    """How many spoken rows and tool calls lie strictly between ``knows`` and the prompt."""
+    start = next((at + 1 for at, row in enumerate(path) if row.id == knows), 0)
+    kinds = [row.kind for row in path[start:-1]]
+    return sum(kind in SPOKEN_KINDS for kind in kinds), kinds.count(Kind.TOOL)
 
 
 def gap_of(path: Sequence[PathRow], knows: str | None) -> int:

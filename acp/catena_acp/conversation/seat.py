@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from catena_acp.conversation.claim import NotSent
 from catena_acp.conversation.core import HELD_ELSEWHERE, Core, ReadOnly
@@ -24,6 +26,7 @@ from catena_acp.conversation.news import (
 )
 from catena_acp.conversation.prepare import Preparing
 from catena_acp.conversation.send import Sending
+from catena_acp.conversation.services import Tenure
 from catena_acp.conversation.turn import Ending, RunningTurn
 from catena_acp.conversation.words import problem_of
 from catena_acp.errors import AgentError, AgentMissing
@@ -40,7 +43,23 @@ from catena_store.records import (
     Turn,
 )
 
+T = TypeVar("T")
+
 _CLOSING_SECONDS = 1.0  # that an agent may take to end a turn when its conversation is closed
+
+
+_PAUSES = (0.1, 0.4, 1.0, 2.0)  # seconds between tries to write what must be written
+_CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these forget in silence
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A prompt row on its way, and what is to become of it where no agent takes it."""
+
+    row: Message
+    came_from: str | None  # the window's leaf before
+    typed: bool = True  # its text is to return to the composer
+    born: bool = True  # the row was made for this attempt
 
 
 class Seat:
@@ -52,6 +71,8 @@ class Seat:
         self._sending: Sending | None = None
         self._way: asyncio.Task[None] | None = None  # of a prompt, to the end of its turn
         self._preparing: asyncio.Task[None] | None = None
+        self._unclosed: tuple[RunningTurn, Ending] | None = None
+        self._unserved = False  # something came into the queue since it was last looked at
         core.enter(window_id)
 
     @property
@@ -67,6 +88,10 @@ class Seat:
         Raises ReadOnly, StoreError.
         """
         self._core.writable()
+        if text.strip() in _CLEARING and not self.busy:
+            await self.clear()
+            self._core.tell(TurnEnded(self._window_id, None, None))
+            return
         if self.busy:
             await self._enqueue(text)
             return
@@ -87,9 +112,11 @@ class Seat:
 
     async def retry(self) -> None:
         """Send the last prompt again: the same row where its turn brought nothing, else as a sibling."""
-        tenure = self._core.writable()
-        if self.busy:
-            return
+        self._core.writable()
+        if not self.busy:
+            self._go(self._retry)
+
+    async def _retry(self) -> None:
         async with self._core.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
             path = await messages.path(reader, window.leaf_id if window else None)
@@ -98,11 +125,39 @@ class Seat:
         if prompt is None or last is None:
             return
         brought = any(row.kind in CONTENT_KINDS for row in path[last + 1 :])
-        async with tenure.write() as tx:
-            await windows.set_leaf(tx, self._window_id, prompt.parent_id if brought else prompt.id)
-            row = await self._add_prompt(tx, prompt.text) if brought else prompt
+        leaf = window.leaf_id if window else None
+        row = await _whole(self._again(prompt, as_sibling=brought))
         self._core.tell(LeafMoved(self._window_id, row.id))
-        self._go(lambda: self._carry(row))
+        await self._carry(_Attempt(row, came_from=leaf, typed=False, born=brought))
+
+    async def _again(self, prompt: Message, *, as_sibling: bool) -> Message:
+        async with self._core.writable().write() as tx:
+            await windows.set_leaf(tx, self._window_id, prompt.parent_id if as_sibling else prompt.id)
+            return await self._add_prompt(tx, prompt.text) if as_sibling else prompt
+
+    async def clear(self) -> None:
+        """Make a barrier: nothing above is told again, all of it stays on the screen, nothing is sent."""
+        async with self._core.writable().write() as tx:
+            row = await self._add_barrier(tx)
+        self._core.tell(MessageAdded(self._window_id, row))
+        self._core.carried_by_none(self._window_id)
+
+    async def _add_barrier(self, tx: Writer) -> Message:
+        window = await windows.get(tx, self._window_id)
+        row = await messages.insert(
+            tx,
+            NewMessage(
+                id=self._core.services.new_id(),
+                conversation_id=self._core.record.id,
+                parent_id=window.leaf_id if window else None,
+                kind=Kind.SEAM,
+                text="cleared by you",
+                data={"cleared": True},
+                barrier=True,
+            ),
+        )
+        await windows.advance(tx, self._window_id, row.id)
+        return row
 
     async def stop(self) -> None:
         """Ask the agent to stop; a prompt that is not out yet is given back."""
@@ -172,20 +227,36 @@ class Seat:
             await inputs.add(tx, text, self._core.record.cwd)
             await windows.set_draft(tx, self._window_id, "")
             await queue.add(tx, id=self._core.services.new_id(), window_id=self._window_id, text=text)
+        self._unserved = True
         await self._tell_queue()
+        self._serve_late()
 
     async def _serve_queue(self) -> None:
         """Send what waits, one after the other, until the queue is empty or an error holds it."""
         while not self._core.closing and self._core.tenure:
-            async with self._core.tenure.write() as tx:
-                item = await queue.take_first(tx, self._window_id)
-                row = await self._add_prompt(tx, item.text) if item else None
+            row = await _whole(self._next_in_queue(self._core.tenure))
             if row is None:
                 return
-            await self._tell_queue()
             self._core.tell(MessageAdded(self._window_id, row))
-            if not await self._send(row):
+            if row.barrier:
+                self._core.carried_by_none(self._window_id)
+                continue
+            if not await self._send(_Attempt(row, came_from=row.parent_id)):
                 await self._hold_queue()
+
+    def _serve_late(self) -> None:
+        """Send what came into the queue after the way of the last prompt had looked there for the last time."""
+        if self._unserved and not self.busy and not self._core.closing and self._core.tenure:
+            self._go(self._serve_queue)
+
+    async def _next_in_queue(self, tenure: Tenure) -> Message | None:
+        self._unserved = False
+        async with tenure.write() as tx:
+            item = await queue.take_first(tx, self._window_id)
+            row = await self._add_prompt(tx, item.text) if item else None
+        if row:
+            await self._tell_queue()
+        return row
 
     async def _hold_queue(self) -> None:
         if self._core.closing or self._core.tenure is None:
@@ -204,6 +275,7 @@ class Seat:
 
     def _go(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         self._way = asyncio.ensure_future(self._until_idle(work))
+        self._way.add_done_callback(lambda way: None if way.cancelled() else self._serve_late())
         return self._way
 
     async def _until_idle(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -214,25 +286,35 @@ class Seat:
 
     async def _say(self, text: str, born: asyncio.Future[None]) -> None:
         try:
-            async with self._core.writable().write() as tx:
-                await inputs.add(tx, text, self._core.record.cwd)
-                await windows.set_draft(tx, self._window_id, "")
-                row = await self._add_prompt(tx, text)
+            row = await _whole(self._born(text))
         except (StoreError, ReadOnly) as error:
             born.set_exception(error)
             return
         self._core.tell(MessageAdded(self._window_id, row))
         born.set_result(None)
-        await self._carry(row)
+        await self._carry(_Attempt(row, came_from=row.parent_id))
+
+    async def _born(self, text: str) -> Message:
+        async with self._core.writable().write() as tx:
+            await inputs.add(tx, text, self._core.record.cwd)
+            await windows.set_draft(tx, self._window_id, "")
+            return await self._add_prompt(tx, text)
 
     async def _add_prompt(self, tx: Writer, text: str) -> Message:
+        if text.strip() in _CLEARING:
+            return await self._add_barrier(tx)
         window = await windows.get(tx, self._window_id)
-        row = await messages.insert(
+        leaf = window.leaf_id if window else None
+        # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
+        row = await messages.refused_below(tx, self._core.record.id, leaf, text)
+        if row:
+            row = await messages.update(tx, row.id, state=MessageState.FINAL)
+        row = row or await messages.insert(
             tx,
             NewMessage(
                 id=self._core.services.new_id(),
                 conversation_id=self._core.record.id,
-                parent_id=window.leaf_id if window else None,
+                parent_id=leaf,
                 kind=Kind.USER,
                 text=text,
             ),
@@ -241,25 +323,28 @@ class Seat:
         await conversations.touch(tx, self._core.record.id)
         return row
 
-    async def _carry(self, row: Message) -> None:
-        if await self._send(row):
+    async def _carry(self, attempt: _Attempt) -> None:
+        if await self._send(attempt):
             await self._serve_queue()
         else:
             await self._hold_queue()
 
-    async def _send(self, row: Message) -> bool:
+    async def _send(self, attempt: _Attempt) -> bool:
         """Bring one prompt to the end of its turn; True where what waits may follow."""
         core = self._core
         core.begin_turn(self._window_id)
         ended: Turn | None = None
         problem: Problem | None = None
         try:
-            ended, problem = await self._brought(row)
-        except Fenced:
+            await self._close_unclosed()
+            ended, problem = await self._brought(attempt)
+        except (Fenced, ReadOnly):
             core.tenure = None
             problem = Problem(Trouble.READ_ONLY, HELD_ELSEWHERE)
         except StoreError as error:
             problem = Problem(Trouble.STORE, str(error))
+            if self._sending is None or self._sending.turn is None:
+                await _whole(self._give_back(attempt))
         finally:
             if self._sending and self._sending.turn:
                 core.turn_over(self._sending.turn)
@@ -269,61 +354,82 @@ class Seat:
         stop = ended.stop_reason if ended else None
         return stop is not None and (stop.clean or stop is StopReason.CANCELLED)
 
-    async def _brought(self, row: Message) -> tuple[Turn | None, Problem | None]:
+    async def _brought(self, attempt: _Attempt) -> tuple[Turn | None, Problem | None]:
         title = self._core.agent_title
         try:
+            _heed_a_stop()
             if self._preparing:
                 await asyncio.wait({self._preparing})
-            self._sending = sending = Sending(self._core.ground(), self._window_id, row)
+            self._sending = sending = Sending(self._core.ground(), self._window_id, attempt.row)
             ending = await sending.carry()
         except NotSent as failure:
-            await self._give_back(row)
+            await _whole(self._give_back(attempt))
             if failure.error:
                 return None, problem_of(title, failure.error, returned=True)
             return None, Problem(Trouble.NO_CARRIER, str(failure))
         except AgentMissing as error:
-            await self._give_back(row)
+            await _whole(self._give_back(attempt))
             return None, problem_of(title, error, returned=True)
         except asyncio.CancelledError:
-            return await self._cut(row), None
+            return await _whole(self._cut(attempt)), None
         assert sending.turn is not None, "a turn that ends was claimed"
         return await self._ended(sending.turn, ending)
 
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
-        # A turn that has ended is closed whole, also where we are closed at this moment.
-        closing = asyncio.ensure_future(running.end(ending))
-        try:
-            turn, notice = await asyncio.shield(closing)
-        except asyncio.CancelledError:
-            await asyncio.wait({closing})
-            raise
+        self._unclosed = (running, ending)
+        turn, notice = await _whole(self._patiently(lambda: running.end(ending)))
+        self._unclosed = None
         if ending.error and not running.stopping:
             return turn, problem_of(running.live.state.agent_title, ending.error, returned=False)
         if notice and notice.data.get("trouble") == Trouble.EMPTY_TURN:
             return turn, Problem(Trouble.EMPTY_TURN, notice.text)
         return turn, None
 
-    async def _cut(self, row: Message) -> Turn | None:
+    async def _cut(self, attempt: _Attempt) -> Turn | None:
         """Stopped before the text went out, or closed in the middle of the turn."""
         running = self._sending.turn if self._sending else None
         if running is None or (self._sending and not self._sending.text_is_out):
-            await self._give_back(row, running)
+            await self._give_back(attempt, running)
             return None
-        turn, _ = await running.end(Ending(StopReason.INTERRUPTED))
+        turn, _ = await self._patiently(lambda: running.end(Ending(StopReason.INTERRUPTED)))
         return turn
 
-    async def _give_back(self, row: Message, claimed: RunningTurn | None = None) -> None:
-        """No agent accepted the prompt: the leaf moves back, the text returns to the composer."""
+    async def _give_back(self, attempt: _Attempt, claimed: RunningTurn | None = None) -> None:
+        """No agent accepted the prompt: the leaf moves back, and what was typed returns to the composer."""
+        with contextlib.suppress(StoreError):
+            await self._patiently(lambda: self._put_back(attempt, claimed))
+        self._core.tell(LeafMoved(self._window_id, attempt.came_from))
+        if attempt.typed:
+            self._core.tell(PromptReturned(self._window_id, attempt.row.text))
+
+    async def _put_back(self, attempt: _Attempt, claimed: RunningTurn | None) -> None:
         async with self._core.writable().write() as tx:
             if claimed:
                 await turns.end(tx, claimed.turn.id, stop_reason=StopReason.NOT_SENT)
-            await messages.update(tx, row.id, state=MessageState.REFUSED)
-            await windows.set_leaf(tx, self._window_id, row.parent_id)
+            if attempt.born:
+                await messages.update(tx, attempt.row.id, state=MessageState.REFUSED)
+            await windows.set_leaf(tx, self._window_id, attempt.came_from)
             window = await windows.get(tx, self._window_id)
-            if window and not window.draft:
-                await windows.set_draft(tx, self._window_id, row.text)
-        self._core.tell(LeafMoved(self._window_id, row.parent_id))
-        self._core.tell(PromptReturned(self._window_id, row.text))
+            if attempt.typed and window and not window.draft:
+                await windows.set_draft(tx, self._window_id, attempt.row.text)
+
+    async def _patiently(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Do a step that writes; again where the store is busy or full, for a few seconds. Raises StoreError."""
+        for pause in _PAUSES:
+            try:
+                return await step()
+            except Fenced:
+                raise
+            except StoreError:
+                await asyncio.sleep(pause)
+        return await step()
+
+    async def _close_unclosed(self) -> None:
+        """Close a turn whose end the store did not take when it came."""
+        if self._unclosed:
+            running, ending = self._unclosed
+            await running.end(ending)
+            self._unclosed = None
 
     # --- preparing
 
@@ -341,3 +447,19 @@ class Seat:
             self._preparing = None
             if not self.busy:
                 core.now(self._window_id, Doing.IDLE)
+
+
+async def _whole(step: Coroutine[Any, Any, T]) -> T:
+    """Await a step that a stop, or our own end, must not leave half done."""
+    task = asyncio.ensure_future(step)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    return task.result()
+
+
+def _heed_a_stop() -> None:
+    """Raise the cancellation that came while a step was brought to its end."""
+    task = asyncio.current_task()
+    if task and task.cancelling():
+        raise asyncio.CancelledError

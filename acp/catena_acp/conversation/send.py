@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 
 from catena_acp.conversation import route
-from catena_acp.conversation.claim import Claim, NotSent
+from catena_acp.conversation.claim import Claim, NotSent, turn_before
 from catena_acp.conversation.ground import Ground
 from catena_acp.conversation.news import Doing
 from catena_acp.conversation.sessions import ForkWrong, LiveSession
@@ -24,6 +25,7 @@ from catena_store.records import (
     Kind,
     Link,
     Message,
+    PathRow,
     StopReason,
     Turn,
 )
@@ -36,6 +38,7 @@ class Sending:
         self._ground = ground
         self._window_id = window_id
         self._row = row
+        self._path: Sequence[PathRow] = ()
         self._tried: set[route.StepKey] = set()
         self._last_error: AgentError | None = None
         self._lost: str | None = None  # why a session that should have carried it was lost on the way
@@ -70,10 +73,7 @@ class Sending:
                 case route.ForkAt(link, turn):
                     await self._fork(link, turn, agent)
                 case route.New():
-                    try:
-                        await self._ground.open_new(agent, self._window_id)
-                    except AgentError as error:
-                        raise NotSent(error) from error
+                    await self._open_new(agent)
         raise NotSent(self._last_error)
 
     async def _agent(self) -> AgentPort:
@@ -84,10 +84,22 @@ class Sending:
 
     async def _next(self, agent: AgentPort) -> route.Step | None:
         async with self._ground.services.db.read() as reader:
-            path = await messages.path(reader, self._row.id)
-            situation = await self._ground.situation(reader, agent, self._window_id, path)
+            if not self._path:
+                self._path = await messages.path(reader, self._row.id)
+            situation = await self._ground.situation(reader, agent, self._window_id, self._path)
         steps = route.candidates(situation)
         return next((step for step in steps if route.key_of(step) not in self._tried), None)
+
+    async def _open_new(self, agent: AgentPort) -> None:
+        """Open a session, in the mode and with the model that the branch had before."""
+        try:
+            live = await self._ground.open_new(agent, self._window_id)
+        except AgentError as error:
+            raise NotSent(error) from error
+        async with self._ground.services.db.read() as reader:
+            before = await turn_before(reader, self._row)
+        if before:
+            await self._ground.restore(live, before, self._window_id)
 
     async def _use(self, link: Link, agent: AgentPort) -> RunningTurn | None:
         """Open the session where it is cold, and claim it; None where it can carry the prompt no more."""
@@ -105,7 +117,7 @@ class Sending:
 
     async def _claim_whole(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Claim in one piece: who stops us in the middle of it still finds the turn that it opened."""
-        attempt = Claim(self._ground, self._window_id, self._row, self._lost)
+        attempt = Claim(self._ground, self._window_id, self._row, self._path, self._lost)
         claim = asyncio.ensure_future(attempt.take(live, agent))
         try:
             return await asyncio.shield(claim)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from catena_acp.conversation.news import SessionState
-from catena_acp.conversation.replay import Expected, Verdict, verdict
+from catena_acp.conversation.replay import Expected, Said, Verdict, verdict
 from catena_acp.conversation.services import Services
 from catena_acp.conversation.session_state import opened_state, with_event
 from catena_acp.errors import AgentError, NotOffered, SessionGone
@@ -16,7 +16,7 @@ from catena_acp.port import AgentPort, SessionPlace
 from catena_store import chains, learnt, messages, turns
 from catena_store.records import How, Kind, Link, Message, MessageState
 
-REPLAY = "replay"  # what is learnt of an agent version: "faithful" or "none"
+REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted" or "none"
 
 
 class SessionContradicts(SessionGone):
@@ -173,7 +173,7 @@ class Sessions:
             if not can_look or not await self._replay_is_faithful(agent):
                 return
             replay = (await agent.load_session(opened.session_id, place)).replay
-        match verdict(replay, await self._expected(vouched)):
+        match await asyncio.to_thread(verdict, replay, await self._expected(vouched)):
             case Verdict.AGREES:
                 return
             case Verdict.EMPTY | Verdict.CONTRADICTS:
@@ -182,17 +182,30 @@ class Sessions:
 
     async def _compare(self, link: Link, agent: AgentPort, opened: SessionOpened, *, learn: bool) -> None:
         expected = await self._expected(link)
-        found = verdict(opened.replay, expected)
-        if learn and expected.prompts and found is not Verdict.CONTRADICTS:
-            value = "faithful" if found is Verdict.AGREES else "none"
-            async with self._services.db.write() as tx:
-                await learnt.learn(tx, agent.abilities.name, agent.abilities.version, REPLAY, value)
+        # A long session takes a while to compare; the screen goes on meanwhile.
+        found = await asyncio.to_thread(verdict, opened.replay, expected)
+        if learn and expected.holds:
+            await self._learn_replay(agent, found)
         if found is not Verdict.AGREES:
             await agent.close_session(opened.session_id)
             what = "nothing" if found is Verdict.EMPTY else "something else"
             raise SessionContradicts(
                 f"{agent.spec.title} opened the session, but it holds {what} where the conversation was"
             )
+
+    async def _learn_replay(self, agent: AgentPort, found: Verdict) -> None:
+        """Keep what a first look at an agent's replay says of it: one alarm is believed, the second not any more."""
+        name, version = agent.abilities.name, agent.abilities.version
+        async with self._services.db.write() as tx:
+            known = (await learnt.known(tx, name, version)).get(REPLAY)
+            match found:
+                case Verdict.AGREES:
+                    value = "faithful"
+                case Verdict.EMPTY:
+                    value = "none"
+                case Verdict.CONTRADICTS:
+                    value = "none" if known == "doubted" else "doubted"
+            await learnt.learn(tx, name, version, REPLAY, value)
 
     async def _replay_is_faithful(self, agent: AgentPort) -> bool | None:
         """What is known of the agent's replay; None while nothing is."""
@@ -212,20 +225,23 @@ class Sessions:
         """What a session with this link's pointers holds, by the record."""
         async with self._services.db.read() as reader:
             path = [row.id for row in await messages.path(reader, link.reach)]
-            rows = [row for row in await messages.page(reader, link.reach, len(path)) if row.id in set(path)]
+            rows = await messages.page(reader, link.reach, len(path))
             clean = await turns.clean_among(reader, {row.turn_id for row in rows if row.turn_id})
         known = path.index(link.knows) + 1 if link.knows in path else 0
         whole = path.index(link.whole) if link.whole in path else 0
         return _expected_of(rows, whole, known, clean)
 
 
-def _expected_of(rows: list[Message], whole: int, known: int, clean: Set[str]) -> Expected:
-    prompts = [row.text for row in rows[whole:known] if row.kind is Kind.USER]
-    last_answers = {
-        row.turn_id: row.text
-        for row in rows[whole:known]
-        if row.turn_id in clean and row.kind is Kind.AGENT and row.state is MessageState.FINAL
-    }
-    answers = list(last_answers.values())
-    possible = [row.text for row in rows if row.kind is Kind.USER]
-    return Expected(prompts, answers, possible)
+def _expected_of(rows: Sequence[Message], whole: int, known: int, clean: Set[str]) -> Expected:
+    holds: list[tuple[Said, str]] = []
+    answered: str | None = None  # the clean turn whose answer stands last in `holds`
+    for row in rows[whole:known]:
+        if row.kind is Kind.USER:
+            holds.append((Said.PERSON, row.text))
+            answered = None
+        elif row.kind is Kind.AGENT and row.turn_id in clean and row.state is MessageState.FINAL:
+            if answered == row.turn_id:
+                holds.pop()
+            holds.append((Said.AGENT, row.text))
+            answered = row.turn_id
+    return Expected(holds, [row.text for row in rows if row.kind is Kind.USER])

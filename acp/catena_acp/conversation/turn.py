@@ -1,7 +1,6 @@
 """One turn under way: from the prompt that goes out to the last byte of its end.
 
-Write, then tell: every event is committed before it is told, except text, which is told at once and committed
-within 250 ms. A turn ends in exactly one way, and its end is one transaction.
+A turn ends in exactly one way, and its end is one transaction.
 """
 
 from __future__ import annotations
@@ -10,20 +9,24 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from catena_acp.conversation import words
-from catena_acp.conversation.news import MessageAdded, MessageChanged, MessageGrew, News
-from catena_acp.conversation.reducer import Append, Change, Insert, Op, Reducer
+from catena_acp.conversation.news import MessageAdded, News
+from catena_acp.conversation.recorder import Recorder
+from catena_acp.conversation.reducer import Op, Reducer
 from catena_acp.conversation.services import Services, Tenure
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, PromptBlock, PromptEnded
 from catena_store import chains, messages, turns, windows
 from catena_store.database import Writer
+from catena_store.errors import StoreError
 from catena_store.records import Kind, LinkState, Message, MessageState, NewMessage, StopReason, Turn
 
-COMMIT_SECONDS = 0.25
+
+class NotKept(AgentError):
+    """The store does not take what the agent says; it was asked to stop."""
 
 
 class RefusedAtOnce(Exception):
@@ -41,125 +44,6 @@ class Ending:
     stop: StopReason
     error: AgentError | None = None
     answer: PromptEnded | None = None
-
-
-class Recorder:
-    """Puts what a session tells into rows below one point of the tree."""
-
-    def __init__(
-        self,
-        services: Services,
-        tenure: Tenure,
-        live: LiveSession,
-        window_id: str,
-        reducer: Reducer,
-        tell: Callable[[News], None],
-        *,
-        floor_follows: bool = False,
-    ) -> None:
-        self._services = services
-        self._tenure = tenure
-        self._live = live
-        self._window_id = window_id
-        self._reducer = reducer
-        self._tell = tell
-        self._floor_follows = floor_follows  # the session surely holds what it tells now
-        self._unwritten: dict[str, list[str]] = {}
-        self._due: float | None = None  # when unwritten text must be in the store
-
-    @property
-    def due(self) -> float | None:
-        """The monotonic time by which ``write`` must be called; None while nothing waits."""
-        return self._due
-
-    async def take(self, events: Sequence[Event]) -> None:
-        """Reduce events; commit where a row is born or changes, or where text has waited long enough."""
-        ops = [op for event in events for op in self._reducer.reduce(event)]
-        if any(not isinstance(op, Append) for op in ops):
-            await self.write(ops)
-            return
-        for op in ops:
-            if isinstance(op, Append):
-                self._hold(op)
-        if self._due is not None and self._services.monotonic() >= self._due:
-            await self.write([])
-
-    async def write(self, ops: Sequence[Op]) -> None:
-        """Commit the text that waits and these operations, then tell of them."""
-        if not ops and not self._unwritten:
-            return
-        async with self._tenure.write() as tx:
-            news = await self.apply(tx, ops)
-        self.committed(news)
-
-    async def apply(self, tx: Writer, ops: Sequence[Op]) -> list[News]:
-        """Write within a transaction of the caller's; the news is told after it, by ``committed``."""
-        inserts, changes, appends = _folded(ops)
-        for append in appends:
-            self._hold(append)
-        for message_id, parts in self._unwritten.items():
-            await messages.append(tx, message_id, "".join(parts))
-        news: list[News] = []
-        for change in changes:
-            changed = await messages.update(tx, change.message_id, data=change.data, state=change.state)
-            news.append(MessageChanged(self._window_id, changed))
-        if inserts:
-            added = await messages.insert_many(tx, inserts)
-            news += [MessageAdded(self._window_id, message) for message in added]
-            await self._follow(tx, inserts)
-        return news
-
-    def committed(self, news: Sequence[News]) -> None:
-        """Tell what a transaction has made true."""
-        self._unwritten.clear()
-        self._due = None
-        for item in news:
-            self._tell(item)
-
-    async def _follow(self, tx: Writer, inserts: Sequence[NewMessage]) -> None:
-        """The session's reach, the turn's last row and the window's leaf move with every row, in its transaction."""
-        first, last = inserts[0], inserts[-1]
-        if self._floor_follows:
-            link = await chains.move(tx, self._live.link_id, knows=last.id, reach=last.id)
-        else:
-            link = await chains.move(tx, self._live.link_id, reach=last.id)
-        self._live.version = link.version
-        if last.turn_id:
-            await turns.set_last(tx, last.turn_id, last.id)
-        window = await windows.get(tx, self._window_id)
-        if window and window.leaf_id == first.parent_id:
-            await windows.advance(tx, self._window_id, last.id)
-
-    def _hold(self, op: Append) -> None:
-        self._unwritten.setdefault(op.message_id, []).append(op.text)
-        if self._due is None:
-            self._due = self._services.monotonic() + COMMIT_SECONDS
-        self._tell(MessageGrew(self._window_id, op.message_id, op.text))
-
-
-def _folded(ops: Sequence[Op]) -> tuple[list[NewMessage], list[Change], list[Append]]:
-    """The same operations with whatever befalls a row that is born among them folded into its birth."""
-    births: dict[str, NewMessage] = {}
-    texts: dict[str, list[str]] = {}
-    changes: list[Change] = []
-    appends: list[Append] = []
-    for op in ops:
-        match op:
-            case Insert(row):
-                births[row.id] = row
-                texts[row.id] = [row.text]
-            case Append(message_id, text) if message_id in births:
-                texts[message_id].append(text)
-            case Append():
-                appends.append(op)
-            case Change(message_id, data, state) if message_id in births:
-                row = births[message_id]
-                births[message_id] = replace(
-                    row, data=row.data if data is None else data, state=state or row.state
-                )
-            case Change():
-                changes.append(op)
-    return [replace(row, text="".join(texts[row.id])) for row in births.values()], changes, appends
 
 
 class RunningTurn:
@@ -195,6 +79,8 @@ class RunningTurn:
         self._events: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._out = asyncio.Event()
+        self._unkept: StoreError | None = None  # why the agent was asked to stop
+        self._closing: list[Op] | None = None
         self._updated = False
 
     def receive(self, event: Event) -> None:
@@ -209,18 +95,23 @@ class RunningTurn:
         """
         prompt = asyncio.ensure_future(self.live.agent.prompt(self.live.session_id, blocks))
         prompt.add_done_callback(lambda _: self._wake.set())
-        # One turn of the loop, in which the request is written: a stop must not reach the agent before its prompt.
-        await asyncio.sleep(0)
-        self._out.set()
         try:
+            # One turn of the loop, in which the request is written: a stop must not reach the agent before its prompt.
+            await asyncio.sleep(0)
+            self._out.set()
             while not prompt.done() or self._events:
                 await self._wait()
                 await self._take_all()
+                if self.recorder.failed and not self._unkept:
+                    self._unkept = self.recorder.failed
+                    await self.live.agent.cancel(self.live.session_id)
         finally:
             if not prompt.done():
                 prompt.cancel()
                 with contextlib.suppress(asyncio.CancelledError, AgentError):
                     await prompt
+            elif not prompt.cancelled():
+                prompt.exception()  # taken here where the record broke off: nobody will ask for it below
         try:
             answer = prompt.result()
         except AgentGone as error:
@@ -231,16 +122,22 @@ class RunningTurn:
             return Ending(StopReason.CANCELLED if self.stopping else StopReason.ERROR, error)
         except AgentError as error:
             return Ending(StopReason.ERROR, error)
+        if self._unkept:
+            return Ending(StopReason.ERROR, NotKept(f"what it says cannot be kept: {self._unkept}"), answer)
         return Ending(_stop_reason(answer.stop_reason), None, answer)
 
     async def end(self, ending: Ending) -> tuple[Turn, Message | None]:
-        """Close the turn in one transaction; the turn as it is kept, and the notice that tells of a bad end."""
+        """Close the turn in one transaction; the turn as it is kept, and the notice that tells of a bad end.
+
+        May be called again where the transaction failed.
+        """
         answered = self.reducer.answered
         clean = ending.stop.clean and answered
         empty = ending.stop.clean and not answered
-        ops = self.reducer.close(clean=clean, tool_status=_unfinished_status(ending.stop))
+        if self._closing is None:
+            self._closing = self.reducer.close(clean=clean, tool_status=_unfinished_status(ending.stop))
         async with self._tenure.write() as tx:
-            news = await self.recorder.apply(tx, ops)
+            news = await self.recorder.apply(tx, self._closing)
             last_id = self.reducer.last_id
             whole = self.turn.prompt_id if self.reducer.compacted else self.turn.whole_id
             await self._move_link(tx, last_id, clean=clean, empty=empty, whole=whole, ending=ending)
@@ -310,15 +207,9 @@ class RunningTurn:
             link = await chains.move(tx, link_id, knows=last_id, reach=last_id, whole=whole)
         elif empty:
             why = "its last turn ended without a word"
-            link = await chains.move(
-                tx,
-                link_id,
-                reach=self.turn.prompt_id,
-                state=LinkState.SUSPECT,
-                ended=why,
-                event="suspect",
-                detail=why,
-            )
+            link = await chains.move(tx, link_id, reach=self.turn.prompt_id, event="suspect", detail=why)
+            if link.state is LinkState.OPEN:
+                link = await chains.move(tx, link_id, state=LinkState.SUSPECT, ended=why)
         elif not self.reducer.answered:
             # The same row can be sent again, and then fits: `reach` is the prompt itself.
             link = await chains.move(tx, link_id, reach=self.turn.prompt_id, whole=whole)
