@@ -1,0 +1,130 @@
+"""The real application on a stage: its agent is a real process with a part, and nothing is left to chance.
+
+Clock, ids, home, directory and terminal are always the same, so that a scene looks the same whenever and wherever it
+is played.
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+import os
+import re
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from textual import events
+from textual.pilot import Pilot
+
+from catena.app import CatenaApp
+from catena.open_tabs import OpenTabs
+from catena.start import Start
+from catena_acp.agent import end_group, process_start_time, start_agent
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.file_access import FileAccess
+from catena_acp.port import AgentPort, AgentSpec
+from catena_store.database import Database
+from catena_store.records import AgentGroup
+from screenshots.vector import settled
+
+NOW = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)
+# Over SSH nothing is animated.
+TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "SSH_TTY": "yes"}
+SIZE = (104, 32)
+ACTOR = AgentSpec("demo", "Demonstration", (sys.executable, str(Path(__file__).with_name("actor.py"))))
+INSTALLED = ("claude-agent-acp", "opencode")
+PATIENCE = 20.0
+_WAITED = re.compile(r"(answer&#160;)\d")
+_SHOWN = re.compile(r"<text[^>]*>([^<]*)</text>")
+
+
+@dataclass
+class Stage:
+    """One window of the application, and who plays in it."""
+
+    app: CatenaApp
+    pilot: Pilot[None]
+
+    async def say(self, text: str) -> None:
+        """Paste a prompt into the composer and send it."""
+        self.app.chat.composer.post_message(events.Paste(text))
+        await self.pilot.press("enter")
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        await self.pilot.press(*keys)
+
+    async def shows(self, *texts: str) -> None:
+        """Wait until the screen shows all of these, and nothing on it moves any more."""
+        deadline = time.monotonic() + PATIENCE
+        before = ""
+        while True:
+            await self.pilot.pause(0.1)
+            now = self.picture()
+            seen = html.unescape("".join(_SHOWN.findall(now))).replace("\xa0", " ")
+            if now == before and all(text in seen for text in texts):
+                return
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the screen does not come to show {texts}: {seen}")
+            before = now
+
+    def picture(self) -> str:
+        """What the screen shows now."""
+        # How long somebody has waited is the one thing that goes on by itself.
+        return _WAITED.sub(r"\g<1>4", settled(self.app.export_screenshot(title="catena")))
+
+
+@asynccontextmanager
+async def stage(folder: Path, *, agent: bool = True, size: tuple[int, int] = SIZE) -> AsyncIterator[Stage]:
+    """The application in ``folder``, as it is when it was just started; with a first tab where there is an agent."""
+    project = folder / "shop"
+    project.mkdir()
+    # What depends on the machine is taken away from this process: which agents are installed, whose home it is.
+    os.environ |= {"PATH": str(_agents_in(folder / "bin")), "HOME": str(folder)}
+    os.environ.pop("NO_COLOR", None)
+    numbers = itertools.count(1)
+
+    def new_id() -> str:
+        return f"{next(numbers):016}"
+
+    app = CatenaApp(Start(str(project), agent=ACTOR if agent else None), environment=TERMINAL)
+    async with (
+        Database.open(folder / "catena.db", clock=lambda: NOW) as database,
+        Conversations.serve(
+            database,
+            start_agent=_start_agent,
+            spec_of=lambda _: ACTOR,
+            end_group=_end_group,
+            start_time_of=process_start_time,
+            new_id=new_id,
+            clock=lambda: NOW,
+        ) as conversations,
+        app.run_test(size=size) as pilot,
+    ):
+        tabs = OpenTabs(database, conversations, directory=str(project), new_id=new_id)
+        await app.chat.begin(tabs)
+        try:
+            yield Stage(app, pilot)
+        finally:
+            await tabs.leave()
+
+
+def _agents_in(folder: Path) -> Path:
+    """A folder with the programs of a few agents, which are found there and never started."""
+    folder.mkdir()
+    for name in INSTALLED:
+        (folder / name).touch(mode=0o755)
+    return folder
+
+
+async def _start_agent(spec: AgentSpec, cwd: str) -> AgentPort:
+    return await start_agent(spec, cwd=cwd, client_version="0", files=FileAccess(roots=(Path(cwd),)))
+
+
+async def _end_group(group: AgentGroup) -> bool:
+    return await end_group(group.pid, group.started)

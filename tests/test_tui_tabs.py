@@ -1,0 +1,355 @@
+"""Tabs, the history, and coming back to both."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from catena.config import Settings
+from catena_acp.catalog import spec_named
+from catena_store import conversations, messages, windows
+from catena_store.database import Database, default_path
+from catena_store.ids import new_id
+from catena_store.records import Kind, NewMessage
+from tui_pilot import Person, at_the_screen
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+
+
+async def said(person: Person, text: str) -> None:
+    await person.say(f"say {text}")
+    await person.sees(f"│ {text}")
+    await person.idle()
+
+
+def left_of_scrollbar(person: Person) -> list[str]:
+    return [line[: person.app.size.width - 2].rstrip() for line in person.text.splitlines()]
+
+
+async def kept(conversation_count: int, *, cwd: str = "/elsewhere", rows: int = 2) -> list[str]:
+    """That many conversations in the store, oldest first, each with a prompt and answers."""
+    ids = []
+    async with Database.open(default_path()) as db:
+        for number in range(conversation_count):
+            async with db.write() as tx:
+                conversation = await conversations.create(tx, id=new_id(), agent="rehearsal", cwd=cwd)
+                parent = None
+                new = []
+                for row in range(rows):
+                    kind = Kind.AGENT if row % 2 else Kind.USER
+                    text = f"message {row} of conversation {number}"
+                    new.append(NewMessage(new_id(), conversation.id, parent, kind, text))
+                    parent = new[-1].id
+                await messages.insert_many(tx, new)
+            ids.append(conversation.id)
+    return ids
+
+
+async def test_w19_the_tab_bar_is_there_only_while_there_are_several(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        assert "▸1" not in person.text
+        await person.press("ctrl+t")
+        await person.sees("1 new", "▸2 new")
+        await person.say("/close")
+        await person.sees_no("▸2")
+
+
+async def test_w19_each_tab_keeps_its_own_text_draft_and_answer(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "in the first")
+        await person.type("draft one")
+        await person.press("ctrl+t")
+        await person.sees("▸2 new")
+        assert person.draft == ""
+        await said(person, "in the second")
+        await person.type("draft two")
+        await person.press("ctrl+pageup")
+        await person.sees("│ in the first", "▸1")
+        assert person.draft == "draft one"
+        assert "in the second" not in person.text.replace("say in the second", "")
+        await person.press("ctrl+pageup")
+        await person.sees("│ in the second")
+        assert person.draft == "draft two"
+
+
+async def test_w19_marks_say_what_the_other_tabs_do(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("wait 0.4; say so; ask May I?")
+        await person.until(lambda: person.tab.busy, "the first tab to work")
+        await person.press("ctrl+t")
+        await person.sees("▸2 new")
+        await person.until(
+            lambda: "⠋" in person.text.splitlines()[0] or "?" in person.text.splitlines()[0], "a mark"
+        )
+        await person.until(lambda: person.tabs[0].mark == "?", "the question")
+        await person.until(lambda: " ?" in person.text.splitlines()[0], "its mark")
+        await person.press("ctrl+pageup")
+        await person.sees("May the agent run?", "│ so")
+        await person.until(lambda: person.app.focused is person.app.chat.permission, "the keys to go there")
+        await person.press("y")
+        await person.press("ctrl+pagedown")
+        await person.until(lambda: person.tabs[0].mark in ("", "•"), "the first tab to end")
+
+
+async def test_w19_an_answer_that_was_not_seen_is_marked_unread(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("wait 0.5; say seen later")
+        await person.until(lambda: person.tab.busy, "the first tab to work")
+        await person.press("ctrl+t")
+        await person.until(lambda: person.tabs[0].mark == "•", "the answer")
+        await person.sees("•")
+        await person.pilot.click("#tabs", offset=(4, 0))
+        await person.sees("│ seen later", "▸1")
+        assert "•" not in person.text
+
+
+async def test_a_streaming_tab_shows_all_of_it_after_another_was_looked_at(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 60)) as person:
+        await person.say("stream 60 rate 60 end=CURTAIN")
+        await person.until(lambda: person.tab.growing, "it to stream")
+        await person.press("ctrl+t")
+        await person.sees("▸2 new")
+        await person.press("ctrl+pageup")
+        await person.sees("CURTAIN")
+        await person.idle()
+        assert person.app.chat.acts is not None
+        row = person.app.chat.acts.desk.view.newest(Kind.AGENT)
+        transcript = person.app.chat.conversation.transcript
+        assert row is not None and transcript is not None
+        assert transcript.text_of(row.id) == row.text
+        async with Database.open(default_path()) as db, db.read() as reader:
+            stored = await messages.get(reader, row.id)
+        assert stored is not None and stored.text == row.text
+
+
+async def test_m06_tabs_texts_drafts_and_places_come_back(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(80, 16)) as person:
+        await person.say("stream 400")
+        await person.until(lambda: person.tab.leaf_id, "it to begin")
+        await person.idle()
+        await person.press("pageup", "pageup")
+        transcript = person.app.chat.conversation.transcript
+        assert transcript is not None
+        position = transcript.position
+        await person.until(lambda: position() is not None, "the place")
+        place, seen = transcript.position(), left_of_scrollbar(person)[:6]
+        await person.type("not sent yet")
+        await person.press("ctrl+t")
+        await person.sees("▸2 new")
+        await person.type("second draft")
+        await person.press("ctrl+pageup")
+        await person.sees("▸1")
+    async with at_the_screen(str(tmp_path), size=(80, 16), choose=True) as person:
+        await person.until(lambda: person.app.chat.acts and person.app.chat.acts.desk.view.shown, "the tabs")
+        assert len(person.tabs) == 2
+        await person.until(lambda: person.draft == "not sent yet", "the draft")
+        transcript = person.app.chat.conversation.transcript
+        assert transcript is not None
+        await person.until(lambda: transcript.position() == place, "the place")
+        # The tab bar takes the first row; what was on top of the transcript is on top of it again.
+        await person.until(lambda: left_of_scrollbar(person)[1:7] == seen, f"the same rows: {seen}")
+        await person.press("ctrl+pagedown")
+        await person.until(lambda: person.draft == "second draft", "the second draft")
+
+
+async def test_m06_a_second_catena_in_the_same_directory_opens_one_empty_tab(tmp_path: Path) -> None:
+    rehearsal = Settings(agent="rehearsal")
+    async with at_the_screen(str(tmp_path)) as first:
+        await said(first, "mine alone")
+        async with at_the_screen(str(tmp_path), settings=rehearsal, choose=True) as second:
+            await second.sees("Another Catena has this directory's tabs")
+            await second.until(
+                lambda: second.app.chat.acts and second.app.chat.acts.desk.view.shown, "its tab"
+            )
+            assert [tab.untouched for tab in second.tabs] == [True]
+
+
+async def test_h10_an_empty_chat_leaves_no_trace(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        conversation_id = person.tab.conversation.id
+    assert person.app.come_back is None
+    async with Database.open(default_path()) as db, db.read() as reader:
+        assert await conversations.get(reader, conversation_id) is None
+
+
+async def test_h10_leaving_names_the_conversation_to_come_back_to(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "remember me")
+        conversation_id = person.tab.conversation.id
+    assert person.app.come_back == conversation_id
+
+
+async def test_an_empty_chat_with_a_draft_stays_for_the_next_time(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.type("half a thought")
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.until(lambda: person.draft == "half a thought", "the draft")
+
+
+async def test_h10_the_picker_opens_a_conversation_and_focuses_one_that_is_open(tmp_path: Path) -> None:
+    await kept(3)
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.press("ctrl+o")
+        await person.sees("history", "message 0 of conversation 2", "message 0 of conversation 0")
+        await person.type("conversation 1")
+        await person.sees_no("conversation 2")
+        await person.press("enter")
+        await person.sees("▌ message 0 of conversation 1", "message 1 of conversation 1")
+        assert len(person.tabs) == 2
+        await person.press("ctrl+o", *"conversation 1", "enter")
+        await person.sees("▌ message 0 of conversation 1")
+        assert len(person.tabs) == 2
+
+
+async def test_h10_a_list_of_thousands_is_read_in_pages(tmp_path: Path) -> None:
+    await kept(2_500, rows=1)
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.press("ctrl+o")
+        await person.sees("message 0 of conversation 2499")
+        await person.type("conversation 17 ")
+        await person.sees("message 0 of conversation 17")
+
+
+async def test_h11_a_conversation_is_painted_from_the_store_before_its_agent_is_ready(tmp_path: Path) -> None:
+    (conversation_id,) = await kept(1, rows=400)
+    async with at_the_screen(str(tmp_path), conversation_id=conversation_id, size=(100, 20)) as person:
+        await person.sees("message 399 of conversation 0")
+        assert person.tab.session is None or person.tab.session.link_id is None
+        for _ in range(12):
+            await person.press("pageup")
+        await person.until(lambda: "message 399" not in person.text, "an older page")
+
+
+async def test_h11_going_up_reads_older_pages_down_to_the_first_message(tmp_path: Path) -> None:
+    (conversation_id,) = await kept(1, rows=300)
+    async with at_the_screen(str(tmp_path), conversation_id=conversation_id, size=(100, 40)) as person:
+        for _ in range(60):
+            await person.press("pageup")
+            await person.pilot.pause(0.01)
+            if "▌ message 0 of" in person.text:
+                break
+        await person.sees("▌ message 0 of conversation 0")
+
+
+async def test_h18_with_no_agent_chosen_the_history_still_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await kept(2)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.sees("which agent?", "not installed", "no model: a scripted agent")
+        await person.press("escape")
+        await person.sees("No agent is chosen")
+        await person.press("ctrl+o")
+        await person.sees("conversation 1")
+        await person.press("enter")
+        await person.sees("▌ message 0 of conversation 1")
+
+
+async def test_r12_what_is_sent_with_no_agent_chosen_asks_for_one_and_is_then_sent(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.sees("which agent?")
+        await person.press("escape")
+        await person.sees("No agent is chosen")
+        await person.say("say not lost")
+        await person.sees("which agent?")
+        await person.press("escape")
+        await person.until(lambda: person.draft == "say not lost", "the text to come back")
+        await person.press("enter")
+        await person.sees("which agent?")
+        await person.type("rehearsal")
+        await person.press("enter")
+        await person.sees("│ not lost")
+
+
+async def test_the_first_start_asks_for_an_agent_and_keeps_what_is_typed(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.sees("which agent?")
+        await person.type("rehearsal")
+        await person.press("enter")
+        await person.sees("Rehearsal in")
+        assert person.app.focused is person.app.chat.composer
+
+
+async def test_an_agent_that_is_not_here_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.sees("which agent?")
+        missing = next(row for row in person.app.screen.query("RowList").first().rows if row.dim)  # type: ignore[attr-defined]
+        await person.type(missing.label)
+        await person.press("enter")
+        await person.sees("To get it:")
+
+
+async def test_the_agent_can_be_changed_in_the_middle(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "before")
+        await person.say("/agent rehearsal")
+        await person.sees("Rehearsal answers here already")
+
+
+async def test_h14_up_and_down_walk_through_inputs_and_give_the_draft_back(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "first")
+        await said(person, "second")
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.type("a draft")
+        await person.press("up")
+        await person.until(lambda: person.draft == "say second", "the newest input")
+        await person.press("up")
+        await person.until(lambda: person.draft == "say first", "the one before")
+        await person.press("down", "down")
+        await person.until(lambda: person.draft == "a draft", "the draft")
+
+
+async def test_h14_ctrl_r_searches_what_was_typed(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "alpha")
+        await said(person, "beta")
+        await person.press("ctrl+r")
+        await person.sees("typed before")
+        await person.type("alp")
+        await person.press("enter")
+        await person.until(lambda: person.draft == "say alpha", "the input")
+
+
+async def test_a_tab_that_is_closed_is_not_opened_again(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "kept in the history")
+        window_id = person.tab.window_id
+        await person.say("/close")
+        await person.until(lambda: person.tab.window_id != window_id, "a new tab")
+        await person.press("ctrl+o")
+        await person.sees("say kept in the history")
+    async with Database.open(default_path()) as db, db.read() as reader:
+        window = await windows.get(reader, window_id)
+    assert window is None or window.leaf_id is not None
+
+
+async def test_rename_shows_in_the_tab(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "anything")
+        await person.say("/rename Release notes")
+        await person.sees("is now called")
+        await person.press("ctrl+t")
+        await person.sees("1 Release notes")
+
+
+async def test_the_rehearsal_agent_is_a_process_of_its_own_for_each_conversation(tmp_path: Path) -> None:
+    assert spec_named("rehearsal").command
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "one")
+        await person.press("ctrl+t")
+        await person.sees("▸2 new")
+        await person.say("crash")
+        await person.sees("killed by signal")
+        await person.press("ctrl+pageup")
+        await said(person, "still here")
+        await asyncio.sleep(0)

@@ -1,0 +1,209 @@
+"""The real ``catena`` in a real pseudo-terminal, and what a person would see at the end of it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyte
+
+EXECUTABLE = Path(sys.executable).parent / "catena"
+DEADLINE = 20.0
+KEYS = {
+    "enter": "\r",
+    "escape": "\x1b",
+    "tab": "\t",
+    "shift+tab": "\x1b[Z",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "pageup": "\x1b[5~",
+    "pagedown": "\x1b[6~",
+    "ctrl+pageup": "\x1b[5;5~",
+    "ctrl+pagedown": "\x1b[6;5~",
+    "f1": "\x1bOP",
+    **{f"ctrl+{letter}": chr(ord(letter) - 96) for letter in "abcdefghijklmnopqrstuvwxyz"},
+}
+# What pyte does not know, and would print.
+_UNKNOWN = re.compile(
+    rb"\x1bP.*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p",
+    re.DOTALL,
+)
+
+
+class Terminal:
+    """A terminal with a program in it."""
+
+    def __init__(
+        self,
+        arguments: tuple[str, ...],
+        *,
+        environment: Mapping[str, str],
+        cwd: Path,
+        columns: int,
+        rows: int,
+    ) -> None:
+        self.output = b""
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._fed = 0
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.execvpe(arguments[0], arguments, dict(environment))
+        self.resize(columns, rows)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Another size, as a window manager sets it."""
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._screen.resize(rows, columns)
+
+    def write(self, data: str) -> None:
+        """What a keyboard sends, all at once."""
+        os.write(self._fd, data.encode())
+
+    def write_all(self, data: str) -> None:
+        """As much as it is, while what comes back is read: neither side waits for the other."""
+        rest = data.encode()
+        while rest:
+            _, ready, _ = select.select([], [self._fd], [], 0.05)
+            if ready:
+                rest = rest[os.write(self._fd, rest[:1024]) :]
+            self.pump(0)
+
+    def press(self, *keys: str) -> None:
+        """Press keys, or type single characters, one after the other."""
+        for key in keys:
+            self.write(KEYS.get(key, key))
+
+    def say(self, text: str) -> None:
+        """Type a line, see it in the composer, and send it."""
+        self.write(text)
+        self.wait_for(text[-12:])
+        self.press("enter")
+
+    def pump(self, seconds: float = 0.05) -> bool:
+        """Read what comes within the time; False where the program has closed the terminal."""
+        ready, _, _ = select.select([self._fd], [], [], seconds)
+        if not ready:
+            return True
+        try:
+            data = os.read(self._fd, 1 << 16)
+        except OSError:
+            return False
+        self.output += data
+        return bool(data)
+
+    @property
+    def text(self) -> str:
+        """What is on the screen."""
+        data = self.output[self._fed :]
+        self._fed = len(self.output)
+        self._stream.feed(_UNKNOWN.sub(b"", data))
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def wait_for(self, pattern: str) -> str:
+        """The screen as soon as the pattern is on it."""
+        return self._wait(lambda text: re.search(pattern, text) is not None, f"{pattern!r} to appear")
+
+    def wait_gone(self, pattern: str) -> str:
+        """The screen as soon as the pattern is not on it any more."""
+        return self._wait(lambda text: re.search(pattern, text) is None, f"{pattern!r} to disappear")
+
+    def _wait(self, done: object, what: str) -> str:
+        assert callable(done)
+        end = time.monotonic() + DEADLINE
+        while True:
+            text = self.text
+            if done(text):
+                return text
+            if time.monotonic() > end or not self.pump():
+                raise AssertionError(f"waited for {what}; the screen:\n{text}")
+
+    def wait_for_output(self, data: bytes) -> None:
+        """Wait until the program has sent these bytes."""
+        self._wait(lambda _: data in self.output, f"{data!r} to be sent")
+
+    def quiet(self, seconds: float) -> int:
+        """How many bytes come within the time."""
+        before, end = len(self.output), time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.pump(left)
+        return len(self.output) - before
+
+    def signal(self, number: int) -> None:
+        """Send the program a signal."""
+        os.kill(self.pid, number)
+
+    def ended(self) -> int:
+        """Read to the end; the exit status, negative for a signal."""
+        end = time.monotonic() + DEADLINE
+        while self.pump():
+            assert time.monotonic() < end, f"it does not end:\n{self.text}"
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0
+        return os.waitstatus_to_exitcode(status)
+
+    def hang_up(self) -> None:
+        """The line is cut; what the program does about it is its own affair."""
+        os.close(self._fd)
+        self._fd = -1
+        os.waitpid(self.pid, 0)
+        self.pid = 0
+
+    def close(self) -> None:
+        """End the program, if it still runs."""
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            self.pid = 0
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+class Place:
+    """A home, a project and a store of their own."""
+
+    def __init__(self, root: Path) -> None:
+        self.project = root / "shop"
+        self.data = root / "data"
+        self.home = root / "home"
+        self.config = root / "config"
+        for directory in (self.project, self.home, self.config):
+            directory.mkdir(parents=True, exist_ok=True)
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            "CATENA_DATA_DIR": str(self.data),
+            "CATENA_CONFIG_DIR": str(self.config),
+        }
+
+    @contextmanager
+    def catena(
+        self, *arguments: str, columns: int = 100, rows: int = 30, **environment: str
+    ) -> Iterator[Terminal]:
+        """Catena on a screen of its own; killed at the end of the block, if it still runs."""
+        terminal = Terminal(
+            (str(EXECUTABLE), *arguments),
+            environment=self.environment | environment,
+            cwd=self.project,
+            columns=columns,
+            rows=rows,
+        )
+        try:
+            yield terminal
+        finally:
+            terminal.close()

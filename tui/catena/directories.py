@@ -1,0 +1,22 @@
+"""Directories as the person names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from catena.exit_status import Refused
+
+
+def existing_directory(named: str | None) -> str:
+    """The absolute path, links resolved, of the directory that was named; of the current one if none was.
+
+    Raises Refused where there is no such directory.
+    """
+    try:
+        path = Path(named or ".").expanduser().resolve(strict=True)
+    except (OSError, RuntimeError) as error:  # RuntimeError: `~nobody`, or links in a circle
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise Refused(f"{named or 'the current directory'}: {why}") from error
+    if not path.is_dir():
+        raise Refused(f"{named}: not a directory")
+    return str(path)

@@ -1,0 +1,57 @@
+"""Going on with a text in the person's own editor."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, SuspendNotSupported
+
+
+class EditorFailed(Exception):
+    """The editor could not be used; ``str()`` of it can be shown to a person."""
+
+
+def editor_command(environment: Mapping[str, str]) -> list[str]:
+    """The person's editor, as the environment names it."""
+    named = environment.get("VISUAL") or environment.get("EDITOR") or "vi"
+    try:
+        return shlex.split(named)
+    except ValueError as error:
+        raise EditorFailed(f"$EDITOR cannot be understood: {error}") from error
+
+
+async def edited(app: App[Any], text: str, environment: Mapping[str, str]) -> str:
+    """The text after the person edited it; agents go on meanwhile. Raises EditorFailed."""
+    command = editor_command(environment)
+    with tempfile.TemporaryDirectory(prefix="catena-") as directory:
+        path = Path(directory) / "prompt.md"
+        path.write_text(text, encoding="utf-8")
+        trouble = await _run([*command, str(path)], app)
+        if trouble:
+            raise EditorFailed(trouble)
+        return path.read_text(encoding="utf-8").rstrip("\n")
+
+
+async def _run(command: Sequence[str], app: App[Any]) -> str:
+    """Run it in the person's terminal to its end; what went wrong, in words."""
+    # Nothing may be drawn while the terminal is the editor's, and its Ctrl+C is none of ours.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with app.batch_update(), app.suspend():
+            # An error that leaves this block would leave the terminal to nobody.
+            try:
+                process = await asyncio.create_subprocess_exec(*command)
+                status = await process.wait()
+            except OSError as error:
+                return f"{command[0]} cannot be started: {error.strerror}. $EDITOR names another one."
+    except SuspendNotSupported:
+        return "This terminal cannot be lent to an editor."
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return f"{command[0]} ended with status {status}; the text is as it was." if status else ""

@@ -1,0 +1,97 @@
+"""What F1 shows: the keys of this place, the commands, and how the rest hangs together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from catena.commands import OWN_COMMANDS
+
+_COMPOSER = (
+    ("enter", "send; while the agent works: wait in the queue"),
+    ("ctrl+j", "new line"),
+    ("esc, ctrl+c", "stop the turn, close what is open"),
+    ("↑ ↓", "at the edges: what you typed before; ↓ gives the draft back"),
+    ("↑ when empty", "take the newest waiting prompt back"),
+    ("ctrl+r", "search what you typed"),
+    ("tab", "complete; to an open question"),
+    ("ctrl+g", "your editor ($VISUAL, $EDITOR)"),
+    ("ctrl+d", "leave, when empty"),
+)
+_ANYWHERE = (
+    ("ctrl+o", "history: open a conversation"),
+    ("ctrl+t", "new tab"),
+    ("ctrl+pgup, ctrl+pgdn", "go through the tabs"),
+    ("ctrl+f", "find in the transcript"),
+    ("pgup, pgdn, wheel", "scroll; the focus stays"),
+    ("shift+tab", "browse the transcript; again, or esc: back"),
+    ("ctrl+p", "every command"),
+    ("f1", "this"),
+)
+_BROWSING = (
+    ("j k ↑ ↓", "message by message"),
+    ("J K", "prompt by prompt"),
+    ("g G", "to the top, to the end"),
+    ("enter, space", "fold, unfold"),
+    ("y Y", "copy the message, its code block"),
+    ("q", "quote it into the composer"),
+    ("1–9", "go to a tab"),
+    ("esc, shift+tab", "back to the composer"),
+)
+_QUESTION = (
+    ("1–9", "the agent's options, in the agent's order"),
+    ("y n", "allow once, reject once, where there are such"),
+    ("d", "the whole change"),
+    ("r", "reject, with a reason that becomes your next prompt"),
+    ("esc", "leave it open; tab goes back to it"),
+)
+
+SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
+    "composer": _COMPOSER,
+    "browsing": _BROWSING,
+    "question": _QUESTION,
+    "anywhere": _ANYWHERE,
+}
+_TITLES = {
+    "composer": "While you write",
+    "browsing": "While you browse the transcript",
+    "question": "When the agent asks",
+    "anywhere": "Anywhere",
+}
+
+
+def help_text(place: str, agents: Sequence[tuple[str, str]]) -> Content:
+    """The whole help, with the section of ``place`` first; ``agents`` are names and how to get each."""
+    order = [place, *(name for name in SECTIONS if name != place)]
+    lines: list[Content] = []
+    for name in order:
+        lines += [_title(_TITLES[name]), *(_pair(key, does) for key, does in SECTIONS[name]), Content("")]
+    lines.append(_title("Commands"))
+    for command in OWN_COMMANDS:
+        name = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
+        lines.append(_pair(name, command.summary))
+    lines.append(
+        Content.styled("  The agent's own commands stand below these when you type /.", "$text-disabled")
+    )
+    if agents:
+        lines += [Content(""), _title("Agents"), *(_pair(name, how) for name, how in agents)]
+    lines += [
+        Content(""),
+        _title("Selecting and copying"),
+        Content(
+            "  Drag to select, ctrl+c sends the text to the terminal's clipboard. With shift held, the terminal"
+        ),
+        Content(
+            "  selects by itself. A conversation is kept in Catena's own store; `catena --resume` opens it again."
+        ),
+    ]
+    return Content("\n").join(lines)
+
+
+def _title(text: str) -> Content:
+    return Content.styled(text, "bold $accent")
+
+
+def _pair(key: str, does: str) -> Content:
+    return Content.assemble("  ", (f"{key:<22}", "$foreground"), (does, "$text-muted"))

@@ -1,0 +1,248 @@
+"""The open tabs of this process: where they come from, what is kept of them, and what their conversations tell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from catena.tab import Tab, title_of
+from catena.widgets.transcript.viewport import Place
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.news import News
+from catena_acp.port import AgentSpec
+from catena_acp.process_group import process_start_time
+from catena_store import conversations as kept_conversations
+from catena_store import inputs, messages, queue, turns, windows
+from catena_store.database import Database
+from catena_store.errors import NotFound
+from catena_store.ids import utc_now
+from catena_store.records import Kind, Message, Summary, Window, Workspace
+
+PAGE = 60
+_FOREIGN_SILENCE = timedelta(seconds=60)
+_MOST_ROWS = 2_000  # read at once to come back to a place far up
+_INPUTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows of a branch, oldest first."""
+
+    rows: list[Message]
+    more_above: bool
+    siblings: dict[str, tuple[int, int]]  # prompt -> (position from 1, how many), where there are several
+
+
+class OpenTabs:
+    """Every tab of this process, and the one that is looked at.
+
+    News are only collected here; whoever draws takes them from ``news`` when ``heard`` is set.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        conversations: Conversations,
+        *,
+        directory: str,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._db = db
+        self._conversations = conversations
+        self._directory = directory
+        self._new_id = new_id
+        self._workspace_id: str | None = None
+        self._unsubscribe: dict[str, Callable[[], None]] = {}
+        self.tabs: list[Tab] = []
+        self.active: Tab | None = None
+        self.news: deque[tuple[Tab, News]] = deque()
+        self.heard = asyncio.Event()
+
+    @property
+    def directory(self) -> str:
+        """Where new conversations work."""
+        return self._directory
+
+    @property
+    def workspace_is_ours(self) -> bool:
+        """False where another Catena has this directory's tabs."""
+        return self._workspace_id is not None
+
+    async def restore(self) -> None:
+        """Bring this directory's tabs back, unless another living Catena has them."""
+        owner = self._conversations.owner
+        async with self._db.write() as tx:
+            workspace = await windows.workspace(tx, self._directory, new_id=self._new_id)
+            taken = await windows.take_workspace(tx, workspace.id, owner, is_dead=self._is_abandoned)
+            if not taken:
+                return
+            self._workspace_id = workspace.id
+            restored = await windows.of_workspace(tx, workspace.id)
+        for window in restored:
+            with contextlib.suppress(NotFound):  # one conversation that is gone must not keep the others away
+                await self._add(window)
+        self.active = next((tab for tab in self.tabs if tab.window_id == workspace.active_window_id), None)
+        if self.active is None and self.tabs:
+            self.active = self.tabs[0]
+
+    def _is_abandoned(self, workspace: Workspace) -> bool:
+        """True where whoever had the tabs is gone: for sure on this machine, by its long silence on another."""
+        holder = workspace.owner
+        if holder is None:
+            return True
+        if holder.host == self._conversations.owner.host:
+            return process_start_time(holder.pid) != holder.started
+        return workspace.heartbeat_at is None or utc_now() - workspace.heartbeat_at > _FOREIGN_SILENCE
+
+    async def open_new(self, agent: AgentSpec, *, cwd: str | None = None) -> Tab:
+        """A new conversation in a new tab; no agent is started yet."""
+        conversation = await self._conversations.create(agent=agent, cwd=cwd or self._directory)
+        return await self._open_window(conversation.id, leaf_id=None)
+
+    async def open_conversation(self, conversation_id: str) -> Tab:
+        """The tab of a conversation, a new one where it has none. Raises StoreError."""
+        for tab in self.tabs:
+            if tab.conversation.id == conversation_id:
+                return tab
+        async with self._db.read() as reader:
+            leaf_id = await windows.newest_leaf(reader, conversation_id)
+        return await self._open_window(conversation_id, leaf_id=leaf_id)
+
+    async def _open_window(self, conversation_id: str, *, leaf_id: str | None) -> Tab:
+        async with self._db.write() as tx:
+            window = await windows.open(
+                tx,
+                id=self._new_id(),
+                conversation_id=conversation_id,
+                leaf_id=leaf_id,
+                workspace_id=self._workspace_id,
+            )
+        return await self._add(window)
+
+    async def _add(self, window: Window) -> Tab:
+        conversation = await self._conversations.open(window.conversation_id)
+        conversation.enter(window.id)
+        tab = Tab(
+            window.id,
+            conversation,
+            kept=window.workspace_id is not None,
+            draft=window.draft,
+            scroll=window.scroll,
+            leaf_id=window.leaf_id,
+            doing=conversation.doing(window.id),
+            session=conversation.session(window.id),
+            asks=conversation.asked(window.id),
+        )
+        async with self._db.read() as reader:
+            tab.queue = tuple(await queue.items(reader, window.id))
+            first_prompt = await messages.first_prompt(reader, conversation.id)
+        tab.title = title_of(first_prompt or "")
+
+        def listen(news: News) -> None:
+            if news.window_id == tab.window_id:
+                self.news.append((tab, news))
+                self.heard.set()
+
+        self._unsubscribe[tab.window_id] = conversation.subscribe(listen)
+        self.tabs.append(tab)
+        return tab
+
+    async def make_active(self, tab: Tab) -> None:
+        """Remember which tab is looked at."""
+        self.active = tab
+        tab.look()
+        if self._workspace_id is not None:
+            async with self._db.write() as tx:
+                await windows.set_active(tx, self._workspace_id, tab.window_id)
+
+    async def close(self, tab: Tab) -> None:
+        """Close a tab: what runs in it goes on or is ended by its conversation, and an empty chat leaves no trace."""
+        index = self.tabs.index(tab)
+        self.tabs.remove(tab)
+        self._unsubscribe.pop(tab.window_id)()
+        async with self._db.write() as tx:
+            await windows.close(tx, tab.window_id)
+        tab.conversation.leave(tab.window_id)
+        if all(other.conversation.id != tab.conversation.id for other in self.tabs):
+            await self._conversations.close(tab.conversation.id)
+        async with self._db.write() as tx:
+            await kept_conversations.delete_if_empty(tx, tab.conversation.id)
+        if self.active is tab:
+            self.active = self.tabs[min(index, len(self.tabs) - 1)] if self.tabs else None
+
+    async def leave(self) -> str | None:
+        """Keep every tab for the next time; the id of the conversation to come back to, None where there is none."""
+        come_back = None
+        for tab in list(self.tabs):
+            self._unsubscribe.pop(tab.window_id)()
+            await self.keep(tab)
+            async with self._db.write() as tx:
+                gone = await kept_conversations.delete_if_empty(tx, tab.conversation.id)
+                if not gone and not tab.kept:
+                    await windows.close(tx, tab.window_id)
+            if not gone and (come_back is None or tab is self.active):
+                come_back = tab.conversation.id
+        if self._workspace_id is not None:
+            async with self._db.write() as tx:
+                await windows.release_workspace(tx, self._workspace_id, self._conversations.owner.id)
+        return come_back
+
+    async def keep(self, tab: Tab) -> None:
+        """Save a tab's draft and place."""
+        if tab.sending:
+            return
+        async with self._db.write() as tx:
+            await windows.set_draft(tx, tab.window_id, tab.draft)
+            await windows.set_scroll(tx, tab.window_id, tab.scroll)
+
+    async def newest_page(self, tab: Tab) -> Page:
+        """The end of a tab's branch, with enough above it to come back to its place."""
+        async with self._db.read() as reader:
+            window = await windows.get(reader, tab.window_id)
+            leaf_id = window.leaf_id if window else tab.leaf_id
+            depth = await messages.depth(reader, leaf_id) if leaf_id else 0
+        above = 0 if tab.scroll is None else max(0, depth - Place.unpack(tab.scroll).depth)
+        return await self._page(tab, leaf_id, min(_MOST_ROWS, PAGE + above))
+
+    async def page_above(self, tab: Tab, oldest: Message) -> Page:
+        """The rows before the oldest one that is shown."""
+        return await self._page(tab, oldest.parent_id, PAGE * 2)
+
+    async def _page(self, tab: Tab, leaf_id: str | None, limit: int) -> Page:
+        async with self._db.read() as reader:
+            rows = await messages.page(reader, leaf_id, limit)
+            prompts = [row.id for row in rows if row.kind is Kind.USER]
+            siblings = await messages.sibling_counts(reader, prompts)
+        return Page(tab.heard_so_far(rows), bool(rows) and rows[0].parent_id is not None, siblings)
+
+    async def siblings(self, prompt_id: str) -> dict[str, tuple[int, int]]:
+        """Where a prompt stands among its siblings, if it has any."""
+        async with self._db.read() as reader:
+            return await messages.sibling_counts(reader, [prompt_id])
+
+    async def prior_context(self, turn_id: str) -> str | None:
+        """The exact text that was told before a prompt."""
+        async with self._db.read() as reader:
+            turn = await turns.get(reader, turn_id)
+        return turn.prior_context if turn else None
+
+    async def summaries(self, before: tuple[int, str] | None, limit: int) -> list[Summary]:
+        """A page of all conversations, newest first."""
+        async with self._db.read() as reader:
+            return await kept_conversations.page(reader, limit=limit, before=before)
+
+    async def last_used_agent(self) -> str | None:
+        """The agent of this directory's newest conversation, else of the newest anywhere."""
+        async with self._db.read() as reader:
+            latest = await kept_conversations.latest(reader, cwd=self._directory)
+            latest = latest or await kept_conversations.latest(reader)
+        return latest.agent if latest else None
+
+    async def recent_inputs(self) -> Sequence[str]:
+        """What was typed, newest first."""
+        async with self._db.read() as reader:
+            return [text for _, text in await inputs.recent(reader, _INPUTS)]

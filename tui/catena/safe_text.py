@@ -1,0 +1,60 @@
+"""Text from outside, made fit to be drawn: it can neither steer the terminal nor deceive about its order.
+
+Everything that an agent, a file or another client gave us passes through here on its way to the screen.
+"""
+
+from __future__ import annotations
+
+import re
+
+_FLOOD_LIMIT = 8  # zero-width characters in a row; the flags of England and Wales need seven
+_JOIN_LIMIT = 6  # joined emoji in a row; a terminal that draws them apart would be out by so many cells
+
+_ZERO_WIDTH = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200f"
+    "\u2060-\u2064\u206a-\u206f\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\U000e0000-\U000e01ef"
+)
+_SUSPECT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb\ud800-\udfff]"
+)
+_FLOOD = re.compile(f"([{_ZERO_WIDTH}]{{{_FLOOD_LIMIT}}})[{_ZERO_WIDTH}]+")
+_JOINED = re.compile(f"(?:\\S[\ufe0f\U0001f3fb-\U0001f3ff]?\u200d){{{_JOIN_LIMIT + 1},}}")
+# Colours, and "erase to the end of the line": what programs write into pipes without meaning harm.
+_COLOUR = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*[mK]")
+_NEWLINE = re.compile("\r\n?|[\x85\u2028\u2029]")
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if code == 0xAD:  # a soft hyphen: some terminals give it a cell, others none
+        return ""
+    if 0xD800 <= code <= 0xDFFF:
+        return "\ufffd"
+    return f"⟨{code:04X}⟩"
+
+
+def safe(text: str) -> str:
+    """Return ``text`` without anything that a terminal would obey: only printable characters, newlines and tabs.
+
+    Colours are dropped; any other control character, and every override of the writing direction, is made visible;
+    line ends of all kinds become newlines; floods of zero-width characters are cut short. Idempotent.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    if _SUSPECT.search(text) is not None:
+        text = _COLOUR.sub("", text)
+        text = _NEWLINE.sub("\n", text)
+        text = _SUSPECT.sub(_visible, text)
+    if not text.isascii():
+        text = _FLOOD.sub(r"\1", text)
+        text = _JOINED.sub(lambda match: match[0].replace("\u200d", ""), text)
+    return text
+
+
+def safe_line(text: str) -> str:
+    """Return ``text`` made safe and as one line: every run of white space is one space."""
+    return " ".join(safe(text).split())

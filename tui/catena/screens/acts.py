@@ -1,0 +1,148 @@
+"""Every command by its name, and the acts that only look."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from catena.commands import OWN_COMMANDS, own_command, split_slash
+from catena.external_editor import EditorFailed, edited
+from catena.open_tabs import OpenTabs
+from catena.screens import choices
+from catena.screens.desk import Desk
+from catena.screens.picker import Picker, fuzzy_match
+from catena.screens.setting_acts import SettingActs
+from catena.screens.tab_acts import TabActs
+from catena.screens.tab_view import Parts, TabView
+from catena.screens.talk_acts import TalkActs
+from catena.widgets.row_list import Row
+from catena_acp.conversation.core import ReadOnly
+from catena_acp.errors import AgentError
+from catena_store.errors import StoreError
+from catena_store.records import Kind
+
+if TYPE_CHECKING:
+    from catena.screens.chat import ChatScreen
+
+Act = Callable[[str], Awaitable[None]]
+
+
+class Acts:
+    """Does what a command says. What goes wrong is said in the hint line; nothing is raised."""
+
+    def __init__(self, screen: ChatScreen, parts: Parts, tabs: OpenTabs, view: TabView) -> None:
+        self.desk = desk = Desk(screen, parts, tabs, view, self.run)
+        self.tabs = TabActs(desk)
+        self.talk = TalkActs(desk)
+        self.settings = SettingActs(desk)
+        self._by_name: dict[str, Act] = {
+            "new": self.tabs.new,
+            "history": self.tabs.history,
+            "close": self.tabs.close,
+            "rename": self.talk.rename,
+            "clear": self.talk.clear,
+            "retry": self.talk.retry,
+            "stop": self.talk.stop,
+            "unqueue": self.talk.unqueue,
+            "inputs": self.talk.search_inputs,
+            "agent": self.settings.agent,
+            "model": self.settings.model,
+            "mode": self.settings.mode,
+            "options": self.settings.options,
+            "theme": self.settings.theme,
+            "find": self.find,
+            "browse": self.browse,
+            "editor": self.editor,
+            "copy": self.copy,
+            "palette": self.palette,
+            "help": self.help,
+            "quit": self.quit,
+        }
+
+    def do(self, name: str, argument: str = "") -> None:
+        """Do what the command of this name does."""
+        self.run(self._by_name[name](argument))
+
+    def run(self, act: Awaitable[None]) -> None:
+        """Let an act go on by itself."""
+        self.desk.screen.run_worker(self._guarded(act), group="acts")
+
+    async def _guarded(self, act: Awaitable[None]) -> None:
+        try:
+            await act
+        except (AgentError, StoreError, ReadOnly, EditorFailed) as error:
+            self.desk.say(str(error), wrong=True)
+
+    def submit(self, text: str) -> None:
+        """Enter: a command of ours is done, anything else goes to the agent."""
+        slash = split_slash(text)
+        command = own_command(slash[0]) if slash else None
+        self.talk.stop_walking()
+        if slash and command:
+            self.do(command.name, slash[1])
+        else:
+            self.run(self._send(text))
+
+    async def _send(self, text: str) -> None:
+        desk = self.desk
+        if desk.tab is None:
+            await self.tabs.first_tab()
+        if desk.tab is None:
+            desk.parts.composer.give_back(text)
+        else:
+            await self.talk.send(desk.tab, text)
+
+    async def find(self, argument: str = "") -> None:
+        """Open the find bar."""
+        self.desk.screen.find_bar.open(argument)
+
+    async def browse(self, argument: str = "") -> None:
+        """Into the transcript, or back to the composer."""
+        area = self.desk.screen.conversation
+        if area.browsing:
+            self.desk.parts.composer.focus()
+        else:
+            area.browse()
+
+    async def editor(self, argument: str = "") -> None:
+        """Go on writing in the person's editor."""
+        desk = self.desk
+        composer = desk.parts.composer
+        composer.put(await edited(desk.app, composer.text, desk.screen.environment))
+
+    async def copy(self, argument: str = "") -> None:
+        """Copy the last answer."""
+        answer = self.desk.view.newest(Kind.AGENT)
+        if answer is None:
+            self.desk.say("There is no answer yet.")
+        else:
+            self.desk.app.copy_to_clipboard(self.desk.parts.transcript.text_of(answer.id))
+
+    async def palette(self, argument: str = "") -> None:
+        """Choose any command."""
+        rows = [
+            Row(each.name, f"/{each.name}", note=each.summary, detail=each.key)
+            for each in OWN_COMMANDS
+            if each.name != "palette"
+        ]
+        chosen = await self.desk.app.push_screen_wait(Picker("commands", rows, match=fuzzy_match))
+        if chosen is not None:
+            await self._by_name[chosen]("")
+
+    async def help(self, argument: str = "") -> None:
+        """The keys of this place, the commands, and the agents."""
+        from catena.help_text import help_text
+        from catena.screens.page import PageScreen
+
+        agents = [
+            (row.label, f"{row.detail} {row.note}".strip())
+            for row in choices.agent_rows(self.desk.settings, None)
+        ]
+        place = {"reason": "question", "finding": "composer"}.get(
+            self.desk.screen.place, self.desk.screen.place
+        )
+        await self.desk.app.push_screen_wait(PageScreen("help", help_text(place, agents)))
+
+    async def quit(self, argument: str = "") -> None:
+        """Leave; everything comes back."""
+        self.desk.screen.leave()

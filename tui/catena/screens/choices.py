@@ -1,0 +1,176 @@
+"""Choosing an agent, a model, a mode, an option, a theme."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from textual.app import App
+
+from catena.agent_choice import REHEARSAL, agent_kept, agent_named, agent_of_setting
+from catena.agent_list import agent_lines
+from catena.config import Settings
+from catena.screens.picker import Picker, fuzzy_match
+from catena.tab import Tab
+from catena.widgets.row_list import Row
+from catena_acp.catalog import find_agents
+from catena_acp.conversation.session_state import option_of_category
+from catena_acp.errors import AgentMissing
+from catena_acp.events import Option
+from catena_acp.port import AgentSpec
+
+
+def kept_agent(name: str, settings: Settings) -> AgentSpec | None:
+    """The agent that a conversation was kept with; None where nothing is known of it any more."""
+    try:
+        return agent_kept(name, settings)
+    except AgentMissing:
+        return None
+
+
+def agent_rows(
+    settings: Settings, last_used: str | None, versions: Mapping[str, str] | None = None
+) -> list[Row]:
+    """The agents that are known here: the last used, the others that are there, rehearsal; then how to get the rest."""
+    own = []
+    for setting in settings.agents.values():
+        try:
+            spec = agent_of_setting(setting)
+        except AgentMissing:
+            continue
+        own.append(Row(setting.name, spec.title, note=" ".join(spec.command), detail="from your settings"))
+    named = {row.key for row in own}
+    here, missing, rehearsal = [], [], []
+    for found in find_agents():
+        entry = found.entry
+        if entry.name in named:
+            continue
+        if found.spec is None:
+            missing.append(Row(entry.name, entry.title, note=entry.install, detail="not installed", dim=True))
+        elif entry.name == REHEARSAL:
+            rehearsal.append(
+                Row(
+                    entry.name,
+                    entry.title,
+                    note="no model: a scripted agent to try Catena with",
+                    detail="ready",
+                )
+            )
+        else:
+            version = found.version or (versions or {}).get(entry.name)
+            note = f"if it asks: {entry.login}" if entry.login else ""
+            here.append(
+                Row(entry.name, entry.title, note=note, detail=f"{version} · ready" if version else "ready")
+            )
+    present = sorted(own + here, key=lambda row: row.key != last_used)
+    here_and_now = [*rehearsal, *present] if last_used == REHEARSAL else [*present, *rehearsal]
+    return [*here_and_now, *missing]
+
+
+async def agent(app: App[object], title: str, settings: Settings, last_used: str | None) -> AgentSpec | None:
+    """The agent that the person chooses, None where they leave."""
+    note = ""
+    keep = last_used
+
+    async def with_versions() -> list[Row]:
+        lines = await agent_lines(settings)
+        return agent_rows(settings, last_used, {line.name: line.version for line in lines if line.version})
+
+    while True:
+        rows = agent_rows(settings, last_used)
+        picker = Picker(
+            title,
+            rows,
+            keep=keep,
+            hint="enter choose · type to filter · esc leave · any other: catena --agent-command",
+            note=note,
+            later=with_versions,
+        )
+        chosen = await app.push_screen_wait(picker)
+        if chosen is None:
+            return None
+        try:
+            return agent_named(chosen, settings)
+        except AgentMissing as error:
+            how = next((row.note for row in rows if row.key == chosen), "")
+            note = f"{error}. To get it: {how}" if how else f"{error}"
+            keep = chosen
+
+
+def model_option(tab: Tab) -> Option | None:
+    """The option that says which model answers."""
+    return option_of_category(tab.session, "model") if tab.session else None
+
+
+async def value_of(app: App[object], option: Option, named: str = "") -> str | bool | None:
+    """The value that the person chooses for an option; None where they leave."""
+    if option.kind == "boolean":
+        rows = [Row("on", "on"), Row("off", "off")]
+        chosen = _named(named, rows) or await app.push_screen_wait(
+            Picker(option.name, rows, keep="on" if option.value else "off", note=option.description or "")
+        )
+        return None if chosen is None else chosen == "on"
+    rows = [
+        Row(choice.id, choice.name, note=choice.description or "", detail=choice.group or "")
+        for choice in option.choices
+    ]
+    return _named(named, rows) or await app.push_screen_wait(
+        Picker(option.name, rows, keep=str(option.value), match=fuzzy_match, note=option.description or "")
+    )
+
+
+async def mode(app: App[object], tab: Tab, named: str = "") -> str | None:
+    """The mode that the person chooses."""
+    session = tab.session
+    if session is None:
+        return None
+    rows = [Row(each.id, each.name, note=each.description or "") for each in session.modes]
+    return _named(named, rows) or await app.push_screen_wait(Picker("mode", rows, keep=session.mode))
+
+
+async def option(app: App[object], options: Sequence[Option]) -> Option | None:
+    """One of the options that the agent offers."""
+    rows = [
+        Row(each.id, each.name, note=each.description or "", detail=_value_name(each)) for each in options
+    ]
+    chosen = await app.push_screen_wait(Picker("the agent's settings", rows))
+    return next((each for each in options if each.id == chosen), None)
+
+
+async def theme(app: App[object], named: str = "") -> bool:
+    """Let the person choose a theme, and show each while they choose; False where they leave."""
+    before = app.theme
+    if named in app.available_themes:
+        app.theme = named
+        return True
+    ours = sorted(name for name in app.available_themes if name.startswith("catena"))
+    others = sorted(name for name in app.available_themes if not name.startswith("catena"))
+    rows = [
+        Row(name, name, detail="dark" if app.available_themes[name].dark else "light")
+        for name in ours + others
+    ]
+
+    def preview(name: str) -> None:
+        app.theme = name
+
+    chosen = await app.push_screen_wait(Picker("theme", rows, keep=before, preview=preview))
+    app.theme = chosen or before
+    return chosen is not None
+
+
+def _named(named: str, rows: Sequence[Row]) -> str | None:
+    """The one row that a typed argument means."""
+    if not named:
+        return None
+    wanted = named.casefold()
+    exact = [row for row in rows if wanted in (row.key.casefold(), row.label.casefold())]
+    begin = [row for row in rows if row.label.casefold().startswith(wanted)]
+    for found in (exact, begin):
+        if len(found) == 1:
+            return found[0].key
+    return None
+
+
+def _value_name(option: Option) -> str:
+    if isinstance(option.value, bool):
+        return "on" if option.value else "off"
+    return next((choice.name for choice in option.choices if choice.id == option.value), option.value)

@@ -1,0 +1,50 @@
+"""A page of text to read: the help, a whole change."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+
+class PageScreen(ModalScreen[None]):
+    """Something to read, and any way out."""
+
+    CSS_PATH = "page.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,f1,ctrl+c,d", "leave", "back", priority=True),
+        Binding("j,down", "scroll(1)", show=False, priority=True),
+        Binding("k,up", "scroll(-1)", show=False, priority=True),
+        Binding("pagedown,space", "page(1)", show=False, priority=True),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, text: Content) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """Title, text, hint."""
+        yield Static(self._title, id="title", markup=False)
+        with VerticalScroll(id="text"):
+            yield Static(self._text, markup=False)
+        yield Static("↑ ↓ scroll · esc back", id="hint", markup=False)
+
+    def action_leave(self) -> None:
+        """Back."""
+        self.dismiss(None)
+
+    def action_scroll(self, step: int) -> None:
+        """By a line."""
+        self.query_one("#text", VerticalScroll).scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """By a screenful."""
+        text = self.query_one("#text", VerticalScroll)
+        text.scroll_relative(y=step * max(1, text.size.height - 2), animate=False)

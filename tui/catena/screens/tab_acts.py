@@ -1,0 +1,127 @@
+"""Opening, closing and going through tabs."""
+
+from __future__ import annotations
+
+from catena.agent_choice import agent_named, default_agent
+from catena.screens import choices
+from catena.screens.desk import Desk
+from catena.tab import Tab
+from catena_acp.port import AgentSpec
+from catena_store.ids import utc_now
+
+
+class TabActs:
+    """Acts on tabs; each takes the text behind its command."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def begin(self, argument: str = "") -> None:
+        """Bring the tabs back, or begin the first one."""
+        desk, start = self._desk, self._desk.start
+        await desk.tabs.restore()
+        if start.conversation_id is not None:
+            await self.show(await desk.tabs.open_conversation(start.conversation_id))
+        elif start.agent is not None:
+            await self.show(self._empty_tab(start.agent) or await desk.tabs.open_new(start.agent))
+        elif desk.tab is not None:
+            await self.show(desk.tab)
+        elif not start.picker:
+            await self.first_tab()
+        if start.picker:
+            await self.history()
+        if not desk.tabs.workspace_is_ours:
+            desk.say("Another Catena has this directory's tabs; ctrl+o opens their conversations, read only.")
+
+    def _empty_tab(self, agent: AgentSpec) -> Tab | None:
+        """An untouched tab of that agent, so that starting again and again leaves no trail of empty ones."""
+        return next((tab for tab in self._desk.tabs.tabs if tab.untouched and tab.agent == agent.name), None)
+
+    async def first_tab(self) -> None:
+        """A tab where there is none: with the agent of the settings, else with one that the person chooses."""
+        desk = self._desk
+        if desk.settings.agent is not None:
+            spec: AgentSpec | None = agent_named(desk.settings.agent, desk.settings)
+        elif not desk.tabs.workspace_is_ours:
+            spec = default_agent(desk.settings, await desk.tabs.last_used_agent())
+        else:
+            last_used = await desk.tabs.last_used_agent()
+            spec = await choices.agent(desk.app, "which agent?", desk.settings, last_used)
+        if spec is not None:
+            await self.show(await desk.tabs.open_new(spec))
+        elif desk.tab is None:
+            desk.say("No agent is chosen: /agent lists them. Ctrl+O opens the history without one.")
+
+    async def show(self, tab: Tab) -> None:
+        """Look at a tab, and leave the other one as it is."""
+        desk = self._desk
+        composer = desk.parts.composer
+        before = desk.view.shown
+        # What was typed before there was any tab goes behind the draft that comes back.
+        typed_early = composer.text if before is None else ""
+        if before is not None:
+            self.remember(before)
+        await desk.screen.ready_to_show()
+        await desk.view.show(tab)
+        composer.put(tab.draft + typed_early)
+        desk.screen.tab_shown()
+        if not tab.prepared and not tab.conversation.read_only:
+            tab.prepared = True
+            desk.run(tab.conversation.prepare(tab.window_id))
+
+    def remember(self, tab: Tab) -> None:
+        """Take the draft and the place of the tab that is shown from the screen."""
+        tab.draft = self._desk.parts.composer.text
+        tab.scroll = self._desk.parts.transcript.position()
+        self._desk.run(self._desk.tabs.keep(tab))
+
+    async def new(self, argument: str = "") -> None:
+        """A new conversation with the agent of this tab, in a new tab."""
+        desk = self._desk
+        spec = choices.kept_agent(desk.tab.agent, desk.settings) if desk.tab else desk.start.agent
+        if spec is None:
+            await self.first_tab()
+        else:
+            await self.show(await desk.tabs.open_new(spec))
+
+    async def history(self, argument: str = "") -> None:
+        """Choose a conversation; it opens in its tab or in a new one."""
+        from catena.screens.history import HistoryScreen
+
+        desk = self._desk
+        opened = frozenset(tab.conversation.id for tab in desk.tabs.tabs)
+        chosen = await desk.app.push_screen_wait(
+            HistoryScreen(desk.tabs.summaries, now=utc_now(), opened=opened)
+        )
+        if chosen is not None:
+            await self.show(await desk.tabs.open_conversation(chosen))
+        elif desk.tab is None:
+            await self.first_tab()
+
+    async def close(self, argument: str = "") -> None:
+        """Close this tab; the last one makes room for a new one."""
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            return
+        spec = choices.kept_agent(tab.agent, desk.settings)
+        tab.draft = ""
+        desk.parts.composer.put("")
+        await desk.tabs.close(tab)
+        if desk.tab is not None:
+            await self.show(desk.tab)
+        elif spec is not None:
+            await self.show(await desk.tabs.open_new(spec))
+        else:
+            await self.first_tab()
+
+    def step(self, step: int) -> None:
+        """To the next tab, around the ends."""
+        tabs = self._desk.tabs.tabs
+        if self._desk.tab in tabs:
+            self.go_to((tabs.index(self._desk.tab) + step) % len(tabs))
+
+    def go_to(self, index: int) -> None:
+        """To a tab, counted from 0."""
+        tabs = self._desk.tabs.tabs
+        if index < len(tabs) and tabs[index] is not self._desk.view.shown:
+            self._desk.run(self.show(tabs[index]))

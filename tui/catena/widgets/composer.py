@@ -1,0 +1,190 @@
+"""Where the person writes: grows with the text, sends with Enter, and loses nothing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+PLACEHOLDER = "Message"
+
+
+class Composer(TextArea):
+    """A text area for one message.
+
+    It posts what the person wants done; whoever listens does it and, where it fails, gives the text back.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", "send", id="composer.send"),
+        Binding("ctrl+j", "newline", "new line", id="composer.newline"),
+        Binding("tab", "complete", "complete", id="composer.complete"),
+        Binding("ctrl+r", "search_inputs", "search what was typed", id="composer.search"),
+        Binding("ctrl+g", "editor", "your editor", id="composer.editor"),
+        Binding("ctrl+d", "leave_or_delete", "leave, when empty", id="composer.leave"),
+    ]
+    DEFAULT_CSS = """
+    Composer {
+        height: auto;
+        max-height: 33vh;
+        border: none;
+        padding: 0;
+        background: transparent;
+        scrollbar-size-vertical: 1;
+        & .text-area--cursor-line { background: transparent; }
+        & .text-area--placeholder { color: $text-disabled; }
+        &:focus { border: none; }
+    }
+    """
+
+    class Submitted(Message):
+        """Enter was pressed on a text that is not blank; the composer is empty already."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class SentEmpty(Message):
+        """Enter was pressed on nothing."""
+
+    class Walked(Message):
+        """↑ at the first line, ↓ at the last: an older input is wanted, or a newer one."""
+
+        def __init__(self, *, older: bool) -> None:
+            super().__init__()
+            self.older = older
+
+    class CompletionMoved(Message):
+        """↑ or ↓ while completions are shown."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    class CompletionTaken(Message):
+        """Tab, or Enter on an unfinished command, while completions are shown."""
+
+        def __init__(self, *, run: bool) -> None:
+            super().__init__()
+            self.run = run
+
+    class Wanted(Message):
+        """One of the keys that open something: inputs, editor, quit."""
+
+        def __init__(self, command: str) -> None:
+            super().__init__()
+            self.command = command
+
+    class Typed(Message):
+        """A key was pressed that is the composer's own."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, placeholder=PLACEHOLDER, highlight_cursor_line=False, compact=True)
+        self.cursor_blink = False
+        self.match_cursor_bracket = False
+        self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
+
+    @property
+    def blank(self) -> bool:
+        """True where there is nothing worth keeping in it."""
+        return not self.text.strip()
+
+    def put(self, text: str) -> None:
+        """Replace the text; the cursor goes behind it."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def give_back(self, text: str) -> None:
+        """Text that was not sent comes back, before whatever was typed meanwhile."""
+        meanwhile = self.text
+        self.put(f"{text}\n{meanwhile}" if meanwhile.strip() else text)
+
+    def action_send(self) -> None:
+        """Send, take a completion, or say that there was nothing."""
+        if self.completing:
+            self.post_message(self.CompletionTaken(run=True))
+        elif self.blank:
+            self.post_message(self.SentEmpty())
+        else:
+            self.submit()
+
+    def submit(self) -> None:
+        """Hand the text over as it stands."""
+        text = self.text
+        self.load_text("")
+        self.post_message(self.Submitted(text.strip("\n").rstrip()))
+
+    def action_newline(self) -> None:
+        """A line end in the text."""
+        self.insert("\n")
+
+    def action_complete(self) -> None:
+        """Take a completion, where there is one."""
+        if self.completing:
+            self.post_message(self.CompletionTaken(run=False))
+        else:
+            self.post_message(self.Wanted("tab"))
+
+    def action_search_inputs(self) -> None:
+        """Search what was typed before."""
+        self.post_message(self.Wanted("inputs"))
+
+    def action_editor(self) -> None:
+        """Go on writing in the person's editor."""
+        self.post_message(self.Wanted("editor"))
+
+    def action_leave_or_delete(self) -> None:
+        """Leave when empty, else delete to the right as everywhere."""
+        if self.text:
+            self.action_delete_right()
+        else:
+            self.post_message(self.Wanted("quit"))
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Up a line; at the first one, to an older input."""
+        if self.completing:
+            self.post_message(self.CompletionMoved(-1))
+        elif not select and self.navigator.is_first_wrapped_line(self.selection.end):
+            self.post_message(self.Walked(older=True))
+        else:
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Down a line; at the last one, to a newer input."""
+        if self.completing:
+            self.post_message(self.CompletionMoved(1))
+        elif not select and self.navigator.is_last_wrapped_line(self.selection.end):
+            self.post_message(self.Walked(older=False))
+        else:
+            super().action_cursor_down(select)
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Type, or do what the key is bound to, here and now.
+
+        Bindings would be looked up elsewhere, by which time the next keys are typed already: a fast Enter would send
+        half of the text. The screen's keys come before those of a text area.
+        """
+        if not event.is_printable:
+            for node, bindings in reversed(self.screen._binding_chain):
+                for binding in (
+                    bindings.key_to_bindings.get(event.key, ()) if node in (self, self.screen) else ()
+                ):
+                    event.stop()
+                    event.prevent_default()
+                    if node is self:
+                        self.post_message(self.Typed())
+                    await self.app.run_action(binding.action, node)
+                    return
+        self.post_message(self.Typed())
+        await super()._on_key(event)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Pasted text goes in as it is, with our line ends and without control characters."""
+        event.prevent_default()
+        event.stop()
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        kept = "".join(character for character in text if character >= " " or character in "\n\t")
+        self.insert(kept.replace("\x7f", ""))

@@ -1,0 +1,284 @@
+"""A question of the agent's, above the composer: its own options, in its own order."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from catena.safe_text import safe, safe_line
+
+if TYPE_CHECKING:  # not needed before there is a question
+    from catena_acp.conversation.news import Asked
+    from catena_acp.events import PermissionOption, ToolCallChanged, ToolDiff
+
+_PREVIEW_LINES = 6
+_VERBS = {
+    "read": "read",
+    "edit": "edit",
+    "delete": "delete",
+    "move": "move",
+    "search": "search",
+    "execute": "run",
+    "fetch": "fetch",
+}
+
+
+class PermissionPanel(Vertical, can_focus=True):
+    """The first open question of a tab. Nothing is chosen before a key that names it is pressed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number), f"choose({number})", show=False) for number in range(1, 10)),
+        Binding("y", "kind('allow_once')", "allow once", id="permission.allow"),
+        Binding("n", "kind('reject_once')", "reject once", id="permission.reject"),
+        Binding("d", "diff", "the whole change", id="permission.diff"),
+        Binding("r", "reason", "reject with a reason", id="permission.reason"),
+    ]
+    DEFAULT_CSS = """
+    PermissionPanel {
+        height: auto;
+        max-height: 60vh;
+        display: none;
+        border-top: solid $warning;
+        padding: 0 1;
+        &.-asked { display: block; }
+        &:focus-within { border-top: solid $warning; }
+        & > Static { height: auto; }
+        & > #preview { max-height: 12; color: $text-muted; }
+        & > Input { display: none; border: none; height: 1; padding: 0; background: transparent; }
+        &.-reason > Input { display: block; }
+    }
+    """
+
+    class Answered(Message):
+        """The person chose an option; ``reason`` is their next prompt where they gave one."""
+
+        def __init__(self, ask: Asked, option: PermissionOption, reason: str = "") -> None:
+            super().__init__()
+            self.ask = ask
+            self.option = option
+            self.reason = reason
+
+    class DiffWanted(Message):
+        """The whole change is to be seen."""
+
+        def __init__(self, ask: Asked) -> None:
+            super().__init__()
+            self.ask = ask
+
+    class Mistyped(Message):
+        """A key that means nothing here, in words."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._ask: Asked | None = None
+        self._waiting = 0
+        self._lit = False  # its keys answer
+
+    def compose(self) -> ComposeResult:
+        """The question, what it is about, the options, and a field for a reason."""
+        yield Static(id="question", markup=False)
+        yield Static(id="preview", markup=False)
+        yield Static(id="options", markup=False)
+        field = Input(
+            placeholder="why not, and what instead? enter sends it as your next prompt", compact=True
+        )
+        field.cursor_blink = False
+        yield field
+
+    @property
+    def ask(self) -> Asked | None:
+        """The question that is shown."""
+        return self._ask
+
+    @property
+    def giving_reason(self) -> bool:
+        """True while a reason is being typed."""
+        return self.has_class("-reason")
+
+    def show(self, asks: Sequence[Asked]) -> None:
+        """Show the first of the open questions, or nothing."""
+        ask = asks[0] if asks else None
+        changed = ask != self._ask
+        if not changed and len(asks) == self._waiting:
+            return
+        self._ask, self._waiting = ask, len(asks)
+        self.set_class(ask is not None, "-asked")
+        if changed:
+            self.remove_class("-reason")
+            self.query_one(Input).value = ""
+        if ask is not None:
+            self.query_one("#question", Static).update(self._question(ask))
+            self.query_one("#preview", Static).update(_preview(ask.tool_call))
+            self.query_one("#options", Static).update(self._options(ask))
+
+    def on_focus(self) -> None:
+        """The options are lit while keys answer."""
+        self._light(True)
+
+    def on_blur(self) -> None:
+        """The options are dim while keys do not answer."""
+        self._light(False)
+
+    def _light(self, lit: bool) -> None:
+        self._lit = lit
+        if self._ask is not None:
+            self.query_one("#options", Static).update(self._options(self._ask))
+
+    def _question(self, ask: Asked) -> Content:
+        call = ask.tool_call
+        verb = _VERBS.get(call.kind or "", "use a tool")
+        title = safe_line(call.title or "")
+        count = f"   1 of {self._waiting}" if self._waiting > 1 else ""
+        return Content.assemble(
+            ("? ", "$warning"), (f"May the agent {verb}?  ", "bold"), title, (count, "$text-muted")
+        )
+
+    def _options(self, ask: Asked) -> Content:
+        lit = self._lit
+        pieces = [] if lit else [Content.styled("tab to answer", "$warning")]
+        for number, option in enumerate(ask.options, start=1):
+            name = safe_line(option.name)
+            letter = {"allow_once": " y", "reject_once": " n"}.get(option.kind, "")
+            letter = letter if _first_of(ask.options, option.kind) is option else ""
+            key = Content.styled(f"{number}{letter}", "$accent" if lit else "$text-disabled")
+            pieces.append(Content.assemble(key, f" {name}"))
+        if _diffs(ask.tool_call):
+            pieces.append(Content.assemble(("d", "$accent" if lit else "$text-disabled"), " the change"))
+        if _first_rejection(ask.options) is not None:
+            pieces.append(
+                Content.assemble(("r", "$accent" if lit else "$text-disabled"), " reject, with a reason")
+            )
+        return _packed(pieces, self.size.width - 2)
+
+    def on_resize(self) -> None:
+        """An option is never broken over two lines."""
+        self._light(self._lit)
+
+    def action_choose(self, number: int) -> None:
+        """Take the option with this number."""
+        if self._ask is not None and number <= len(self._ask.options):
+            self.post_message(self.Answered(self._ask, self._ask.options[number - 1]))
+
+    def action_kind(self, kind: str) -> None:
+        """Take the first option of this kind, where there is one."""
+        if self._ask is None:
+            return
+        option = _first_of(self._ask.options, kind)
+        if option is None:
+            self.post_message(self.Mistyped("The agent offers no such answer; take one of the numbers."))
+        else:
+            self.post_message(self.Answered(self._ask, option))
+
+    def action_diff(self) -> None:
+        """See the whole change."""
+        if self._ask is not None and _diffs(self._ask.tool_call):
+            self.post_message(self.DiffWanted(self._ask))
+
+    def action_reason(self) -> None:
+        """Reject, and say why."""
+        if self._ask is not None and _first_rejection(self._ask.options) is not None:
+            self.add_class("-reason")
+            self.query_one(Input).focus()
+
+    def drop_reason(self) -> None:
+        """Back from the reason to the options."""
+        self.remove_class("-reason")
+        self.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """The reason is finished."""
+        event.stop()
+        option = _first_rejection(self._ask.options) if self._ask else None
+        if self._ask is not None and option is not None:
+            self.post_message(self.Answered(self._ask, option, event.value.strip()))
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter without a meaning does nothing: above all, it is not typed anywhere else."""
+        if event.is_printable and not self.giving_reason:
+            event.prevent_default()
+
+
+def change_in_words(call: ToolCallChanged) -> str:
+    """Every change of a tool call as a unified diff."""
+    parts = []
+    for diff in _diffs(call):
+        parts.append(f"{diff.path}" + (" (new file)" if diff.old is None else ""))
+        before, after = (diff.old or "").splitlines(), diff.new.splitlines()
+        parts.extend(
+            line for line in difflib.unified_diff(before, after, lineterm="", n=3) if line[:3] not in _HEADS
+        )
+        parts.append("")
+    return "\n".join(parts)
+
+
+_HEADS = ("---", "+++")
+
+
+def _packed(pieces: Sequence[Content], width: int) -> Content:
+    """The pieces in as many lines as they need, each in one of them."""
+    lines: list[Content] = []
+    for piece in pieces:
+        if lines and lines[-1].cell_length + 3 + piece.cell_length <= width:
+            lines[-1] = Content.assemble(lines[-1], "   ", piece)
+        else:
+            lines.append(piece)
+    return Content("\n").join(lines)
+
+
+def _diffs(call: ToolCallChanged) -> list[ToolDiff]:
+    from catena_acp.events import ToolDiff
+
+    return [content for content in call.content or () if isinstance(content, ToolDiff)]
+
+
+def _first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOption | None:
+    return next((option for option in options if option.kind == kind), None)
+
+
+def _first_rejection(options: Sequence[PermissionOption]) -> PermissionOption | None:
+    return _first_of(options, "reject_once") or _first_of(options, "reject_always")
+
+
+def _preview(call: ToolCallChanged) -> Content:
+    """What is asked for, in a few lines: the command, the change, or the places."""
+    from catena_acp.events import ToolText
+
+    if _diffs(call):
+        return styled_diff(change_in_words(call), _PREVIEW_LINES)
+    lines: list[str] = []
+    if isinstance(call.raw_input, dict):
+        for key, value in call.raw_input.items():
+            shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            if shown != call.title:
+                lines.append(f"{key}: {shown}")
+    lines += [content.text for content in call.content or () if isinstance(content, ToolText)]
+    lines += [f"{place.path}:{place.line}" if place.line else place.path for place in call.locations or ()]
+    text = safe("\n".join(lines)).splitlines()
+    cut = text[:_PREVIEW_LINES] + (["…"] if len(text) > _PREVIEW_LINES else [])
+    return Content("\n".join(cut))
+
+
+def styled_diff(text: str, limit: int | None = None) -> Content:
+    """A diff with its added and removed lines in colour; their first character says the same."""
+    lines = safe(text).splitlines()
+    cut = limit is not None and len(lines) > limit
+    pieces = []
+    for line in lines[:limit]:
+        style = {"+": "$success", "-": "$error", "@": "$text-disabled"}.get(line[:1], "")
+        pieces.append(Content.styled(line, style) if style else Content(line))
+    if cut:
+        pieces.append(Content(f"… {len(lines) - (limit or 0)} more lines: d"))
+    return Content("\n").join(pieces)

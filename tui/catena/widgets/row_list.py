@@ -1,0 +1,180 @@
+"""A list of one-line rows of which one is chosen; it draws only the rows that are seen, so thousands cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from catena.safe_text import safe, safe_line
+
+_LABELS = 26  # cells: the widest column of labels that notes are aligned behind
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: what it stands for, what is read first, and what may be cut off."""
+
+    key: str
+    label: str
+    detail: str = ""  # right-aligned and dim
+    note: str = ""  # dim, behind the label
+    dim: bool = False
+
+
+class RowList(ScrollView, can_focus=False):
+    """Rows with a cursor. It has no focus of its own: what filters it moves its cursor."""
+
+    COMPONENT_CLASSES = {"row-list--cursor", "row-list--detail", "row-list--empty"}  # noqa: RUF012 - Textual's
+    DEFAULT_CSS = """
+    RowList {
+        height: 1fr;
+        scrollbar-size-vertical: 1;
+        & > .row-list--cursor {
+            color: $block-cursor-foreground;
+            background: $block-cursor-background;
+            text-style: bold;
+        }
+        & > .row-list--detail { color: $text-muted; }
+        & > .row-list--empty { color: $text-disabled; }
+    }
+    """
+
+    cursor = reactive(0)
+
+    class Chosen(Message):
+        """A row was clicked."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        def __init__(self, key: str | None, *, at_end: bool) -> None:
+            super().__init__()
+            self.key = key
+            self.at_end = at_end
+
+    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._rows: Sequence[Row] = ()
+        self._notes_at = 0  # cells: all notes begin in one column
+        self._empty = empty
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """What is in the list."""
+        return self._rows
+
+    @property
+    def chosen(self) -> Row | None:
+        """The row under the cursor."""
+        return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
+
+    def show(self, rows: Sequence[Row], *, keep: str | None = None, empty: str | None = None) -> None:
+        """Replace the rows; the cursor goes to the row with key ``keep``, else to the first."""
+        self._rows = rows
+        self._notes_at = min(_LABELS, max((cell_len(row.label) for row in rows if row.note), default=0))
+        if empty is not None:
+            self._empty = empty
+        self.virtual_size = Size(0, max(1, len(rows)))
+        at = next((index for index, row in enumerate(rows) if row.key == keep), 0) if keep else 0
+        if at == self.cursor:
+            self._tell()
+        self.cursor = at
+        self.refresh()
+
+    def move(self, step: int) -> None:
+        """Move the cursor; it stops at both ends, and a single step goes around."""
+        if not self._rows:
+            return
+        target = self.cursor + step
+        if abs(step) == 1:
+            target %= len(self._rows)
+        self.cursor = max(0, min(len(self._rows) - 1, target))
+
+    def watch_cursor(self) -> None:
+        """Keep the cursor in sight."""
+        if self.size.height:
+            self.scroll_to_region(
+                Region(0, self.cursor, 1, 1), animate=False, force=True, immediate=True, x_axis=False
+            )
+        self.refresh()
+        self._tell()
+
+    def _tell(self) -> None:
+        row = self.chosen
+        self.post_message(self.Moved(row.key if row else None, at_end=self.cursor >= len(self._rows) - 1))
+
+    def on_resize(self) -> None:
+        """The cursor stays in sight in another size."""
+        self.watch_cursor()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses."""
+        at = event.y + self.scroll_offset.y
+        if 0 <= at < len(self._rows):
+            self.cursor = at
+            self.post_message(self.Chosen(self._rows[at].key))
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row."""
+        width = self.scrollable_content_region.width
+        at = y + self.scroll_offset.y
+        base = self.rich_style
+        if not self._rows and at == 0:
+            style = base + self.get_component_rich_style("row-list--empty", partial=True)
+            return Strip([Segment(set_cell_size(f"  {self._empty}", width), style)], width)
+        if at >= len(self._rows):
+            return Strip.blank(width, base)
+        row = self._rows[at]
+        faint = base + self.get_component_rich_style("row-list--detail", partial=True)
+        style = faint if row.dim else base
+        if at == self.cursor:
+            style = self.get_component_rich_style("row-list--cursor")
+            faint = style + Style(bold=False)
+        return Strip(_segments(row, width, self._notes_at, style, faint), width)
+
+
+def _segments(row: Row, width: int, notes_at: int, style: Style, faint: Style) -> list[Segment]:
+    """The row cut to the width: its detail goes before its label does."""
+    label, note = safe_line(row.label), safe_line(row.note)
+    detail = safe(row.detail).replace("\n", " ")  # its columns keep their spaces
+    detail_width = cell_len(detail) if width >= 40 else 0
+    if detail_width and detail_width > width // 2:
+        detail = _cut(detail, width // 2)
+        detail_width = cell_len(detail)
+    room = max(1, width - 3 - (detail_width + 2 if detail_width else 0))
+    label = _cut(label, room)
+    indent = max(0, notes_at - cell_len(label)) if width >= 2 * _LABELS else 0
+    note_room = room - cell_len(label) - indent - 2
+    note = _cut(note, note_room) if note and note_room > 3 else ""
+    segments = [Segment("  " + label, style)]
+    used = 2 + cell_len(label)
+    if note:
+        segments.append(Segment(" " * indent, style))
+        used += indent
+        segments.append(Segment("  " + note, faint))
+        used += 2 + cell_len(note)
+    gap = width - used - (detail_width + 1 if detail_width else 0)
+    segments.append(Segment(" " * max(0, gap), style))
+    if detail_width:
+        segments.append(Segment(detail + " ", faint))
+    return segments
+
+
+def _cut(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - 1)).rstrip() + "…"

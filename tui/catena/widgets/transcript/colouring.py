@@ -1,0 +1,103 @@
+"""Highlighting of code: lexed off the event loop, kept for what was shown last."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+Role = str  # keyword, string, number, comment, name, or nothing
+ColouredLine = tuple[tuple[str, Role], ...]
+_Key = tuple[str, str]
+
+MAX_LINES = 2000
+_KEPT = 48
+
+
+class Colouring:
+    """What is known of the colours of code blocks.
+
+    ``of`` answers at once, with None where a block was not lexed yet; what was asked for in vain is lexed by
+    ``lex_wanted``, in a thread if need be. With ``eager`` it is lexed on the spot.
+    """
+
+    def __init__(self, *, eager: bool = False) -> None:
+        self._eager = eager
+        self._known: OrderedDict[_Key, tuple[ColouredLine, ...]] = OrderedDict()
+        self._wanted: dict[_Key, None] = {}
+        self.misses = 0  # how often the answer was "not yet"
+
+    @property
+    def wanting(self) -> bool:
+        return bool(self._wanted)
+
+    def of(self, code: str, language: str) -> tuple[ColouredLine, ...] | None:
+        """Return the coloured lines of ``code``, or None: not yet known, or to be left plain."""
+        if not language or code.count("\n") >= MAX_LINES:
+            return None
+        key = (language, code)
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        if self._eager:
+            self.learn({key: lex(code, language)})
+            return self._known[key]
+        self.misses += 1
+        self._wanted[key] = None
+        return None
+
+    def take_wanted(self) -> list[_Key]:
+        """Return what was asked for in vain, once."""
+        wanted = list(self._wanted)
+        self._wanted.clear()
+        return wanted
+
+    def learn(self, lexed: dict[_Key, tuple[ColouredLine, ...]]) -> None:
+        """Keep what was lexed; the blocks that were shown longest ago are forgotten."""
+        self._known.update(lexed)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+
+
+def lex_all(wanted: list[_Key]) -> dict[_Key, tuple[ColouredLine, ...]]:
+    """Lex blocks of code, each given by its language and text."""
+    return {key: lex(key[1], key[0]) for key in wanted}
+
+
+def lex(code: str, language: str) -> tuple[ColouredLine, ...]:
+    """Return the lines of ``code`` with the role of each token; without roles where nobody knows the language."""
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import Token
+    from pygments.util import ClassNotFound
+
+    plain = tuple(((line, ""),) for line in code.split("\n"))
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return plain
+    roles = (
+        (Token.Comment, "comment"),
+        (Token.Keyword, "keyword"),
+        (Token.Operator.Word, "keyword"),
+        (Token.Name.Tag, "keyword"),
+        (Token.Literal.String, "string"),
+        (Token.Literal.Number, "number"),
+        (Token.Name.Function, "name"),
+        (Token.Name.Class, "name"),
+        (Token.Name.Decorator, "name"),
+        (Token.Name.Attribute, "name"),
+        (Token.Generic.Inserted, "string"),
+        (Token.Generic.Deleted, "number"),
+    )
+    lines: list[list[tuple[str, Role]]] = [[]]
+    known: dict[object, Role] = {}
+    for kind, value in lexer.get_tokens(code):
+        if kind not in known:
+            known[kind] = next((role for token, role in roles if kind in token), "")
+        role = known[kind]
+        head, *rest = value.split("\n")
+        if head:
+            lines[-1].append((head, role))
+        for part in rest:
+            lines.append([(part, role)] if part else [])
+    coloured = tuple(tuple(line) for line in lines)
+    # A lexer may drop or change characters; then the text wins over the colours.
+    return coloured if "\n".join("".join(p for p, _ in line) for line in coloured) == code else plain

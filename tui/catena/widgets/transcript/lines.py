@@ -1,0 +1,83 @@
+"""One row of the transcript, as it is drawn and as it is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+
+@dataclass(slots=True)
+class Line:
+    """A row of a message's body.
+
+    What is shown begins with ``lead`` characters of decoration, which nobody can select; the rest stands for ``text``.
+    Both have the same length wherever a part of the row can be told from the whole.
+    """
+
+    segments: list[Segment]
+    cells: int
+    text: str = ""  # what the whole row is when it is copied
+    lead: int = 0
+    joint: str = "\n"  # what stands between this row and the next one when both are copied
+    strip: Strip | None = field(
+        default=None, compare=False, repr=False
+    )  # composed with its gutter, at ``strip_key``
+    strip_key: object = field(default=None, compare=False, repr=False)
+
+    @property
+    def shown(self) -> str:
+        """The row as it is drawn, decoration included."""
+        return "".join([segment.text for segment in self.segments])
+
+    def copied(self, start: int, end: int) -> str:
+        """Return what the characters from ``start`` to ``end`` of the selectable part are when copied."""
+        content = self.shown[self.lead :]
+        if start <= 0 and end >= len(content):
+            return self.text
+        return content[max(0, start) : max(0, end)] if self.text else ""
+
+
+def blank() -> Line:
+    """Return an empty row."""
+    return Line([], 0)
+
+
+def single(*pieces: tuple[str, Style], text: str | None = None, lead: int = 0) -> Line:
+    """Return a row made of styled pieces; it is copied as it is shown after ``lead``, or as ``text``."""
+    segments = [Segment(piece, style) for piece, style in pieces if piece]
+    shown = "".join([segment.text for segment in segments])
+    return Line(segments, cell_len(shown), shown[lead:].rstrip() if text is None else text, lead)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What stands before the rows of a list item, a quotation or an indented block."""
+
+    first: str
+    rest: str
+    style: Style
+    first_copied: str | None = None  # None: the mark is decoration
+    rest_copied: str | None = None
+
+
+def marked(lines: Iterable[Line], mark: Mark) -> list[Line]:
+    """Return ``lines`` with ``mark`` before each."""
+    result: list[Line] = []
+    shown, copied = mark.first, mark.first_copied
+    for line in lines:
+        text, lead = line.text, line.lead
+        if copied is not None and lead == 0:
+            text = copied + text if text else copied.rstrip()
+        else:
+            lead += len(shown)
+        segments = [Segment(shown, mark.style), *line.segments] if shown else line.segments
+        result.append(Line(segments, line.cells + cell_len(shown), text, lead, line.joint))
+        shown = mark.rest
+        # A row that continues a wrapped one is no line of its own in the source.
+        copied = mark.rest_copied if line.joint == "\n" else None
+    return result

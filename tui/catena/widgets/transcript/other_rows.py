@@ -1,0 +1,126 @@
+"""How thoughts, plans, notices and seams are drawn."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+
+from catena.safe_text import safe_line
+from catena.widgets.transcript.durations import duration_of, duration_text
+from catena.widgets.transcript.flow import lay, width_of
+from catena.widgets.transcript.lines import Line, Mark, marked, single
+from catena.widgets.transcript.look import Look
+from catena_store.records import How, Message, MessageState
+
+_BOXES = {"completed": "☑", "in_progress": "◐"}
+_HOW = {
+    How.CONTINUED: "same session",
+    How.RESUMED: "session resumed",
+    How.FORKED: "session forked",
+    How.FORKED_AT: "session forked at this point",
+    How.CAUGHT_UP: "same session, caught up",
+    How.TOLD: "new session",
+    How.FRESH: "new session",
+}
+
+
+def draw_thought_line(message: Message, folded: bool, look: Look) -> Line:
+    """Draw the one line that a thought is folded to."""
+    seconds = duration_of(message.data)
+    if seconds is not None:
+        words = f"thought for {duration_text(seconds, precise=False)}"
+    else:
+        words = "thinking" if message.state is MessageState.OPEN else "thought"
+    return single((f"{'▸' if folded else '▾'} {words}", look.palette.muted), text="")
+
+
+def draw_plan(message: Message, look: Look) -> list[Line]:
+    """Draw a plan as a checklist."""
+    palette = look.palette
+    lines: list[Line] = []
+    for text, status in plan_entries(message):
+        box = _BOXES.get(status, "☐")
+        style = palette.muted if status == "completed" else palette.text
+        copied = "- [x] " if status == "completed" else "- [ ] "
+        mark = Mark(
+            f"{box} ", "  ", palette.running if status == "in_progress" else palette.muted, copied, "  "
+        )
+        lines += marked(lay([(text, style)], look.width - 2), mark)
+    return lines
+
+
+def plan_entries(message: Message) -> list[tuple[str, str]]:
+    """Return the text and status of each entry of a plan."""
+    entries = message.data.get("entries")
+    return [
+        (safe_line(str(entry.get("text") or "")), str(entry.get("status") or "pending"))
+        for entry in (entries if isinstance(entries, (list, tuple)) else ())
+        if isinstance(entry, dict)
+    ]
+
+
+def is_trouble(message: Message) -> bool:
+    return bool(message.data.get("trouble"))
+
+
+def notice_details(message: Message) -> str:
+    """Return the lines below a notice, the agent's last words."""
+    detail = message.data.get("detail")
+    if isinstance(detail, (list, tuple)):
+        return "\n".join(str(line) for line in detail)
+    return detail if isinstance(detail, str) else ""
+
+
+def draw_notice(message: Message, folded: bool, look: Look) -> list[Line]:
+    """Draw a notice: what went wrong stands out, anything else is dim."""
+    palette = look.palette
+    trouble = is_trouble(message)
+    style = palette.trouble if trouble else palette.muted
+    mark = Mark("! " if trouble else "· ", "  ", style)
+    text = safe_line(message.text) or "notice"
+    lines = lay([(text, style if trouble else palette.muted)], look.width - 4)
+    if notice_details(message):
+        lines[-1].segments.append(Segment(f" {'▸' if folded else '▾'}", palette.muted))
+        lines[-1].cells += 2
+    return marked(lines, mark)
+
+
+def seam_words(message: Message) -> str:
+    """Return in words how the context got to the agent."""
+    if message.barrier or message.data.get("cleared"):
+        return "cleared by you"
+    if message.text.strip():
+        return safe_line(message.text)
+    data = message.data
+    words = [safe_line(str(data.get("cause") or ""))]
+    how = data.get("how")
+    words.append(_HOW[How(how)] if how in set(How) else "")
+    told, total = data.get("told"), data.get("told_total")
+    if told:
+        words.append(f"told {told} of {total or told} messages")
+    elif how == How.FRESH:
+        words.append("told nothing")
+    if tools := data.get("tools_listed"):
+        words.append(f"{tools} tool call{'s' if tools != 1 else ''} listed")
+    return " · ".join(word for word in words if word) or "new session"
+
+
+def draw_seam(message: Message, folded: bool, look: Look) -> list[Line]:
+    """Draw a seam: one dashed line across the column, in words. Its first two cells are the gutter's."""
+    style = look.palette.seam
+    words = seam_words(message)
+    unfolds = not (message.barrier or message.data.get("cleared"))
+    head = "╌╌ " if look.narrow else "╌ "
+    more = f" {'▸' if folded else '▾'}" if unfolds else ""
+    room = look.width - width_of(head) - len(more) - 3
+    lines = lay([(words, style)], max(8, room))
+    last = lines[-1]
+    dashes = max(2, look.width - width_of(head) - last.cells - len(more) - 1)
+    last.segments += [Segment(more, style), Segment(" " + "╌" * dashes, style)]
+    last.cells += len(more) + 1 + dashes
+    return marked(lines, Mark(head, " " * len(head), style))
+
+
+def draw_interrupted(look: Look) -> Line:
+    """Draw the end of an answer that was cut short."""
+    return single(("interrupted", look.palette.muted + Style(italic=True)), text="")
