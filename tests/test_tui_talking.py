@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -239,3 +240,18 @@ async def test_clear_is_ours_and_leaves_everything_on_the_screen(tmp_path: Path)
 async def test_the_panel_of_a_question_is_away_when_there_is_none(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         assert not person.app.chat.query_one(PermissionPanel).has_class("-asked")
+
+
+async def test_w08_context_and_cost_are_shown_where_the_agent_reports_them(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("usage 42000/200000; say done")
+        await person.sees("42k/200k", "$")
+
+
+async def test_w08_where_the_agent_reports_nothing_there_is_no_meter(tmp_path: Path) -> None:
+    quiet = AgentSpec("quiet", "Quiet", (sys.executable, "-m", "catena_acp.rehearsal", "--no-usage"))
+    async with at_the_screen(str(tmp_path), agent=quiet) as person:
+        await person.say("say done")
+        await person.sees("│ done")
+        await person.idle()
+        assert "$" not in person.text and "k/" not in person.text.splitlines()[-1]

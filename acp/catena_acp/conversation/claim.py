@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from catena_acp.conversation import route, words
@@ -141,6 +142,7 @@ class Claim:
         return seam
 
 
+_COMMAND = re.compile(r"/([\w:.-]+)(?:\s|$)")
 _COMMAND_FIRST = (
     "{title} has not seen this conversation yet, and a command cannot carry it. "
     "Send a message first; then the command."
@@ -148,9 +150,10 @@ _COMMAND_FIRST = (
 
 
 def _is_command(text: str, live: LiveSession) -> bool:
-    """True for one of the agent's own slash commands; a path is none."""
-    first = text.split(maxsplit=1)[0] if text.strip() else ""
-    return first.startswith("/") and first[1:] in {command.name for command in live.state.commands}
+    """True for one of the agent's own slash commands; a path is none. A new session may not have told them yet."""
+    looks_like_one = _COMMAND.match(text)
+    names = {command.name for command in live.state.commands}
+    return looks_like_one is not None and (not names or looks_like_one[1] in names)
 
 
 def _keeps_command(agent: AgentPort) -> bool:

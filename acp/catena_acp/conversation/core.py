@@ -195,14 +195,12 @@ class Core:
             self._received(running.live, event)
 
     async def close(self) -> None:
-        """Bring into the store what sessions told between turns, and hear no more of them."""
+        """Bring into the store what sessions told between turns, and close them."""
         if self._tasks:
             await asyncio.wait(set(self._tasks))
         if self._between:
             await self._between.settle_all()
-        for live in self.sessions:
-            if live.ear is self._ear:
-                self.sessions.forget(live.link_id)
+        await asyncio.gather(*(self.sessions.let_go(live) for live in self.sessions if live.ear is self._ear))
 
     # --- what sessions tell
 

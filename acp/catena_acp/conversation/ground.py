@@ -83,10 +83,12 @@ class Ground:
         )
 
     async def lose(self, link: Link, why: str) -> None:
-        """Mark a link as lost, which takes proof."""
-        self.sessions.forget(link.id)
+        """Mark a link as lost, which takes proof; a turn that runs on it all the same is heard to its end."""
         async with self.tenure.write() as tx:
             await chains.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
+            busy = await turns.open_on(tx, [link.id])
+        if not busy:
+            self.sessions.forget(link.id)
 
     async def open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
         """Open a new session; its link is committed before anything else happens to it."""

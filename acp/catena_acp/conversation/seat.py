@@ -242,7 +242,7 @@ class Seat:
                 self._core.carried_by_none(self._window_id)
                 continue
             if not await self._send(_Attempt(row, came_from=row.parent_id)):
-                await self._hold_queue()
+                return
 
     def _serve_late(self) -> None:
         """Send what came into the queue after the way of the last prompt had looked there for the last time."""
@@ -326,8 +326,6 @@ class Seat:
     async def _carry(self, attempt: _Attempt) -> None:
         if await self._send(attempt):
             await self._serve_queue()
-        else:
-            await self._hold_queue()
 
     async def _send(self, attempt: _Attempt) -> bool:
         """Bring one prompt to the end of its turn; True where what waits may follow."""
@@ -349,10 +347,14 @@ class Seat:
             if self._sending and self._sending.turn:
                 core.turn_over(self._sending.turn)
             self._sending = None
+            stop = ended.stop_reason if ended else None
+            well = stop is not None and (stop.clean or stop is StopReason.CANCELLED)
+            if not well:
+                # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
+                await _whole(self._hold_queue())
             core.now(self._window_id, Doing.IDLE)
             core.tell(TurnEnded(self._window_id, ended, problem))
-        stop = ended.stop_reason if ended else None
-        return stop is not None and (stop.clean or stop is StopReason.CANCELLED)
+        return well
 
     async def _brought(self, attempt: _Attempt) -> tuple[Turn | None, Problem | None]:
         title = self._core.agent_title

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from catena_acp.events import Event, SessionOpened, TextChunk
 from catena_acp.port import AgentPort, SessionPlace
 from catena_store import chains, learnt, messages, turns
 from catena_store.records import How, Kind, Link, Message, MessageState
+
+_CLOSING_SECONDS = 1.0  # that an agent may take to close a session
 
 REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted" or "none"
 
@@ -119,6 +122,14 @@ class Sessions:
         """Forget every session of a process that is gone."""
         for link_id in [link_id for link_id, live in self._live.items() if live.agent is agent]:
             self.forget(link_id)
+
+    async def let_go(self, live: LiveSession) -> None:
+        """Close a session that its conversation needs no more: an agent that lives on must keep no old copy of it."""
+        self.forget(live.link_id)
+        if live.agent.alive:
+            with contextlib.suppress(AgentError, TimeoutError):
+                async with asyncio.timeout(_CLOSING_SECONDS):
+                    await live.agent.close_session(live.session_id)
 
     async def drop_stale(self, link: Link) -> None:
         """Close our copy of a session that another process has written since; its memory is old."""

@@ -1,0 +1,220 @@
+"""Corners in which a conversation could lose its way, with real agent processes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from catena_acp.conversation.news import (
+    Asked,
+    Doing,
+    DoingChanged,
+    MessageAdded,
+    Trouble,
+    Troubled,
+    TurnEnded,
+)
+from catena_store.records import How, Kind, StopReason
+from conversation_world import Desk, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+async def pages(desk: Desk, limit: int | None) -> None:
+    """Let the store grow by at most so many pages from here; None: as it likes."""
+    async with desk.db.read() as reader:
+        (now,) = await reader.one("PRAGMA page_count") or (0,)
+        await reader.all(f"PRAGMA max_page_count = {now + limit if limit is not None else 2**30}")
+
+
+async def test_s05_a_disk_that_fills_in_mid_turn_stops_the_agent_and_loses_nothing_once_there_is_room(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.conversation.say(desk.window_id, "say begun; wait 0.3; stream 3000 rate 3000; hang")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
+        await pages(desk, 0)
+        async with asyncio.timeout(10):
+            while "session/cancel" not in _methods(world):
+                await asyncio.sleep(0)
+        await pages(desk, None)
+        over = await desk.until_told(TurnEnded, lambda news: news.problem is not None)
+        assert over.turn is not None and over.turn.stop_reason is StopReason.ERROR
+        assert "cannot be kept" in (over.turn.error or "")
+        shown = next(row for row in reversed(await desk.branch()) if row.kind is Kind.AGENT)
+        assert len(shown.text) > 0
+        await desk.conversation.wait_idle(desk.window_id)
+        after = await desk.say("echo")
+        assert after.turn is not None and after.turn.stop_reason is StopReason.END_TURN
+        assert all(turn.stop_reason for turn in await desk.turns())
+
+
+def _methods(world: World) -> list[str]:
+    return [str(entry.get("method")) for entry in world.requests()]
+
+
+@pytest.mark.parametrize("command", ["/clear", "/new", "/reset", " /clear "])
+async def test_r14_no_agent_ever_hears_a_command_to_forget(world: World, command: str) -> None:
+    async with world.client() as desk:
+        await desk.say("say canary-old")
+        await desk.say(command)
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is How.FRESH
+        assert sum(row.barrier for row in await desk.branch()) == 1
+    assert world.prompts() == [["say canary-old"], ["echo"]]
+
+
+async def test_late_text_after_a_turn_that_was_cut_stays_on_the_branch_and_the_session_is_kept(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("between 0.2; maxtokens")
+        late = await desk.until_told(
+            MessageAdded, lambda news: news.message.kind is Kind.AGENT and news.message.turn_id is None
+        )
+        assert (await desk.branch())[-1].id == late.message.id
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is not How.TOLD
+        assert len(await desk.links()) == 1
+
+
+async def test_one_message_that_comes_in_pieces_between_turns_is_one_row(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("late")
+        await asyncio.wait_for(desk.conversation.wait_idle(desk.window_id), 5)
+        await desk.until(lambda: True if len(_agent_rows(desk)) > 0 else None)
+        assert len(_agent_rows(desk)) <= 2
+
+
+def _agent_rows(desk: Desk) -> list[str]:
+    added = (news.message for news in desk.told if isinstance(news, MessageAdded))
+    return [message.text for message in added if message.kind is Kind.AGENT]
+
+
+async def test_a_retry_asked_for_twice_at_once_is_one_retry(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        await asyncio.gather(*(desk.conversation.retry(desk.window_id) for _ in range(3)))
+        await desk.conversation.wait_idle(desk.window_id)
+        assert len(world.prompts()) == 2
+        assert [turn.stop_reason for turn in await desk.turns()] == [StopReason.END_TURN] * 2
+
+
+async def test_a_retry_that_no_agent_takes_leaves_the_earlier_answer_where_it_was(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        before = [row.id for row in await desk.branch()]
+        world.fail({"any": {"error": [-32603, "Internal error"]}})
+        at = len(desk.told)
+        await desk.conversation.retry(desk.window_id)
+        await desk.until(lambda: next((n for n in desk.told[at:] if isinstance(n, TurnEnded)), None))
+        assert [row.id for row in await desk.branch()] == before
+        assert (await desk.window()).draft == ""
+
+
+async def test_a_conversation_opened_while_it_is_being_closed_can_be_written(world: World) -> None:
+    async with world.client("--stubborn") as desk:
+        await desk.say("say one")
+        closing = asyncio.ensure_future(desk.conversations.close(desk.conversation.id))
+        await asyncio.sleep(0)
+        again = await desk.conversations.open(desk.conversation.id)
+        await closing
+        assert not again.read_only
+        assert again is await desk.conversations.open(desk.conversation.id)
+
+
+async def test_p05_a_prompt_said_again_after_a_refusal_is_the_same_row_and_needs_no_telling(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        world.fail({"prompt": {"error": [-32602, "Image too large"]}})
+        over = await desk.say("echo")
+        assert over.turn is None
+        world.fail({})
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how in (How.CONTINUED, How.RESUMED)
+        assert over.turn.told == 0
+        assert [row.text for row in await desk.branch() if row.kind is Kind.USER] == ["say one", "echo"]
+
+
+async def test_p05_a_path_is_no_command_and_goes_out_with_its_prior_context(world: World) -> None:
+    async with world.client("--no-fork") as desk:
+        await desk.say("say one")
+        world.fail({"load": {"error": [-32002, "Resource not found"]}})
+        await desk.say("crash")
+        over = await desk.say("/etc/hosts has a wrong line, please look")
+        assert over.turn is not None and over.turn.how is How.TOLD
+
+
+async def test_p05_an_agents_own_command_is_held_back_where_it_would_travel_with_prior_context(
+    world: World,
+) -> None:
+    async with world.client("--no-fork") as desk:
+        await desk.say("say one")
+        world.fail({"load": {"error": [-32002, "Resource not found"]}})
+        await desk.say("crash")
+        over = await desk.say("/markdown")
+        assert over.turn is None and over.problem is not None
+        assert over.problem.trouble is Trouble.NO_CARRIER
+        assert (await desk.window()).draft == "/markdown"
+
+
+async def test_w02_a_new_session_comes_back_in_the_mode_and_with_the_model_of_the_one_before(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.conversation.prepare(desk.window_id)
+        await desk.conversation.set_mode(desk.window_id, "plan")
+        await desk.conversation.set_option(desk.window_id, "model", "chorus")
+        await desk.say("say one")
+        world.fail({"load": {"error": [-32002, "Resource not found"]}})
+        await desk.say("crash")
+        await desk.say("say two")
+        state = desk.conversation.session(desk.window_id)
+        assert (state.mode, state.model) == ("plan", "Chorus")
+        assert not any(isinstance(news, Troubled) for news in desk.told)
+
+
+async def test_a_load_that_was_given_up_never_comes_back_as_new_messages(world: World) -> None:
+    async with world.client("--no-resume") as desk:
+        await desk.say("say one")
+        await desk.say("say two")
+    world.fail({"load": {"delay": 0.5, "times": 1}})
+    async with world.client("--no-resume", resume=desk) as again:
+        await again.conversation.say(again.window_id, "say three")
+        await again.until_told(DoingChanged, lambda news: news.doing is Doing.OPENING)
+        await again.until(lambda: True if "session/load" in _methods(world) else None)
+        await again.conversation.stop(again.window_id)
+        await again.until_told(TurnEnded)
+        await again.say("echo")
+        texts = [row.text for row in await again.branch() if row.kind is Kind.USER]
+        assert texts == ["say one", "say two", "echo"]
+
+
+async def test_r07_a_session_that_lost_all_but_its_last_of_many_equal_turns_is_found_out(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        for _ in range(4):
+            await desk.say("say ok")
+    world.fail({"load": {"last": 1}})
+    async with world.client(resume=desk) as again:
+        over = await again.say("echo")
+        assert over.turn is not None and over.turn.how is How.TOLD
+
+
+async def test_w01_switching_the_agent_in_mid_turn_leaves_its_question_open(world: World) -> None:
+    async with world.client(specs={"other": world.spec(name="other")}) as desk:
+        await desk.conversation.say(desk.window_id, "wait 0.2; ask")
+        await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
+        await desk.conversation.set_agent(desk.window_id, world.spec(name="other"))
+        asked = await desk.until_told(Asked)
+        await desk.conversation.answer(asked.ask_id, "yes")
+        over = await desk.until_told(TurnEnded)
+        assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
