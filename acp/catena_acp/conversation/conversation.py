@@ -25,6 +25,7 @@ class Conversation:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._seats: dict[str, Seat] = {}
+        self._left: set[Seat] = set()  # of windows that were closed in mid-turn
 
     @property
     def id(self) -> str:
@@ -42,7 +43,7 @@ class Conversation:
     @property
     def busy(self) -> bool:
         """True while any window's turn is under way."""
-        return any(seat.busy for seat in self._seats.values())
+        return any(seat.busy for seat in (*self._seats.values(), *self._left))
 
     def subscribe(self, listener: Callable[[News], None]) -> Callable[[], None]:
         """Tell ``listener`` everything from now on; returns the end of it."""
@@ -135,14 +136,17 @@ class Conversation:
         self._core.enter(window_id)
 
     def leave(self, window_id: str) -> None:
-        """The window was closed for good: what it owned is anybody's."""
-        self._seats.pop(window_id, None)
+        """The window was closed for good: what it owned is anybody's. Its turn goes on."""
+        seat = self._seats.pop(window_id, None)
+        self._left = {left for left in self._left if left.busy}
+        if seat and seat.busy:
+            self._left.add(seat)
         self._core.leave(window_id)
 
     async def aclose(self) -> None:
         """End every turn as interrupted, and record it; the agents are ended by whoever owns them."""
         self._core.closing = True
-        await asyncio.gather(*(seat.close() for seat in self._seats.values()))
+        await asyncio.gather(*(seat.close() for seat in (*self._seats.values(), *self._left)))
         await self._core.close()
 
     def agent_died(self, agent: AgentPort) -> None:

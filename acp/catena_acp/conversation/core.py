@@ -88,11 +88,13 @@ class Core:
 
     def begin_turn(self, window_id: str) -> None:
         """The clock of the window's turn starts."""
-        self._doing[window_id] = (self.doing(window_id), self.services.monotonic())
+        if window_id in self._doing:
+            self._doing[window_id] = (self.doing(window_id), self.services.monotonic())
 
     def now(self, window_id: str, doing: Doing) -> None:
         """The window's turn does something else."""
-        before, since = self._doing.get(window_id, (Doing.IDLE, 0.0))
+        # A window that was left in mid-turn stays left.
+        before, since = self._doing.get(window_id, (doing, 0.0))
         if before is not doing:
             self._doing[window_id] = (doing, since)
             self.tell(DoingChanged(window_id, doing, since))

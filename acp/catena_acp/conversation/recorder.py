@@ -13,6 +13,7 @@ from catena_acp.conversation.news import MessageAdded, MessageChanged, MessageGr
 from catena_acp.conversation.reducer import Append, Change, Insert, Op, Reducer
 from catena_acp.conversation.services import Services, Tenure
 from catena_acp.conversation.sessions import LiveSession
+from catena_acp.conversation.whole import whole
 from catena_acp.events import Event, PermissionAsked
 from catena_store import chains, messages, turns, windows
 from catena_store.database import Writer
@@ -77,14 +78,17 @@ class Recorder:
         if not self._pending:
             return
         try:
-            async with self._tenure.write() as tx:
-                news = await self.apply(tx, [])
+            # Broken off after its commit, the same would be written twice.
+            await whole(self._commit())
         except Fenced:
             raise
         except StoreError as error:
             self.failed = error
             self._due = self._services.monotonic() + AGAIN_SECONDS
-            return
+
+    async def _commit(self) -> None:
+        async with self._tenure.write() as tx:
+            news = await self.apply(tx, [])
         self.committed(news)
 
     async def apply(self, tx: Writer, ops: Sequence[Op]) -> list[News]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from catena_acp.conversation.claim import NotSent
 from catena_acp.conversation.core import HELD_ELSEWHERE, Core, ReadOnly
@@ -28,6 +28,7 @@ from catena_acp.conversation.prepare import Preparing
 from catena_acp.conversation.send import Sending
 from catena_acp.conversation.services import Tenure
 from catena_acp.conversation.turn import Ending, RunningTurn
+from catena_acp.conversation.whole import heed_a_stop, whole
 from catena_acp.conversation.words import problem_of
 from catena_acp.errors import AgentError, AgentMissing
 from catena_store import conversations, inputs, messages, queue, turns, windows
@@ -126,7 +127,7 @@ class Seat:
             return
         brought = any(row.kind in CONTENT_KINDS for row in path[last + 1 :])
         leaf = window.leaf_id if window else None
-        row = await _whole(self._again(prompt, as_sibling=brought))
+        row = await whole(self._again(prompt, as_sibling=brought))
         self._core.tell(LeafMoved(self._window_id, row.id))
         await self._carry(_Attempt(row, came_from=leaf, typed=False, born=brought))
 
@@ -234,7 +235,7 @@ class Seat:
     async def _serve_queue(self) -> None:
         """Send what waits, one after the other, until the queue is empty or an error holds it."""
         while not self._core.closing and self._core.tenure:
-            row = await _whole(self._next_in_queue(self._core.tenure))
+            row = await whole(self._next_in_queue(self._core.tenure))
             if row is None:
                 return
             self._core.tell(MessageAdded(self._window_id, row))
@@ -286,7 +287,7 @@ class Seat:
 
     async def _say(self, text: str, born: asyncio.Future[None]) -> None:
         try:
-            row = await _whole(self._born(text))
+            row = await whole(self._born(text))
         except (StoreError, ReadOnly) as error:
             born.set_exception(error)
             return
@@ -342,7 +343,7 @@ class Seat:
         except StoreError as error:
             problem = Problem(Trouble.STORE, str(error))
             if self._sending is None or self._sending.turn is None:
-                await _whole(self._give_back(attempt))
+                await whole(self._give_back(attempt))
         finally:
             if self._sending and self._sending.turn:
                 core.turn_over(self._sending.turn)
@@ -351,7 +352,7 @@ class Seat:
             well = stop is not None and (stop.clean or stop is StopReason.CANCELLED)
             if not well:
                 # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
-                await _whole(self._hold_queue())
+                await whole(self._hold_queue())
             core.now(self._window_id, Doing.IDLE)
             core.tell(TurnEnded(self._window_id, ended, problem))
         return well
@@ -359,27 +360,27 @@ class Seat:
     async def _brought(self, attempt: _Attempt) -> tuple[Turn | None, Problem | None]:
         title = self._core.agent_title
         try:
-            _heed_a_stop()
+            heed_a_stop()
             if self._preparing:
                 await asyncio.wait({self._preparing})
             self._sending = sending = Sending(self._core.ground(), self._window_id, attempt.row)
             ending = await sending.carry()
         except NotSent as failure:
-            await _whole(self._give_back(attempt))
+            await whole(self._give_back(attempt))
             if failure.error:
                 return None, problem_of(title, failure.error, returned=True)
             return None, Problem(Trouble.NO_CARRIER, str(failure))
         except AgentMissing as error:
-            await _whole(self._give_back(attempt))
+            await whole(self._give_back(attempt))
             return None, problem_of(title, error, returned=True)
         except asyncio.CancelledError:
-            return await _whole(self._cut(attempt)), None
+            return await whole(self._cut(attempt)), None
         assert sending.turn is not None, "a turn that ends was claimed"
         return await self._ended(sending.turn, ending)
 
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
         self._unclosed = (running, ending)
-        turn, notice = await _whole(self._patiently(lambda: running.end(ending)))
+        turn, notice = await whole(self._patiently(lambda: running.end(ending)))
         self._unclosed = None
         if ending.error and not running.stopping:
             return turn, problem_of(running.live.state.agent_title, ending.error, returned=False)
@@ -449,19 +450,3 @@ class Seat:
             self._preparing = None
             if not self.busy:
                 core.now(self._window_id, Doing.IDLE)
-
-
-async def _whole(step: Coroutine[Any, Any, T]) -> T:
-    """Await a step that a stop, or our own end, must not leave half done."""
-    task = asyncio.ensure_future(step)
-    while not task.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait({task})
-    return task.result()
-
-
-def _heed_a_stop() -> None:
-    """Raise the cancellation that came while a step was brought to its end."""
-    task = asyncio.current_task()
-    if task and task.cancelling():
-        raise asyncio.CancelledError

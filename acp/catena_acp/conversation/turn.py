@@ -17,6 +17,7 @@ from catena_acp.conversation.recorder import Recorder
 from catena_acp.conversation.reducer import Op, Reducer
 from catena_acp.conversation.services import Services, Tenure
 from catena_acp.conversation.sessions import LiveSession
+from catena_acp.conversation.whole import heed_a_stop
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, PromptBlock, PromptEnded
 from catena_store import chains, messages, turns, windows
@@ -102,6 +103,7 @@ class RunningTurn:
             while not prompt.done() or self._events:
                 await self._wait()
                 await self._take_all()
+                heed_a_stop()
                 if self.recorder.failed and not self._unkept:
                     self._unkept = self.recorder.failed
                     await self.live.agent.cancel(self.live.session_id)
@@ -131,11 +133,14 @@ class RunningTurn:
 
         May be called again where the transaction failed.
         """
-        answered = self.reducer.answered
-        clean = ending.stop.clean and answered
-        empty = ending.stop.clean and not answered
         if self._closing is None:
-            self._closing = self.reducer.close(clean=clean, tool_status=_unfinished_status(ending.stop))
+            # Cut in the middle, the turn still has what had come by then.
+            came = self.leftover() if ending.stop is StopReason.INTERRUPTED else []
+            self._closing = [op for event in came for op in self.reducer.reduce(event)]
+            well = ending.stop.clean and self.reducer.answered
+            self._closing += self.reducer.close(clean=well, tool_status=_unfinished_status(ending.stop))
+        clean = ending.stop.clean and self.reducer.answered
+        empty = ending.stop.clean and not self.reducer.answered
         async with self._tenure.write() as tx:
             news = await self.recorder.apply(tx, self._closing)
             last_id = self.reducer.last_id
