@@ -40,7 +40,7 @@ async def test_s05_a_disk_that_fills_in_mid_turn_stops_the_agent_and_loses_nothi
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         await pages(desk, 0)
         async with asyncio.timeout(10):
-            while "session/cancel" not in _methods(world):
+            while "session/cancel" not in _methods(world):  # noqa: ASYNC110 - the log is a file
                 await asyncio.sleep(0)
         await pages(desk, None)
         over = await desk.until_told(TurnEnded, lambda news: news.problem is not None)
