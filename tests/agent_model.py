@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from catena_acp.abilities import Abilities, Quirks
-from catena_acp.errors import AgentGone, AgentRefused, NotOffered, SessionGone
+from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotOffered, SessionGone
 from catena_acp.events import (
     Event,
     Option,
@@ -199,7 +199,7 @@ class Upstream:
         self.scene = scene  # plays each turn by itself
         self.kept: dict[str, Transcript] = {}
         self.agents: list[ModelAgent] = []
-        self.down: AgentRefused | None = None  # an outage: everything that opens a session fails with it
+        self.down: AgentError | None = None  # an outage: everything that opens a session fails with it
         self.lies: dict[str, str] = {}  # by request; the next answer, or every one
         self.spoilt: set[str] = set()  # sessions that it lost something of by itself
         self.requests: list[tuple[str, str | None]] = []
@@ -333,7 +333,10 @@ class ModelAgent:
             content = content[: ends[-1] + 1]
         if lie == "empty":
             content = []
-        return await self._answered(SessionOpened(self._born(content), None, (), ()))
+        born = self._born(content)
+        if session_id in upstream.spoilt:
+            upstream.spoilt.add(born)
+        return await self._answered(SessionOpened(born, None, (), ()))
 
     async def close_session(self, session_id: str) -> None:
         await self._asked("close", session_id)

@@ -3,95 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from agent_model import Profile, Running, Upstream
 from catena_acp.conversation import route
-from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.news import PromptReturned, Trouble, TurnEnded
-from catena_acp.conversation.prior_context import Budget, without_prior_context
-from catena_acp.errors import AgentRefused
-from catena_acp.events import TextChunk
-from catena_acp.port import AgentPort, AgentSpec
-from catena_store import chains, conversations, inputs, messages, windows
-from catena_store.database import Database
-from catena_store.records import AgentGroup, How, Kind, Link, LinkState, MessageState, PathRow, StopReason
+from catena_acp.conversation.prior_context import Budget
+from catena_acp.errors import AgentError, AgentRefused, AgentSilent
+from catena_store import chains, inputs, messages
+from catena_store.records import How, Kind, Link, LinkState, PathRow, StopReason
 from conversation_world import Desk, open_window
-
-Scene = Callable[[Running], None]
-
-
-def answering(running: Running) -> None:
-    """Answers with the prompt's own words."""
-    running.say(f"heard {running.texts[-1]}")
-    running.end()
-
-
-def dying(running: Running) -> None:
-    running.say("I was about to")
-    running.agent.die()
-
-
-def dying_at_once(running: Running) -> None:
-    running.agent.die()
-
-
-def limited(running: Running) -> None:
-    running.fail(AgentRefused(-32603, "429 rate limit"))
-
-
-def waiting(running: Running) -> None:
-    """Says something and goes on until somebody ends it."""
-    running.say("one moment")
-
-
-@asynccontextmanager
-async def client(
-    place: Path, *upstreams: Upstream, resume: Desk | None = None, budget: Budget | None = None
-) -> AsyncIterator[Desk]:
-    """One life of a client whose agents are models; the first of them is the one that is talked to."""
-    by_name = {upstream.name: upstream for upstream in upstreams}
-
-    async def start_agent(spec: AgentSpec, cwd: str) -> AgentPort:
-        return by_name[spec.name].start()
-
-    async def end_group(group: AgentGroup) -> bool:
-        return True
-
-    async with (
-        Database.open(place / "catena.db") as db,
-        Conversations.serve(
-            db,
-            start_agent=start_agent,
-            spec_of=lambda name: by_name[name].spec,
-            end_group=end_group,
-            start_time_of=lambda _: "now",
-            budget=budget,
-        ) as served,
-    ):
-        if resume:
-            conversation = await served.open(resume.conversation.id)
-            desk = Desk(db, served, conversation, resume.window_id)
-        else:
-            conversation = await served.create(agent=upstreams[0].spec, cwd="/shop")
-            desk = Desk(db, served, conversation, await open_window(db, conversation.id))
-        conversation.subscribe(desk.hear)
-        yield desk
-
-
-async def rewind(desk: Desk, leaf: str | None) -> None:
-    async with desk.db.write() as tx:
-        await windows.set_leaf(tx, desk.window_id, leaf)
-
-
-def how(over: TurnEnded) -> How:
-    assert over.turn is not None, over.problem
-    return over.turn.how
-
+from model_client import answering, client, dying, how, limited, rewind, waiting
 
 # --- P: prior context
 
@@ -280,12 +205,17 @@ async def test_m07_an_agent_that_crashes_keeps_the_session(tmp_path: Path) -> No
     assert model.prompts == [("model-s1", ("one",)), ("model-s1", ("two",))]
 
 
-async def test_m07_an_outage_while_opening_keeps_the_session(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "trouble", [AgentSilent("no answer in 60 s"), AgentRefused(-32603, "529 overloaded")]
+)
+async def test_m07_a_time_out_or_an_outage_while_opening_keeps_the_session(
+    tmp_path: Path, trouble: AgentError
+) -> None:
     model = Upstream(scene=answering)
     async with client(tmp_path, model) as desk:
         await desk.say("one")
         model.agents[-1].die()
-        model.down = AgentRefused(-32603, "timed out")
+        model.down = trouble
         over = await desk.say("two")
         assert over.turn is None and over.problem is not None
         assert [link.state for link in await desk.links()] == [LinkState.OPEN]
@@ -440,91 +370,3 @@ async def test_r19_a_prompt_whose_turn_brought_text_is_sent_again_only_as_a_sibl
             assert len(await messages.siblings(reader, prompt.id)) == 2
     session_id, _ = model.prompts[-1]
     assert "I was about to" not in model.heard_in(session_id)
-
-
-# --- windows, forks and what comes late
-
-
-async def test_9_a_second_window_forks_and_both_sessions_hold_only_their_own_branch(tmp_path: Path) -> None:
-    model = Upstream(scene=answering)
-    async with client(tmp_path, model) as desk:
-        await desk.say("trunk")
-        leaf = (await desk.window()).leaf_id
-        second = Desk(
-            desk.db,
-            desk.conversations,
-            desk.conversation,
-            await open_window(desk.db, desk.conversation.id, leaf),
-        )
-        desk.conversation.subscribe(second.hear)
-        await desk.say("left")
-        assert how(await second.say("right")) in (How.FORKED, How.TOLD)
-        await desk.say("left again")
-        await second.say("right again")
-    (one, _), (two, _) = model.prompts[-2:]
-    assert one != two
-    assert "right" not in model.heard_in(one)
-    assert "left" not in model.heard_in(two)
-    assert "trunk" in model.heard_in(two)
-
-
-async def test_9_a_forked_conversation_goes_on_in_a_session_of_its_own(tmp_path: Path) -> None:
-    model = Upstream(scene=answering)
-    async with client(tmp_path, model) as desk:
-        await desk.say("trunk")
-        source = desk.conversation.record
-        leaf = (await desk.window()).leaf_id
-        async with desk.db.write() as tx:
-            await conversations.create(
-                tx, id="fork", agent=source.agent, cwd=source.cwd, family=source.family, fork_point_id=leaf
-            )
-        forked = await desk.conversations.open("fork")
-        branch = Desk(desk.db, desk.conversations, forked, await open_window(desk.db, "fork", leaf))
-        forked.subscribe(branch.hear)
-        assert how(await branch.say("branch")) is How.FORKED
-        assert how(await desk.say("trunk goes on")) is How.CONTINUED
-    assert model.prompts[-2][1] == ("branch",)
-    assert "branch" not in model.heard_in(model.prompts[-1][0])
-
-
-async def test_text_that_comes_for_a_session_which_is_not_ours_any_more_is_let_go(tmp_path: Path) -> None:
-    """It once was received again and again, without end."""
-    model = Upstream(scene=answering)
-    async with client(tmp_path, model) as desk:
-        await desk.say("one")
-        (link,) = await desk.links()
-        async with desk.db.write() as tx:
-            await chains.move(tx, link.id, owner=None)
-        model.agents[-1].tell(link.session_id, TextChunk("agent", "late", "late"))
-        async with asyncio.timeout(10):
-            assert (await desk.say("two")).turn is not None
-        assert "late" not in [row.text for row in await desk.branch()]
-
-
-async def test_late_text_below_a_prompt_does_not_lead_the_window_away_from_its_answer(tmp_path: Path) -> None:
-    model = Upstream(profile=Profile(fork=False), scene=answering)
-    async with client(tmp_path, model) as desk:
-        await desk.say("one")
-        model.scene = lambda running: running.end()
-        await desk.say("two")
-        prompt = [row for row in await desk.branch() if row.kind is Kind.USER][-1]
-        await rewind(desk, prompt.id)
-        model.agents[-1].tell("model-s1", TextChunk("agent", "late words", "late"))
-        async with asyncio.timeout(10):
-            while True:
-                async with desk.db.read() as reader:
-                    rows = await messages.of_conversation(reader, desk.conversation.id)
-                late = next((row for row in rows if row.text == "late words"), None)
-                if late and late.state is MessageState.FINAL:
-                    break
-        assert late.parent_id == prompt.id
-        assert (await desk.window()).leaf_id == prompt.id
-
-
-async def test_what_a_person_sees_of_a_told_block_is_the_prompt_alone(tmp_path: Path) -> None:
-    model = Upstream(profile=Profile(resume=False, load=False, fork=False), scene=answering)
-    async with client(tmp_path, model) as desk:
-        await desk.say("one")
-        model.agents[-1].die()
-        await desk.say("two")
-    assert without_prior_context("\n".join(model.prompts[-1][1])) == "two"

@@ -24,7 +24,7 @@ from walk_world import World
 
 Act = tuple[str, tuple[object, ...]]
 
-WALKS = int(os.environ.get("CATENA_WALKS", "100"))
+WALKS = int(os.environ.get("CATENA_WALKS", "80"))
 _SEEDS = range(4)
 _ACTS = 60
 
@@ -52,6 +52,7 @@ _ARGUMENTS: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]]
     "send": (8, lambda r: (_n(r), r.choice([None, 0, 1, 2, 3, 4, 5, 6]), _budget(r), r.random() < 0.2)),
     "advance": (8, lambda r: (_n(r), r.choice([None, 1, 2, 3]))),
     "queue": (4, lambda r: (_n(r),)),
+    "send_queued": (1, lambda r: (_n(r),)),
     "rewind": (5, lambda r: (_n(r), r.randrange(40))),
     "edit_last": (4, lambda r: (_n(r),)),
     "retry": (4, lambda r: (_n(r), r.choice([None, None, 1, 3]))),

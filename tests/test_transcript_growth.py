@@ -284,7 +284,7 @@ class Walk:
         return viewport(grown, self.size[0], 100_000, unfolded=unfolded)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_whatever_happens_the_screen_is_a_stretch_of_the_whole_and_what_was_read_stays(seed: int) -> None:
     walk = Walk(seed)

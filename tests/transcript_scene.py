@@ -158,7 +158,13 @@ def long_list(chance: random.Random) -> str:
     ordered, start = chance.random() < 0.5, chance.randint(1, 3)
     rows: list[str] = []
     for number in range(start, start + chance.randint(1, 60)):
-        mark = f"{number if chance.random() < 0.97 else 1}." if ordered else "-" if chance.random() < 0.99 else "*"
+        mark = (
+            f"{number if chance.random() < 0.97 else 1}."
+            if ordered
+            else "-"
+            if chance.random() < 0.99
+            else "*"
+        )
         between = chance.choice(("", "", "", "", "\n", "   in\n", "  - nested\n", "- - -\n", "lazy\n", "-\n"))
         rows.append(f"{mark} {'word ' * chance.randint(0, 60)}\n{between}")
     return "".join(rows)

@@ -133,6 +133,8 @@ def judge_delivery(
     shown = " ".join(f"{row.kind}:{','.join(TOKEN.findall(row.text))}" for row in path)
     whole = next((at for at, row in enumerate(path) if row.id == delivery.whole_id), 0)
     for row in path[whole:]:
+        if row.kind == "tool" and live.session_id in agent.upstream.spoilt:
+            continue  # a replay is compared by what was said
         missing = tokens_of([row.text]) - held - noise
         if row.kind in _CONTENT and missing:
             yield f"P1: {row.kind} {sorted(missing)} of [{shown}] is unknown to {live.session_id}: {sorted(held)}"

@@ -54,6 +54,12 @@ class People(Stage):
             self.innocent = False
             await self._say(window, None, "whole", False)
 
+    async def send_queued(self, n: int) -> None:
+        """What an error held back may go on."""
+        if window := self._pick(self._ready(), n):
+            live = self._clients[window.slot].live[window.conversation_id]
+            await self._set_off(window, None, "whole", live.send_queued(window.id))
+
     async def advance(self, n: int, steps: int) -> None:
         """A prompt's way goes on."""
         if journey := self._pick(self._held(), n):

@@ -263,7 +263,7 @@ class Stage:
         client = self._clients[slot]
         await self._open_conversation(client, conversation_id)
         if live := client.live.get(conversation_id):
-            live._core.enter(window.id)
+            live.enter(window.id)
 
     async def _open_conversation(self, client: Client, conversation_id: str) -> None:
         if conversation_id in client.live:
@@ -276,7 +276,7 @@ class Stage:
             self._count_beginnings(client, live._core)
             for window in self._open():
                 if (window.conversation_id, window.slot) == (conversation_id, client.slot):
-                    live._core.enter(window.id)
+                    live.enter(window.id)
 
         await self._do(client, open_it())
 

@@ -104,6 +104,8 @@ class World(People):
 
     async def sleep(self) -> None:
         """Nobody does anything for so long that idle agents are ended."""
+        if not all(self._idle(window) for window in self._open()):
+            self.innocent = False
         await asyncio.sleep(700)
 
     # --- clients

@@ -85,9 +85,11 @@ class Ground:
     async def lose(self, link: Link, why: str) -> None:
         """Mark a link as lost, which takes proof; a turn that runs on it all the same is heard to its end."""
         async with self.tenure.write() as tx:
-            await chains.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
-            busy = await turns.open_on(tx, [link.id])
-        if not busy:
+            await self._lose(tx, link, why)
+
+    async def _lose(self, tx: Writer, link: Link, why: str) -> None:
+        await chains.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
+        if not await turns.open_on(tx, [link.id]):
             self.sessions.forget(link.id)
 
     async def open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
@@ -96,9 +98,7 @@ class Ground:
         async with self.tenure.write() as tx:
             held = await chains.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
             if held:
-                why = "the agent gave its session id to another session"
-                await chains.move(tx, held.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
-                self.sessions.forget(held.id)
+                await self._lose(tx, held, "the agent gave its session id to another session")
             link = await self._add(tx, opened, Cause.NEW, window_id)
         return self.sessions.adopt(link, agent, opened, How.FRESH, self.ear)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from catena_acp.conversation.claim import NotSent
@@ -25,21 +24,19 @@ from catena_acp.conversation.news import (
     TurnEnded,
 )
 from catena_acp.conversation.prepare import Preparing
+from catena_acp.conversation.prompt_rows import Attempt, PromptRows, clears
 from catena_acp.conversation.send import Sending
 from catena_acp.conversation.services import Tenure
 from catena_acp.conversation.turn import Ending, RunningTurn
-from catena_acp.conversation.whole import heed_a_stop, whole
+from catena_acp.conversation.whole import heed_a_stop, patiently, whole
 from catena_acp.conversation.words import problem_of
 from catena_acp.errors import AgentError, AgentMissing
-from catena_store import conversations, inputs, messages, queue, turns, windows
-from catena_store.database import Writer
+from catena_store import inputs, messages, queue, windows
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import (
     CONTENT_KINDS,
     Kind,
     Message,
-    MessageState,
-    NewMessage,
     StopReason,
     Turn,
 )
@@ -49,26 +46,13 @@ T = TypeVar("T")
 _CLOSING_SECONDS = 1.0  # that an agent may take to end a turn when its conversation is closed
 
 
-_PAUSES = (0.1, 0.4, 1.0, 2.0)  # seconds between tries to write what must be written
-_CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these forget in silence
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """A prompt row on its way, and what is to become of it where no agent takes it."""
-
-    row: Message
-    came_from: str | None  # the window's leaf before
-    typed: bool = True  # its text is to return to the composer
-    born: bool = True  # the row was made for this attempt
-
-
 class Seat:
     """A window's place in its live conversation."""
 
     def __init__(self, core: Core, window_id: str) -> None:
         self._core = core
         self._window_id = window_id
+        self._rows = PromptRows(core, window_id)
         self._sending: Sending | None = None
         self._way: asyncio.Task[None] | None = None  # of a prompt, to the end of its turn
         self._preparing: asyncio.Task[None] | None = None
@@ -89,7 +73,7 @@ class Seat:
         Raises ReadOnly, StoreError.
         """
         self._core.writable()
-        if text.strip() in _CLEARING and not self.busy:
+        if clears(text) and not self.busy:
             await self.clear()
             self._core.tell(TurnEnded(self._window_id, None, None))
             return
@@ -129,36 +113,19 @@ class Seat:
         leaf = window.leaf_id if window else None
         row = await whole(self._again(prompt, as_sibling=brought))
         self._core.tell(LeafMoved(self._window_id, row.id))
-        await self._carry(_Attempt(row, came_from=leaf, typed=False, born=brought))
+        await self._carry(Attempt(row, came_from=leaf, typed=False, born=brought))
 
     async def _again(self, prompt: Message, *, as_sibling: bool) -> Message:
         async with self._core.writable().write() as tx:
             await windows.set_leaf(tx, self._window_id, prompt.parent_id if as_sibling else prompt.id)
-            return await self._add_prompt(tx, prompt.text) if as_sibling else prompt
+            return await self._rows.add(tx, prompt.text) if as_sibling else prompt
 
     async def clear(self) -> None:
         """Make a barrier: nothing above is told again, all of it stays on the screen, nothing is sent."""
         async with self._core.writable().write() as tx:
-            row = await self._add_barrier(tx)
+            row = await self._rows.add_barrier(tx)
         self._core.tell(MessageAdded(self._window_id, row))
         self._core.carried_by_none(self._window_id)
-
-    async def _add_barrier(self, tx: Writer) -> Message:
-        window = await windows.get(tx, self._window_id)
-        row = await messages.insert(
-            tx,
-            NewMessage(
-                id=self._core.services.new_id(),
-                conversation_id=self._core.record.id,
-                parent_id=window.leaf_id if window else None,
-                kind=Kind.SEAM,
-                text="cleared by you",
-                data={"cleared": True},
-                barrier=True,
-            ),
-        )
-        await windows.advance(tx, self._window_id, row.id)
-        return row
 
     async def stop(self) -> None:
         """Ask the agent to stop; a prompt that is not out yet is given back."""
@@ -242,7 +209,7 @@ class Seat:
             if row.barrier:
                 self._core.carried_by_none(self._window_id)
                 continue
-            if not await self._send(_Attempt(row, came_from=row.parent_id)):
+            if not await self._send(Attempt(row, came_from=row.parent_id)):
                 return
 
     def _serve_late(self) -> None:
@@ -254,7 +221,7 @@ class Seat:
         self._unserved = False
         async with tenure.write() as tx:
             item = await queue.take_first(tx, self._window_id)
-            row = await self._add_prompt(tx, item.text) if item else None
+            row = await self._rows.add(tx, item.text) if item else None
         if row:
             await self._tell_queue()
         return row
@@ -293,42 +260,19 @@ class Seat:
             return
         self._core.tell(MessageAdded(self._window_id, row))
         born.set_result(None)
-        await self._carry(_Attempt(row, came_from=row.parent_id))
+        await self._carry(Attempt(row, came_from=row.parent_id))
 
     async def _born(self, text: str) -> Message:
         async with self._core.writable().write() as tx:
             await inputs.add(tx, text, self._core.record.cwd)
             await windows.set_draft(tx, self._window_id, "")
-            return await self._add_prompt(tx, text)
+            return await self._rows.add(tx, text)
 
-    async def _add_prompt(self, tx: Writer, text: str) -> Message:
-        if text.strip() in _CLEARING:
-            return await self._add_barrier(tx)
-        window = await windows.get(tx, self._window_id)
-        leaf = window.leaf_id if window else None
-        # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
-        row = await messages.refused_below(tx, self._core.record.id, leaf, text)
-        if row:
-            row = await messages.update(tx, row.id, state=MessageState.FINAL)
-        row = row or await messages.insert(
-            tx,
-            NewMessage(
-                id=self._core.services.new_id(),
-                conversation_id=self._core.record.id,
-                parent_id=leaf,
-                kind=Kind.USER,
-                text=text,
-            ),
-        )
-        await windows.advance(tx, self._window_id, row.id)
-        await conversations.touch(tx, self._core.record.id)
-        return row
-
-    async def _carry(self, attempt: _Attempt) -> None:
+    async def _carry(self, attempt: Attempt) -> None:
         if await self._send(attempt):
             await self._serve_queue()
 
-    async def _send(self, attempt: _Attempt) -> bool:
+    async def _send(self, attempt: Attempt) -> bool:
         """Bring one prompt to the end of its turn; True where what waits may follow."""
         core = self._core
         core.begin_turn(self._window_id)
@@ -357,7 +301,7 @@ class Seat:
             core.tell(TurnEnded(self._window_id, ended, problem))
         return well
 
-    async def _brought(self, attempt: _Attempt) -> tuple[Turn | None, Problem | None]:
+    async def _brought(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
         title = self._core.agent_title
         try:
             heed_a_stop()
@@ -380,7 +324,7 @@ class Seat:
 
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
         self._unclosed = (running, ending)
-        turn, notice = await whole(self._patiently(lambda: running.end(ending)))
+        turn, notice = await whole(patiently(lambda: running.end(ending)))
         self._unclosed = None
         if ending.error and not running.stopping:
             return turn, problem_of(running.live.state.agent_title, ending.error, returned=False)
@@ -388,44 +332,22 @@ class Seat:
             return turn, Problem(Trouble.EMPTY_TURN, notice.text)
         return turn, None
 
-    async def _cut(self, attempt: _Attempt) -> Turn | None:
+    async def _cut(self, attempt: Attempt) -> Turn | None:
         """Stopped before the text went out, or closed in the middle of the turn."""
         running = self._sending.turn if self._sending else None
         if running is None or (self._sending and not self._sending.text_is_out):
             await self._give_back(attempt, running)
             return None
-        turn, _ = await self._patiently(lambda: running.end(Ending(StopReason.INTERRUPTED)))
+        turn, _ = await patiently(lambda: running.end(Ending(StopReason.INTERRUPTED)))
         return turn
 
-    async def _give_back(self, attempt: _Attempt, claimed: RunningTurn | None = None) -> None:
+    async def _give_back(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:
         """No agent accepted the prompt: the leaf moves back, and what was typed returns to the composer."""
         with contextlib.suppress(StoreError):
-            await self._patiently(lambda: self._put_back(attempt, claimed))
+            await patiently(lambda: self._rows.put_back(attempt, claimed))
         self._core.tell(LeafMoved(self._window_id, attempt.came_from))
         if attempt.typed:
             self._core.tell(PromptReturned(self._window_id, attempt.row.text))
-
-    async def _put_back(self, attempt: _Attempt, claimed: RunningTurn | None) -> None:
-        async with self._core.writable().write() as tx:
-            if claimed:
-                await turns.end(tx, claimed.turn.id, stop_reason=StopReason.NOT_SENT)
-            if attempt.born:
-                await messages.update(tx, attempt.row.id, state=MessageState.REFUSED)
-            await windows.set_leaf(tx, self._window_id, attempt.came_from)
-            window = await windows.get(tx, self._window_id)
-            if attempt.typed and window and not window.draft:
-                await windows.set_draft(tx, self._window_id, attempt.row.text)
-
-    async def _patiently(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Do a step that writes; again where the store is busy or full, for a few seconds. Raises StoreError."""
-        for pause in _PAUSES:
-            try:
-                return await step()
-            except Fenced:
-                raise
-            except StoreError:
-                await asyncio.sleep(pause)
-        return await step()
 
     async def _close_unclosed(self) -> None:
         """Close a turn whose end the store did not take when it came."""

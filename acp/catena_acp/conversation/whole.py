@@ -1,13 +1,17 @@
-"""Steps that a stop, or our own end, must not leave half done."""
+"""Steps that neither a stop, nor our own end, nor a busy store may leave half done."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
+from catena_store.errors import Fenced, StoreError
+
 T = TypeVar("T")
+
+_PAUSES = (0.1, 0.4, 1.0, 2.0)  # seconds between tries to write what must be written
 
 
 async def whole(step: Coroutine[Any, Any, T]) -> T:
@@ -24,3 +28,15 @@ def heed_a_stop() -> None:
     task = asyncio.current_task()
     if task and task.cancelling():
         raise asyncio.CancelledError
+
+
+async def patiently(step: Callable[[], Awaitable[T]]) -> T:
+    """Do a step that writes; again where the store is busy or full, for a few seconds. Raises StoreError."""
+    for pause in _PAUSES:
+        try:
+            return await step()
+        except Fenced:
+            raise
+        except StoreError:
+            await asyncio.sleep(pause)
+    return await step()

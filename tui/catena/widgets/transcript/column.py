@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from catena.widgets.transcript.arrangement import arranged, belongs_above, stand_below
+from catena.widgets.transcript.drawn import Drawn
 from catena.widgets.transcript.entry import Entry
 from catena.widgets.transcript.heights import Heights
 from catena.widgets.transcript.lines import Line
@@ -14,9 +15,7 @@ from catena.widgets.transcript.parts import Part
 from catena.widgets.transcript.prompt_rows import Siblings
 from catena_store.records import Kind, Message, MessageState
 
-_KEPT_ROWS = 1500  # of drawn parts that are out of sight
 _GROWING = 50  # a message that grows is among so many last ones
-_LINE_LIKE = frozenset({Kind.THOUGHT, Kind.TOOL})
 IN_GAP = -1
 
 
@@ -48,8 +47,7 @@ class Column:
         self.details: dict[str, str] = {}  # what a seam's session was told, by message
         self._heights = Heights()
         self._positions: dict[str, int] = {}
-        self._drawn: OrderedDict[Part, int] = OrderedDict()  # rows of each drawn part, longest unseen first
-        self._drawn_rows = 0
+        self._drawn = Drawn()
 
     # What there is
 
@@ -86,18 +84,17 @@ class Column:
 
     def replace(self, messages: Sequence[Message]) -> None:
         """Show these messages and no others."""
-        self._drawn.clear()
-        self._drawn_rows = 0
-        self.entries = [Entry(message, ordinal) for ordinal, message in enumerate(_arranged(messages))]
+        self._drawn.forget()
+        self.entries = [Entry(message, ordinal) for ordinal, message in enumerate(arranged(messages))]
         self._prepare(self.entries)
         self._recount()
 
     def prepend(self, messages: Sequence[Message]) -> None:
         """Put older messages above."""
         known = self._positions
-        older = [Entry(message, 0) for message in _arranged(messages) if message.id not in known]
+        older = [Entry(message, 0) for message in arranged(messages) if message.id not in known]
         seam: list[Entry] = []
-        if older and self.entries and _belongs_above(self.entries[0].message, older[-1].message):
+        if older and self.entries and belongs_above(self.entries[0].message, older[-1].message):
             seam = [self.entries.pop(0)]
         first = self.entries[0].ordinal if self.entries else 0
         above = [*older[:-1], *seam, older[-1]] if seam else older
@@ -113,7 +110,7 @@ class Column:
         entry = Entry(message, last.ordinal + 1 if last else 0)
         self._prepare([entry])
         position = len(self.entries)
-        if last is not None and _belongs_above(message, last.message):
+        if last is not None and belongs_above(message, last.message):
             entry.ordinal, last.ordinal = last.ordinal, entry.ordinal
             position -= 1
         self.entries.insert(position, entry)
@@ -179,10 +176,7 @@ class Column:
         """Draw everything in another look from now on; heights are kept where the width is."""
         same_width = look.width == self.look.width and look.narrow == self.look.narrow
         self.look = look
-        for part in self._drawn:
-            part.lines = None
-        self._drawn.clear()
-        self._drawn_rows = 0
+        self._drawn.forget()
         if not same_width:
             for entry in self.entries:
                 entry.guess(look.width)
@@ -205,10 +199,7 @@ class Column:
 
     def forget_colours(self) -> bool:
         """Have code that was drawn without its colours drawn again; tell whether there was any."""
-        provisional = [part for part in self._drawn if part.provisional]
-        for part in provisional:
-            part.lines, part.provisional = None, False
-        return bool(provisional)
+        return self._drawn.forget_provisional()
 
     # Place
 
@@ -223,7 +214,7 @@ class Column:
             top = self._top_for(anchor, height)
             if not changed:
                 break
-        self._evict()
+        self._drawn.evict()
         return top
 
     def anchor_at(self, top: int, height: int) -> Anchor | None:
@@ -270,7 +261,7 @@ class Column:
             else:
                 part = entry.open(self.look)[place.part]
                 lines = entry.settle(place.part, self.look)
-                self._touch(part, len(lines))
+                self._drawn.touch(part, len(lines))
                 count = min(place.left, end - row)
                 for index in range(place.row, place.row + count):
                     line = lines[index - part.lead] if 0 <= index - part.lead < len(lines) else None
@@ -286,7 +277,7 @@ class Column:
     def lines(self, entry: Entry, part: int) -> list[Line]:
         """Return the rows of a part of a message, drawn if they are not there, wherever it stands."""
         lines = entry.settle(part, self.look)
-        self._touch(self.parts(entry)[part], len(lines))
+        self._drawn.touch(self.parts(entry)[part], len(lines))
         return lines
 
     class _Place(NamedTuple):
@@ -343,7 +334,7 @@ class Column:
         row = entry.heights.top(index)
         while index < len(parts) and row < bottom:
             lines = entry.settle(index, self.look)
-            self._touch(parts[index], len(lines))
+            self._drawn.touch(parts[index], len(lines))
             row += parts[index].height
             index += 1
 
@@ -380,50 +371,12 @@ class Column:
                 break
         for position in range(start, len(self.entries)):
             entry = self.entries[position]
-            message = entry.message
-            kind = message.kind
             known = (entry.link, entry.gap, entry.joined, self._heights[position] if count else 0)
-            follows = kind is not Kind.USER and before is not None and not before.message.barrier
-            entry.link = message.link_id or (before.link if follows and before is not None else None)
-            if before is None:
-                entry.gap, entry.joined = 1, False
-            else:
-                entry.gap = 0 if kind in _LINE_LIKE and before.message.kind in _LINE_LIKE else 1
-                entry.joined = before.link is not None and (before.link == entry.link or kind is Kind.SEAM)
+            stand_below(entry, before)
             if count:
                 self._heights[position] = entry.rows
-                if position > start and known == (entry.link, entry.gap, entry.joined, entry.rows):
+                same = known == (entry.link, entry.gap, entry.joined, entry.rows)
+                if same and position > start and not entry.empty:
                     return
             if not entry.empty:
                 before = entry
-
-    def _touch(self, part: Part, rows: int) -> None:
-        self._drawn_rows += rows - self._drawn.pop(part, 0)
-        self._drawn[part] = rows
-
-    def _evict(self) -> None:
-        """Forget the rows of parts that were not seen for longest; their heights stay true."""
-        while self._drawn_rows > _KEPT_ROWS and len(self._drawn) > 1:
-            part, rows = next(iter(self._drawn.items()))
-            if rows and part is next(reversed(self._drawn)):
-                return
-            del self._drawn[part]
-            self._drawn_rows -= rows
-            part.lines = None
-
-
-def _belongs_above(message: Message, last: Message) -> bool:
-    """A seam hangs below the prompt that it tells of, and is read before it."""
-    follows = message.parent_id == last.id and last.kind is Kind.USER
-    return follows and message.kind is Kind.SEAM and not message.barrier
-
-
-def _arranged(messages: Sequence[Message]) -> list[Message]:
-    """The messages with each seam above its prompt."""
-    arranged: list[Message] = []
-    for message in messages:
-        if arranged and message.kind is Kind.SEAM and _belongs_above(message, arranged[-1]):
-            arranged.insert(-1, message)
-        else:
-            arranged.append(message)
-    return arranged

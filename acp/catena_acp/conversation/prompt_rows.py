@@ -1,0 +1,87 @@
+"""A prompt's row: how it is born in a window's branch, and how it is taken back where no agent takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catena_acp.conversation.core import Core
+from catena_acp.conversation.turn import RunningTurn
+from catena_store import conversations, messages, turns, windows
+from catena_store.database import Writer
+from catena_store.records import Kind, Message, MessageState, NewMessage, StopReason
+
+_CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these forget in silence
+
+
+def clears(text: str) -> bool:
+    """True for what no agent may hear: it becomes a barrier of ours."""
+    return text.strip() in _CLEARING
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A prompt row on its way, and what is to become of it where no agent takes it."""
+
+    row: Message
+    came_from: str | None  # the window's leaf before
+    typed: bool = True  # its text is to return to the composer
+    born: bool = True  # the row was made for this attempt
+
+
+class PromptRows:
+    """The prompts of one window, as rows."""
+
+    def __init__(self, core: Core, window_id: str) -> None:
+        self._core = core
+        self._window_id = window_id
+
+    async def add_barrier(self, tx: Writer) -> Message:
+        window = await windows.get(tx, self._window_id)
+        row = await messages.insert(
+            tx,
+            NewMessage(
+                id=self._core.services.new_id(),
+                conversation_id=self._core.record.id,
+                parent_id=window.leaf_id if window else None,
+                kind=Kind.SEAM,
+                text="cleared by you",
+                data={"cleared": True},
+                barrier=True,
+            ),
+        )
+        await windows.advance(tx, self._window_id, row.id)
+        return row
+
+    async def add(self, tx: Writer, text: str) -> Message:
+        if clears(text):
+            return await self.add_barrier(tx)
+        window = await windows.get(tx, self._window_id)
+        leaf = window.leaf_id if window else None
+        # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
+        row = await messages.refused_below(tx, self._core.record.id, leaf, text)
+        if row:
+            row = await messages.update(tx, row.id, state=MessageState.FINAL)
+        row = row or await messages.insert(
+            tx,
+            NewMessage(
+                id=self._core.services.new_id(),
+                conversation_id=self._core.record.id,
+                parent_id=leaf,
+                kind=Kind.USER,
+                text=text,
+            ),
+        )
+        await windows.advance(tx, self._window_id, row.id)
+        await conversations.touch(tx, self._core.record.id)
+        return row
+
+    async def put_back(self, attempt: Attempt, claimed: RunningTurn | None) -> None:
+        async with self._core.writable().write() as tx:
+            if claimed:
+                await turns.end(tx, claimed.turn.id, stop_reason=StopReason.NOT_SENT)
+            if attempt.born:
+                await messages.update(tx, attempt.row.id, state=MessageState.REFUSED)
+            await windows.set_leaf(tx, self._window_id, attempt.came_from)
+            window = await windows.get(tx, self._window_id)
+            if attempt.typed and window and not window.draft:
+                await windows.set_draft(tx, self._window_id, attempt.row.text)
