@@ -35,7 +35,8 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     TITLE = "Catena"
     ENABLE_COMMAND_PALETTE = False
-    CSS_PATH = "screens/chat.tcss"  # Textual reads no styles of a default screen
+    # Textual reads no styles of a default screen, and for those of another it would read all styles anew.
+    CSS_PATH = ["screens/chat.tcss", "screens/picker.tcss", "screens/page.tcss"]  # noqa: RUF012 - as Textual does
     BINDINGS: ClassVar[list[BindingType]] = []
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as Textual declares them
     VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-tall")]  # noqa: RUF012

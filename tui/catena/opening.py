@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -33,6 +34,7 @@ async def _import_parts() -> None:
 async def opened(start: Start) -> AsyncIterator[OpenTabs]:
     """The tabs, for as long as the store is open. Raises StoreError."""
     await _import_parts()
+    gc.freeze()  # what was imported stays; a round of the collector through all of it would hold up the screen
     from catena.log_file import log_to_file
     from catena.open_tabs import OpenTabs
     from catena.serving import serving

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
@@ -16,7 +16,7 @@ from catena.widgets.row_list import Row
 from catena_store.conversations import page_key
 from catena_store.records import Summary
 
-_FIRST = 100
+FIRST = 100  # conversations that are read before there is a screen for them
 _MORE = 1_000
 _COLUMNS_FROM = 100  # cells of a screen on which agent and directory have columns
 
@@ -26,35 +26,37 @@ Pages = Callable[[tuple[int, str] | None, int], Awaitable[list[Summary]]]
 class HistoryScreen(Picker):
     """Gives the id of the chosen conversation. The first page is there at once; the others follow."""
 
-    def __init__(self, pages: Pages, *, now: datetime, opened: frozenset[str]) -> None:
-        """``opened``: the conversations that have a tab."""
+    def __init__(
+        self, first: Sequence[Summary], pages: Pages, *, now: datetime, opened: frozenset[str]
+    ) -> None:
+        """``first``: the newest conversations, ``FIRST`` of them. ``opened``: those that have a tab."""
         super().__init__(
             "history",
             hint="type to filter · enter open, in its tab or a new one · esc leave",
             empty="no conversation yet",
         )
         self.add_class("-whole")
+        self._first = first
         self._pages = pages
         self._now = now
         self._opened = opened
         self._home = os.path.expanduser("~")  # noqa: PTH111 - a text to compare with
+        self._columns: dict[tuple[str, int], str] = {}  # few agents and directories stand in many rows
 
     def on_mount(self) -> None:
-        """Read while the screen is already there."""
+        """Show the first page; the others are read once it is on the screen."""
+        self._all = [self._row(summary) for summary in self._first]
         super().on_mount()
-        self.run_worker(self._read(), exclusive=True)
+        if len(self._first) == FIRST:
+            self.call_after_refresh(self.run_worker, self._read_on(self._first[-1]))
 
-    async def _read(self) -> None:
-        rows: list[Row] = []
-        before: tuple[int, str] | None = None
-        limit = _FIRST
+    async def _read_on(self, last: Summary) -> None:
         while True:
-            page = await self._pages(before, limit)
-            rows = rows + [self._row(summary) for summary in page]
-            self.show_rows(rows)
-            if len(page) < limit:
+            page = await self._pages(page_key(last), _MORE)
+            self.show_rows([*self._all, *(self._row(summary) for summary in page)])
+            if len(page) < _MORE:
                 return
-            before, limit = page_key(page[-1]), _MORE
+            last = page[-1]
 
     def _row(self, summary: Summary) -> Row:
         title = summary.title or title_of(summary.preview) or "untitled"
@@ -65,8 +67,14 @@ class HistoryScreen(Picker):
         mark = "open" if summary.id in self._opened else ""
         if self.app.size.width < _COLUMNS_FROM:
             return Row(summary.id, title, note=f"{summary.agent} · {where}", detail=f"{mark} {when}")
-        detail = f"{mark:<6}{_column(summary.agent, 12)}{_column(where, 26)}{when:>10}"
+        detail = f"{mark:<6}{self._column(summary.agent, 12)}{self._column(where, 26)}{when:>10}"
         return Row(summary.id, title, detail=detail)
+
+    def _column(self, text: str, width: int) -> str:
+        column = self._columns.get((text, width))
+        if column is None:
+            column = self._columns[text, width] = _column(text, width)
+        return column
 
 
 def _column(text: str, width: int) -> str:

@@ -86,12 +86,13 @@ class TabActs:
 
     async def history(self, argument: str = "") -> None:
         """Choose a conversation; it opens in its tab or in a new one."""
-        from catena.screens.history import HistoryScreen
+        from catena.screens.history import FIRST, HistoryScreen
 
         desk = self._desk
         opened = frozenset(tab.conversation.id for tab in desk.tabs.tabs)
+        first = await desk.tabs.summaries(None, FIRST)
         chosen = await desk.app.push_screen_wait(
-            HistoryScreen(desk.tabs.summaries, now=utc_now(), opened=opened)
+            HistoryScreen(first, desk.tabs.summaries, now=utc_now(), opened=opened)
         )
         if chosen is not None:
             await self.show(await desk.tabs.open_conversation(chosen))
