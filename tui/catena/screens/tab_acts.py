@@ -67,7 +67,12 @@ class TabActs:
         desk.screen.tab_shown()
         if not tab.prepared and not tab.conversation.read_only:
             tab.prepared = True
-            desk.run(tab.conversation.prepare(tab.window_id))
+            # To start a process holds everything up; what is to be read is drawn before.
+            desk.parts.transcript.call_after_refresh(self._prepare, tab)
+
+    def _prepare(self, tab: Tab) -> None:
+        if tab in self._desk.tabs.tabs:
+            self._desk.run(tab.conversation.prepare(tab.window_id))
 
     def remember(self, tab: Tab) -> None:
         """Take the draft and the place of the tab that is shown from the screen."""

@@ -71,6 +71,7 @@ class RowList(ScrollView, can_focus=False):
         self._rows: Sequence[Row] = ()
         self._notes_at = 0  # cells: all notes begin in one column
         self._empty = empty
+        self._base = self._faint = Style.null()
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -128,18 +129,23 @@ class RowList(ScrollView, can_focus=False):
             self.cursor = at
             self.post_message(self.Chosen(self._rows[at].key))
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows; what they have in common is found out once."""
+        self._base = self.rich_style
+        self._faint = self._base + self.get_component_rich_style("row-list--detail", partial=True)
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         """Draw one row."""
         width = self.scrollable_content_region.width
         at = y + self.scroll_offset.y
-        base = self.rich_style
+        base, faint = self._base, self._faint
         if not self._rows and at == 0:
             style = base + self.get_component_rich_style("row-list--empty", partial=True)
             return Strip([Segment(set_cell_size(f"  {self._empty}", width), style)], width)
         if at >= len(self._rows):
             return Strip.blank(width, base)
         row = self._rows[at]
-        faint = base + self.get_component_rich_style("row-list--detail", partial=True)
         style = faint if row.dim else base
         if at == self.cursor:
             style = self.get_component_rich_style("row-list--cursor")
