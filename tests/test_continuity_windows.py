@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from agent_model import Profile, Upstream
+from agent_model import Profile, Running, Upstream
 from catena_acp.conversation.news import MessageAdded, News, TurnEnded
 from catena_acp.conversation.prior_context import without_prior_context
+from catena_acp.errors import AgentRefused
 from catena_acp.events import TextChunk
 from catena_store import chains, messages
 from catena_store.records import How, Kind, MessageState, StopReason
@@ -145,3 +146,32 @@ async def test_what_a_person_sees_of_a_told_block_is_the_prompt_alone(tmp_path: 
         model.agents[-1].die()
         await desk.say("two")
     assert without_prior_context("\n".join(model.prompts[-1][1])) == "two"
+
+
+async def test_what_a_session_says_after_it_refused_a_prompt_keeps_it_off_the_branch_of_the_second_attempt(
+    tmp_path: Path,
+) -> None:
+    """It once was swallowed, and the session used again with an answer in it that nobody had seen."""
+    model = Upstream(profile=Profile(fork=False), scene=answering)
+    async with client(tmp_path, model) as desk:
+        await desk.say("one")
+
+        def refused_once(running: Running) -> None:
+            running.fail(AgentRefused(-32603, "not now"))
+            model.scene = waiting
+
+        model.scene = refused_once
+        await desk.conversation.say(desk.window_id, "two")
+        await desk.until(lambda: next((running for running in model.running() if running.answered), None))
+        model.agents[-1].tell("model-s1", TextChunk("agent", "an answer after all", "late"))
+        (running,) = model.running()
+        await desk.conversation.stop(desk.window_id)
+        running.end("cancelled")
+        await desk.conversation.wait_idle(desk.window_id)
+        model.scene = answering
+        await desk.say("three")
+        async with desk.db.read() as reader:
+            rows = await messages.of_conversation(reader, desk.conversation.id)
+        late = next(row for row in rows if row.text == "an answer after all")
+        assert late.id not in [row.id for row in await desk.branch()]
+    assert model.prompts[-1][0] != "model-s1"

@@ -400,7 +400,9 @@ async def test_a_guard_that_is_released_ends_nothing_and_is_gone() -> None:
 
 async def test_no_guard_outlives_an_agent_that_was_stopped(tmp_path: Path) -> None:
     def guards() -> set[str]:
-        listed = subprocess.run(["ps", "-ewwo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
+        listed = subprocess.run(
+            ["ps", "-ewwo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        )
         lines = (line.split(None, 2) for line in listed.stdout.splitlines())
         return {pid for pid, parent, args in lines if parent == str(os.getpid()) and "catena-guard" in args}
 

@@ -125,6 +125,7 @@ class Core:
             doing=self.now,
             asked=self._asked,
             attach=self._attach,
+            detach=self.turn_over,
             settle=self._between.settle,
             claimed=self.carried_by,
         )

@@ -39,6 +39,7 @@ class Ground:
     doing: Callable[[str, Doing], None]
     asked: Callable[[LiveSession, PermissionAsked | PermissionWithdrawn], None]
     attach: Callable[[RunningTurn], None]  # the turn takes its session's events from here on
+    detach: Callable[[RunningTurn], None]  # … and from here on no more
     settle: Callable[[str], Awaitable[None]]  # what a session told between turns is in the store
     claimed: Callable[[str, LiveSession], None]  # the window is carried by this session
 

@@ -249,6 +249,9 @@ class Seat:
     async def _until_idle(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
+        except (Fenced, ReadOnly):
+            self._core.tenure = None
+            self._core.tell(Troubled(self._window_id, Problem(Trouble.READ_ONLY, HELD_ELSEWHERE)))
         except StoreError as error:
             self._core.tell(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
 

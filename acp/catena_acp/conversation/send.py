@@ -180,6 +180,8 @@ class Sending:
             return Ending(StopReason.ERROR, error)
         self._last_error = error
         await running.mark_not_sent(error)
+        # What the session still tells is not this prompt's any more, and must raise the session's reach.
+        self._ground.detach(running)
         self.turn, self.text_is_out = None, False
         async with self._ground.services.db.read() as reader:
             link = await chains.get(reader, running.live.link_id)
