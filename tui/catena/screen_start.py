@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from catena.config import load_settings
 from catena.directories import existing_directory
 from catena.exit_status import Refused
 from catena.start import Start
+
+_FRAMES_A_SECOND = "144"  # at most; a key that is typed into a stream waits for up to two of Textual's
 
 
 def open_screen(
@@ -22,6 +25,7 @@ def open_screen(
     start = _start(directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused('the screen needs a terminal; `catena run "PROMPT"` works without one')
+    os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
     from catena.app import run
 
     return run(start)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
+from textual import events, on
 
 from catena.ages import age
 from catena.safe_text import safe_line
@@ -16,7 +17,7 @@ from catena.widgets.row_list import Row
 from catena_store.conversations import page_key
 from catena_store.records import Summary
 
-FIRST = 100  # conversations that are read before there is a screen for them
+_FIRST = 100
 _MORE = 1_000
 _COLUMNS_FROM = 100  # cells of a screen on which agent and directory have columns
 
@@ -26,29 +27,27 @@ Pages = Callable[[tuple[int, str] | None, int], Awaitable[list[Summary]]]
 class HistoryScreen(Picker):
     """Gives the id of the chosen conversation. The first page is there at once; the others follow."""
 
-    def __init__(
-        self, first: Sequence[Summary], pages: Pages, *, now: datetime, opened: frozenset[str]
-    ) -> None:
-        """``first``: the newest conversations, ``FIRST`` of them. ``opened``: those that have a tab."""
+    def __init__(self, pages: Pages, *, now: datetime, opened: frozenset[str]) -> None:
+        """``opened``: the conversations that have a tab."""
         super().__init__(
             "history",
             hint="type to filter · enter open, in its tab or a new one · esc leave",
             empty="no conversation yet",
         )
         self.add_class("-whole")
-        self._first = first
         self._pages = pages
         self._now = now
         self._opened = opened
         self._home = os.path.expanduser("~")  # noqa: PTH111 - a text to compare with
         self._columns: dict[tuple[str, int], str] = {}  # few agents and directories stand in many rows
 
-    def on_mount(self) -> None:
-        """Show the first page; the others are read once it is on the screen."""
-        self._all = [self._row(summary) for summary in self._first]
-        super().on_mount()
-        if len(self._first) == FIRST:
-            self.call_after_refresh(self.run_worker, self._read_on(self._first[-1]))
+    @on(events.Mount)
+    async def read(self) -> None:
+        """Read the first page before the picker shows its rows, and the others once these are drawn."""
+        first = await self._pages(None, _FIRST)
+        self._all = [self._row(summary) for summary in first]
+        if len(first) == _FIRST:
+            self.call_after_refresh(lambda: self.run_worker(self._read_on(first[-1])))
 
     async def _read_on(self, last: Summary) -> None:
         while True:

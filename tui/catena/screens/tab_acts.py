@@ -5,6 +5,7 @@ from __future__ import annotations
 from catena.agent_choice import agent_named, default_agent
 from catena.screens import choices
 from catena.screens.desk import Desk
+from catena.screens.history import HistoryScreen
 from catena.tab import Tab
 from catena_acp.port import AgentSpec
 from catena_store.ids import utc_now
@@ -91,13 +92,10 @@ class TabActs:
 
     async def history(self, argument: str = "") -> None:
         """Choose a conversation; it opens in its tab or in a new one."""
-        from catena.screens.history import FIRST, HistoryScreen
-
         desk = self._desk
         opened = frozenset(tab.conversation.id for tab in desk.tabs.tabs)
-        first = await desk.tabs.summaries(None, FIRST)
         chosen = await desk.app.push_screen_wait(
-            HistoryScreen(first, desk.tabs.summaries, now=utc_now(), opened=opened)
+            HistoryScreen(desk.tabs.summaries, now=utc_now(), opened=opened)
         )
         if chosen is not None:
             await self.show(await desk.tabs.open_conversation(chosen))
