@@ -40,7 +40,7 @@ class Client:
 
     def start(self) -> None:
         script = Path(__file__).with_name("crash_client.py")
-        command = [sys.executable, script, self.store, self._home, self._notes, *self._known]
+        command = [sys.executable, *map(str, (script, self.store, self._home, self._notes)), *self._known]
         self._process = subprocess.Popen(command)
 
     def kill(self) -> float:
