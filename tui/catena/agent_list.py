@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from catena_acp.catalog import Found, find_agents
-
 from catena import __version__
 from catena.agent_choice import REHEARSAL, agent_of_setting
 from catena.config import AgentSetting, Settings, load_settings
 from catena.exit_status import ExitStatus
 from catena.safe_text import safe_line
 from catena.shapes import dumps
+from catena_acp.catalog import Found, find_agents
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
