@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
@@ -313,6 +314,19 @@ async def test_a_directory_in_the_place_of_the_file_is_told(tmp_path: Path) -> N
     with pytest.raises(StoreUnusable, match="cannot be opened"):
         async with store(tmp_path):
             pass
+
+
+async def test_a_file_that_cannot_be_opened_leaves_no_thread_behind(tmp_path: Path) -> None:
+    (tmp_path / "catena.db").mkdir()
+    started: list[threading.Thread] = []
+    threading.settrace(lambda *_: started.append(threading.current_thread()))
+    try:
+        with pytest.raises(StoreUnusable):
+            async with store(tmp_path):
+                pass
+    finally:
+        threading.settrace(None)  # type: ignore[arg-type]
+    assert started == []
 
 
 async def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:

@@ -129,10 +129,10 @@ class Database:
             make_private(path)
         except OSError as error:
             raise StoreUnusable(path, f"cannot be opened: {error.strerror}") from error
-        # Statements that begin and end transactions are ours alone, hence no isolation level.
-        connection = aiosqlite.connect(
-            path, timeout=busy_seconds, isolation_level=None, cached_statements=256
-        )
+        try:
+            connection = _connect(path, busy_seconds)
+        except sqlite3.Error as error:
+            raise _refusal(error, path) from error
         try:
             try:
                 await _to_the_end(_prepare(connection, path, migrations or shipped(), busy_seconds))
@@ -239,6 +239,19 @@ async def _cut_short(connection: aiosqlite.Connection) -> None:
         await connection.interrupt()
         with suppress(asyncio.CancelledError):  # we are on our way out already
             await asyncio.wait((later,), timeout=0.01)
+
+
+def _connect(path: Path, busy_seconds: float) -> aiosqlite.Connection:
+    """The connection, with the file open already.
+
+    A file that aiosqlite's own thread cannot open leaves that thread reporting to nobody, and perhaps to a loop
+    that is closed by then; so a refusal must come before there is a thread.
+    """
+    # Statements that begin and end transactions are ours alone, hence no isolation level.
+    opened = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
+    )
+    return aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
 
 
 async def _prepare(
