@@ -10,9 +10,13 @@ import pytest
 
 from agent_model import Profile, Running, Upstream
 from catena_acp.conversation import route
-from catena_acp.conversation.news import PromptReturned, Trouble, TurnEnded
+from catena_acp.conversation.news import (
+    PromptReturned,
+    TurnEnded,
+)
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent
+from catena_acp.troubles import Trouble
 from catena_store import chains, inputs, messages
 from catena_store.records import How, Kind, Link, LinkState, PathRow, StopReason
 from conversation_world import Desk, open_window

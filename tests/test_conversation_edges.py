@@ -12,10 +12,10 @@ from catena_acp.conversation.news import (
     Doing,
     DoingChanged,
     MessageAdded,
-    Trouble,
     Troubled,
     TurnEnded,
 )
+from catena_acp.troubles import Trouble
 from catena_store.records import How, Kind, StopReason
 from conversation_world import Desk, World
 

@@ -9,9 +9,13 @@ import pytest
 
 from catena_acp.agent import start_agent
 from catena_acp.conversation.core import ReadOnly
-from catena_acp.conversation.news import MessageAdded, Trouble, TurnEnded
+from catena_acp.conversation.news import (
+    MessageAdded,
+    TurnEnded,
+)
 from catena_acp.events import TextChunk
 from catena_acp.port import SessionPlace
+from catena_acp.troubles import Trouble
 from catena_store import chains, inputs
 from catena_store.records import How, Kind, LinkState, StopReason
 from conversation_world import Desk, World, open_window

@@ -19,10 +19,10 @@ from catena_acp.conversation.news import (
     MessageAdded,
     PromptReturned,
     SessionChanged,
-    Trouble,
     TurnEnded,
 )
 from catena_acp.conversation.prior_context import BEGIN, END
+from catena_acp.troubles import Trouble
 from catena_store.records import How, Kind, LinkState, MessageState, StopReason
 from conversation_world import World
 

@@ -15,7 +15,9 @@ from catena_acp.conversation.news import (
     Asked,
     AskSettled,
     DoingChanged,
+    HoldChanged,
     LeafMoved,
+    LinkChanged,
     MessageAdded,
     MessageChanged,
     MessageGrew,
@@ -24,13 +26,13 @@ from catena_acp.conversation.news import (
     QueueChanged,
     Renamed,
     SessionChanged,
-    Trouble,
     Troubled,
     TurnEnded,
     TurnStarted,
     Usage,
 )
 from catena_acp.events import PermissionOption
+from catena_acp.troubles import Trouble
 from catena_store import chains
 from catena_store.database import Database
 from catena_store.records import Kind, Message, StopReason
@@ -117,7 +119,16 @@ class HeadlessTurn:
                     self._output.usage(session.usage)
             case Troubled(problem=problem):
                 self._output.problem(problem)
-            case TurnEnded() | DoingChanged() | LeafMoved() | PromptReturned() | QueueChanged() | Renamed():
+            case (
+                TurnEnded()
+                | DoingChanged()
+                | LeafMoved()
+                | PromptReturned()
+                | QueueChanged()
+                | Renamed()
+                | LinkChanged()
+                | HoldChanged()
+            ):
                 return
             case _:
                 assert_never(news)
@@ -170,7 +181,17 @@ def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
                 return ExitStatus.LOGIN_NEEDED
             case Trouble.READ_ONLY:
                 return ExitStatus.HELD_ELSEWHERE
-            case Trouble.REFUSED | Trouble.EMPTY_TURN | Trouble.NO_CARRIER | Trouble.STORE:
+            case (
+                Trouble.REFUSED
+                | Trouble.EMPTY_TURN
+                | Trouble.NO_CARRIER
+                | Trouble.STORE
+                | Trouble.RATE_LIMIT
+                | Trouble.CREDIT
+                | Trouble.OVERLOAD
+                | Trouble.CONTEXT_FULL
+                | Trouble.SESSION_LOST
+            ):
                 return ExitStatus.FAILED
             case _:
                 assert_never(ended.problem.trouble)

@@ -12,7 +12,9 @@ from catena_acp.conversation.news import (
     AskSettled,
     Doing,
     DoingChanged,
+    HoldChanged,
     LeafMoved,
+    LinkChanged,
     MessageAdded,
     MessageChanged,
     MessageGrew,
@@ -144,6 +146,8 @@ class Tab:
                 self.failed = not seen
             case Renamed(title=title):
                 self.title = title or self.title
+            case LinkChanged() | HoldChanged():
+                pass
             case _:
                 assert_never(news)
 

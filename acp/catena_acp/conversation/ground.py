@@ -7,7 +7,12 @@ from dataclasses import dataclass, replace
 
 from catena_acp.conversation import route
 from catena_acp.conversation.agents import Agents
-from catena_acp.conversation.news import Doing, News, Problem, Trouble, Troubled
+from catena_acp.conversation.news import (
+    Doing,
+    News,
+    Problem,
+    Troubled,
+)
 from catena_acp.conversation.services import Services, Tenure
 from catena_acp.conversation.session_settings import set_mode_and_model
 from catena_acp.conversation.sessions import Ear, LiveSession, SessionContradicts, Sessions
@@ -15,6 +20,7 @@ from catena_acp.conversation.turn import RunningTurn
 from catena_acp.errors import AgentError
 from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionPlace
+from catena_acp.troubles import Trouble
 from catena_store import chains, learnt, turns
 from catena_store.database import Reader, Writer
 from catena_store.records import Cause, Conversation, How, Link, LinkState, PathRow, Turn

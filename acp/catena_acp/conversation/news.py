@@ -8,10 +8,12 @@ window whose turn it belongs to; a listener for one window ignores the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from catena_acp.events import Choice, Command, Option, PermissionOption, ToolCallChanged
-from catena_store.records import Message, QueueItem, Turn
+from catena_acp.troubles import Offer, Trouble
+from catena_store.records import Link, Message, QueueItem, Turn
 
 
 class Doing(StrEnum):
@@ -25,20 +27,6 @@ class Doing(StrEnum):
     STOPPING = "stopping"
 
 
-class Trouble(StrEnum):
-    """What kind of thing went wrong, so that the screen can offer what fits."""
-
-    AGENT_MISSING = "agent_missing"
-    AGENT_GONE = "agent_gone"
-    AGENT_SILENT = "agent_silent"
-    LOGIN_NEEDED = "login_needed"
-    REFUSED = "refused"
-    EMPTY_TURN = "empty_turn"
-    NO_CARRIER = "no_carrier"  # no session accepted the prompt
-    READ_ONLY = "read_only"  # another client holds the conversation
-    STORE = "store"
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Something went wrong: what happened, what it means and what can be done, in one line."""
@@ -46,6 +34,9 @@ class Problem:
     trouble: Trouble
     text: str
     detail: tuple[str, ...] = ()  # the agent's last stderr lines
+    offers: tuple[Offer, ...] = ()  # what can be done about it, best first
+    resets_at: datetime | None = None  # when a limit ends, where the agent says so
+    returned: bool = False  # the prompt's text is back in the composer
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +176,24 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkChanged:
+    """A link of the chain was born or lost; ``why`` in words, where there is a reason."""
+
+    window_id: str
+    link: Link
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldChanged:
+    """Who holds the conversation is another: we now, or another client, or one that is gone and can be taken over."""
+
+    window_id: str
+    read_only: bool
+    free: bool  # nobody who lives holds it
+
+
+@dataclass(frozen=True, slots=True)
 class Troubled:
     """Something went wrong outside of a turn."""
 
@@ -207,4 +216,6 @@ News = (
     | QueueChanged
     | Renamed
     | Troubled
+    | LinkChanged
+    | HoldChanged
 )

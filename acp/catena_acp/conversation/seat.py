@@ -19,7 +19,6 @@ from catena_acp.conversation.news import (
     Problem,
     PromptReturned,
     QueueChanged,
-    Trouble,
     Troubled,
     TurnEnded,
 )
@@ -31,6 +30,7 @@ from catena_acp.conversation.turn import Ending, RunningTurn
 from catena_acp.conversation.whole import heed_a_stop, patiently, whole
 from catena_acp.conversation.words import problem_of
 from catena_acp.errors import AgentError, AgentMissing
+from catena_acp.troubles import Trouble
 from catena_store import inputs, messages, queue, windows
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import (

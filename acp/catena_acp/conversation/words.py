@@ -5,7 +5,9 @@ What happened, what it means, what can be done; in that order, in one line.
 
 from __future__ import annotations
 
-from catena_acp.conversation.news import Problem, Trouble
+from catena_acp.conversation.news import (
+    Problem,
+)
 from catena_acp.errors import (
     AgentError,
     AgentGone,
@@ -14,6 +16,7 @@ from catena_acp.errors import (
     AgentSilent,
     LoginNeeded,
 )
+from catena_acp.troubles import Trouble
 from catena_store.records import How, StopReason
 
 

@@ -25,7 +25,9 @@ from catena_acp.conversation.news import (
     Asked,
     AskSettled,
     DoingChanged,
+    HoldChanged,
     LeafMoved,
+    LinkChanged,
     MessageAdded,
     MessageChanged,
     MessageGrew,
@@ -222,6 +224,8 @@ class TabView:
                 | SessionChanged()
                 | QueueChanged()
                 | Renamed()
+                | LinkChanged()
+                | HoldChanged()
             ):
                 pass
             case _:
