@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import keeping, streaming
+from bench import branching, keeping, streaming
 from bench.goals import Measured, table
 from bench.process import kind_of_machine
 from bench.streaming import Figures
@@ -31,6 +31,8 @@ ON_CATENA: tuple[Callable[[Subject, Path], Figures], ...] = (
     keeping.replayed_by_agent,
     keeping.long_histories,
     keeping.kept_stream,
+    branching.broad_tree,
+    branching.switched_siblings,
 )
 WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (keeping.search_in_a_million, keeping.prior_context)
 

@@ -52,6 +52,8 @@ GOALS = (
     Goal("10,000 messages opened: page up, p95", "long_histories", "page_up_p95_ms", 16, "ms"),
     Goal("10,000 messages opened: memory", "long_histories", "memory_growth_mib", 15, "MiB more"),
     Goal("the list of 10,000 conversations", "long_histories", "list_ms", 30, "ms"),
+    Goal("a tree of 300 prompts: to the screen", "broad_tree", "shown_ms", 100, "ms"),
+    Goal("10,000 messages: from sibling to sibling, p95", "switched_siblings", "p95_ms", 50, "ms"),
     Goal("search in 1,000,000 messages, p95", "search_in_a_million", "p95_ms", 200, "ms"),
     Goal("prior context of 20 rows", "prior_context", "p50_ms", 1.0, "ms"),
     Goal("keeping a stream: transactions", "kept_stream", "transactions_per_s", 10, "a second"),

@@ -27,8 +27,8 @@ class Seeder:
 
     def __init__(self, database: Database, agent: str, cwd: Path) -> None:
         self.database = database
-        self._agent = agent
-        self._cwd = str(cwd)
+        self.agent = agent
+        self.cwd = str(cwd)
         self._numbers = itertools.count(1)
 
     def new_id(self) -> str:
@@ -63,10 +63,10 @@ class Seeder:
                 tx,
                 id=self.new_id(),
                 conversation_id=conversation,
-                agent=self._agent,
+                agent=self.agent,
                 profile="",
                 session_id=REPLAYED_SESSION,
-                cwd=self._cwd,
+                cwd=self.cwd,
                 cause=Cause.NEW,
                 knows=last,
                 reach=last,
@@ -80,7 +80,7 @@ class Seeder:
         vocabulary = Vocabulary()
         async with self.database.write() as tx:
             conversation = await conversations.create(
-                tx, id=self.new_id(), agent=self._agent, cwd=self._cwd, title="Searched"
+                tx, id=self.new_id(), agent=self.agent, cwd=self.cwd, title="Searched"
             )
         parent: str | None = None
         for first in range(0, count, 10 * BATCH):
@@ -95,7 +95,7 @@ class Seeder:
 
     async def _conversation(self, tx: Writer, title: str, texts: list[str]) -> str:
         id = self.new_id()
-        await conversations.create(tx, id=id, agent=self._agent, cwd=self._cwd, title=title)
+        await conversations.create(tx, id=id, agent=self.agent, cwd=self.cwd, title=title)
         rows: list[NewMessage] = []
         for number, text in enumerate(texts):
             parent = rows[-1].id if rows else None

@@ -44,6 +44,9 @@ TEST = """\
 I have added `test_login_keeps_next`: it signs in with `next=/basket` and expects to be sent there. It fails
 without the change.
 """
+WHICH = """\
+Only `login` in `auth/views.py`. `logout` and `register` bind their forms first, as they should.
+"""
 
 
 def text(kind: str, words: str) -> Update:
@@ -68,6 +71,7 @@ class Actor:
 
     def __init__(self) -> None:
         self._requests = 0
+        self._sessions = 0
 
     def serve(self) -> None:
         """Play until the client leaves."""
@@ -77,8 +81,8 @@ class Actor:
             match message.get("method"):
                 case "initialize":
                     self._answer(request, self._introduction())
-                case "session/new":
-                    self._answer(request, {"sessionId": f"session-{os.getpid()}"})
+                case "session/new" | "session/fork":
+                    self._answer(request, {"sessionId": self._new_session()})
                 case "session/prompt":
                     cue = parameters["prompt"][-1]["text"]
                     for update in self._part(cue, parameters["sessionId"]):
@@ -87,8 +91,12 @@ class Actor:
                 case str() if request is not None:
                     self._answer(request, {})
 
+    def _new_session(self) -> str:
+        self._sessions += 1
+        return f"session-{os.getpid()}-{self._sessions}"
+
     def _introduction(self) -> dict[str, Any]:
-        abilities: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
+        abilities: dict[str, Any] = {"sessionCapabilities": {"resume": {}, "fork": {}, "close": {}}}
         agent = {"name": "demo", "title": "Demonstration", "version": "1"}
         return {"protocolVersion": 1, "agentInfo": agent, "agentCapabilities": abilities}
 
@@ -108,6 +116,8 @@ class Actor:
                 os.kill(os.getpid(), signal.SIGKILL)
             case ["What", *_]:
                 yield text("message", "It reads `next` before the form is bound, and so never sees it.")
+            case ["Which", *_]:
+                yield text("message", WHICH)
             case _:
                 yield text("message", TEST)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
-from screenshots.stage import stage
+from screenshots.stage import Stage, stage
 
 Scene = Callable[[Path], Coroutine[None, None, str]]
 
@@ -45,9 +45,64 @@ async def seam(folder: Path) -> str:
         return app.picture()
 
 
+async def edit(folder: Path) -> str:
+    """An earlier prompt is in the composer, to be said in other words."""
+    async with stage(folder) as app:
+        await _two_prompts(app)
+        await app.press("escape", "escape", "up", "enter")
+        await app.shows("editing a prompt of")
+        return app.picture()
+
+
+async def siblings(folder: Path) -> str:
+    """A prompt that was said in two versions, each with what came after it."""
+    async with stage(folder) as app:
+        await _two_versions(app)
+        return app.picture()
+
+
+async def tree(folder: Path) -> str:
+    """Every branch of a conversation."""
+    async with stage(folder) as app:
+        await _two_versions(app)
+        await app.say("/tree")
+        await app.shows("the tree: 3 prompts")
+        return app.picture()
+
+
+async def aside(folder: Path) -> str:
+    """A question beside the conversation, which leaves nothing in it."""
+    async with stage(folder) as app:
+        await app.say("What does the view do with the parameter?")
+        await app.shows("never sees it")
+        await app.say("/btw Which views have that mistake?")
+        await app.shows("as they should")
+        return app.picture()
+
+
+async def _two_prompts(app: Stage) -> None:
+    await app.say("What does the view do with the parameter?")
+    await app.shows("never sees it")
+    await app.say("Write a test for that.")
+    await app.shows("without the change")
+
+
+async def _two_versions(app: Stage) -> None:
+    await _two_prompts(app)
+    await app.press("escape", "escape", "enter")
+    await app.shows("editing a prompt of")
+    await app.press("end", *["backspace"] * len("Write a test for that."))
+    await app.say("Which views have that mistake?")
+    await app.shows("as they should", "2/2")
+
+
 SCENES: dict[str, Scene] = {
     "first-start": first_start,
     "chat": chat,
     "permission": permission,
     "seam": seam,
+    "edit": edit,
+    "siblings": siblings,
+    "tree": tree,
+    "aside": aside,
 }

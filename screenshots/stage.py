@@ -98,7 +98,7 @@ async def stage(folder: Path, *, agent: bool = True, size: tuple[int, int] = SIZ
         Conversations.serve(
             database,
             start_agent=_start_agent,
-            spec_of=lambda _: ACTOR,
+            spec_of=lambda *_: ACTOR,
             end_group=_end_group,
             start_time_of=process_start_time,
             new_id=new_id,

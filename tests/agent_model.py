@@ -47,6 +47,7 @@ class Profile:
     fork_running: bool = True  # forks in the middle of a turn, the prompt included
     fork_at: bool = False  # honours the message that a fork names
     fork_empty_refused: bool = True
+    delete: bool = True
     kill_keeps: str = "user"  # user | nothing
     cancel_keeps: str = "user"  # user | partial | nothing
     error_keeps: str = "user"
@@ -224,6 +225,7 @@ class Upstream:
             resume=profile.resume,
             fork=profile.fork,
             close=True,
+            delete=profile.delete,
             quirks=Quirks(
                 replay_faithful=profile.faithful,
                 fork_cold=profile.fork_cold,
@@ -285,6 +287,10 @@ class ModelAgent:
     @property
     def alive(self) -> bool:
         return self._alive
+
+    @property
+    def stderr_tail(self) -> tuple[str, ...]:
+        return ()
 
     @property
     def group(self) -> tuple[int, str]:
@@ -370,14 +376,36 @@ class ModelAgent:
             self.upstream.scene(running)
         return await running.answer
 
+    async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
+        await self._asked("steer", session_id)
+        live = self.sessions.get(session_id)
+        if live is None or live.running is None or live.running.over:
+            return "promptRequired"
+        said = Said("user", "\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
+        live.content.append(said)
+        live.transcript.content.append(said)
+        return "injected"
+
     async def cancel(self, session_id: str) -> None:
         await self._asked("cancel", session_id)
         live = self.sessions.get(session_id)
         if live and live.running:
             live.running.cancel_asked = True
 
+    def let_into(self, session_id: str, directories: Sequence[str]) -> None:
+        pass
+
+    def only_read(self, session_id: str) -> None:
+        pass
+
     async def set_mode(self, session_id: str, mode_id: str) -> None:
         await self._asked("set_mode", session_id)
+
+    async def authenticate(self, method_id: str) -> None:
+        raise NotOffered(-32601, "there is no account here")
+
+    async def logout(self) -> None:
+        raise NotOffered(-32601, "there is no account here")
 
     async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
         await self._asked("set_option", session_id)

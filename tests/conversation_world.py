@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from catena_acp.conversation.checkpointing import Checkpointing
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.news import Asked, News, TurnEnded
+from catena_acp.conversation.services import WhileIdle
 from catena_acp.port import AgentSpec
 from catena_store import chains, messages, turns, windows
 from catena_store.database import Database
@@ -128,6 +130,12 @@ class World:
         entries = [json.loads(line) for line in self._log.read_text().splitlines()]
         return [entry for entry in entries if method is None or entry.get("method") == method]
 
+    async def heard(self, method: str, times: int = 1, seconds: float = 20) -> None:
+        """Wait until the agents' processes have been asked for something so often."""
+        async with asyncio.timeout(seconds):
+            while len(self.requests(method)) < times:  # noqa: ASYNC110 - the log is another process's
+                await asyncio.sleep(0.01)
+
     def prompts(self) -> list[list[str]]:
         """The text blocks of every prompt that an agent heard, in order."""
         return [list(entry["blocks"]) for entry in self.requests("session/prompt")]
@@ -139,12 +147,16 @@ class World:
         resume: Desk | None = None,
         specs: Mapping[str, AgentSpec] | None = None,
         agent: str = "rehearsal",
+        while_idle: WhileIdle | None = None,
+        checkpointing: Checkpointing | None = None,
     ) -> AsyncIterator[Desk]:
         """One life of a client: a new conversation, or the one and the window of an earlier life."""
         known = {"rehearsal": self.spec(*flags), **(specs or {})}
         async with (
             Database.open(self.store) as db,
-            Conversations.serve(db, specs=known, client_version="test") as served,
+            Conversations.serve(
+                db, specs=known, client_version="test", while_idle=while_idle, checkpointing=checkpointing
+            ) as served,
         ):
             if resume:
                 conversation = await served.open(resume.conversation.id)

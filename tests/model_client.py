@@ -58,7 +58,7 @@ async def client(
         Conversations.serve(
             db,
             start_agent=start_agent,
-            spec_of=lambda name: by_name[name].spec,
+            spec_of=lambda name, profile: by_name[name].spec,
             end_group=end_group,
             start_time_of=lambda _: "now",
             budget=budget,

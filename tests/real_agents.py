@@ -30,6 +30,7 @@ class Heard:
     users: list[str]  # each user message as one text
     last: list[str]  # the blocks of the last one
     everything: str
+    tool_results: int
 
     @classmethod
     def of(cls, line: dict[str, Any]) -> Heard:
@@ -37,7 +38,8 @@ class Heard:
         messages = line["messages"]
         users = [message["texts"] for message in messages if message["role"] == "user" and message["texts"]]
         everything = "\n".join(text for message in messages for text in message["texts"])
-        return cls(["\n".join(texts) for texts in users], users[-1] if users else [], everything)
+        results = sum(bool(message["tool_result"]) for message in messages)
+        return cls(["\n".join(texts) for texts in users], users[-1] if users else [], everything, results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class RealAgent:
     """One installed agent with a home, a model, a project and a store of its own."""
 
     def __init__(self, name: str, folder: Path, model_port: int, model_log: Path) -> None:
+        self.name = name
         self.home = folder / "home"
         self.project = folder / f"acp-cwd-{name}"  # the fake model finds a directory of this name by itself
         self.data = folder / "data"
@@ -109,6 +112,11 @@ class RealAgent:
         found = [heard for heard in requests if heard.last and heard.last[-1] == prompt]
         assert found, f"the model never heard {prompt!r}: {[heard.last for heard in requests]}"
         return found[-1]
+
+    def asked(self, prompt: str) -> int:
+        """How often the model was asked to answer this prompt."""
+        requests = [Heard.of(line) for line in self._lines()[self._skipped :] if line["tools"]]
+        return sum(bool(heard.last) and heard.last[-1] == prompt for heard in requests)
 
     def kept(self) -> dict[str, Any]:
         """Everything that is kept of the one conversation there is."""

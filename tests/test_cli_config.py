@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from catena.config import AgentSetting, Permissions, Settings, SettingsInvalid, load_settings
+from catena.config import (
+    FREQUENCIES,
+    AgentSetting,
+    CheckpointSetting,
+    Permissions,
+    Settings,
+    SettingsInvalid,
+    load_settings,
+)
+from catena_store.checkpoints import Frequency
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -29,6 +38,11 @@ def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
         theme = "nord"
         permissions = "allow-reads"
 
+        [checkpoints]
+        frequency = "tool"
+        keep = 5
+        tools = true
+
         [agents.mine]
         command = "my-agent --acp 'two words'"
         title = "My agent"
@@ -46,6 +60,7 @@ def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
         agent="mine",
         theme="nord",
         permissions=Permissions.ALLOW_READS,
+        checkpoints=CheckpointSetting("tool", 5, True),
         agents={
             "mine": AgentSetting(
                 "mine",
@@ -69,6 +84,16 @@ def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
         ('theme = ""\n', 1, "`theme` must be a text"),
         ('# agnet\nagnet = "x"\n', 2, "`agnet` is not a setting"),
         ('permissions = "never"\n', 1, '"never" is none of ask, allow-reads, allow, deny'),
+        ("checkpoints = 5\n", 1, "`checkpoints` must be a table"),
+        (
+            "[checkpoints]\nkept = 5\n",
+            2,
+            "`checkpoints.kept` is not a setting; there are frequency, keep, tools",
+        ),
+        ('[checkpoints]\nfrequency = "often"\n', 2, '"often" is none of turn, tool, manual, off'),
+        ("[checkpoints]\nkeep = 0\n", 2, "`checkpoints.keep` must be a number from 1 on"),
+        ("[checkpoints]\nkeep = true\n", 2, "`checkpoints.keep` must be a number from 1 on"),
+        ('[checkpoints]\ntools = "yes"\n', 2, "`checkpoints.tools` must be true or false"),
         ('agents = "claude"\n', 1, "`agents` must be tables"),
         ('agent = "x"\n[agents]\nmine = "my-agent"\n', 3, "`agents.mine` must be a table"),
         ('[agents.a]\ncommand = "a"\n\n[agents.b]\ncommand = 7\n', 5, "`agents.b.command` must be a command"),
@@ -105,3 +130,22 @@ def test_a_file_that_is_not_text_is_said_so(tmp_path: Path) -> None:
 def test_a_directory_in_the_place_of_the_file_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match="cannot be read"):
         load_settings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("written_as", "parks"), [('"on"', True), ('"off"', False), ("true", True), ("false", False)]
+)
+def test_k10_parking_is_on_unless_it_is_switched_off(tmp_path: Path, written_as: str, parks: bool) -> None:
+    assert load_settings(tmp_path / "none").park is True
+    assert load_settings(written(tmp_path, f"park = {written_as}\n")).park is parks
+
+
+@pytest.mark.parametrize("wrong", ['"sometimes"', "1", '["on"]'])
+def test_k10_whether_to_park_is_on_or_off(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(SettingsInvalid, match='`park` must be "on" or "off"') as told:
+        load_settings(written(tmp_path, f'agent = "mine"\npark = {wrong}\n'))
+    assert told.value.line == 2
+
+
+def test_k01_the_frequencies_of_the_settings_are_those_of_the_store() -> None:
+    assert tuple(FREQUENCIES) == tuple(Frequency)

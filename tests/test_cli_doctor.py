@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import termios
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from cli_client import Catena
+from damage import overwrite_pages, roots
 from test_cli_list import said
 from test_cli_permissions import on_terminal
 
@@ -103,18 +107,15 @@ def test_doctor_names_what_is_wrong_with_status_1(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     path = catena.settings("colour = 1")
     said(catena, "one", "x" * 50_000)
-    with catena.store.open("r+b") as file:
-        file.seek(8 * 4096)
-        file.write(b"\xff" * 4096)
+    overwrite_pages(catena.store, [roots(catena.store)["message"]])
 
     found = catena("doctor")
 
     assert found.status == 1
-    assert "damaged" in found.out
+    assert "damaged" in found.out and "catena doctor --salvage" in found.out
     assert f"settings  {path}:1: `colour` is not a setting" in found.out
-    with sqlite3.connect(catena.store) as direct:
-        assert direct.execute("PRAGMA quick_check").fetchall() != [("ok",)]
-    direct.close()
+    with closing(sqlite3.connect(catena.store)) as direct, pytest.raises(sqlite3.DatabaseError):
+        direct.execute("SELECT sum(length(text)) FROM message").fetchone()
 
 
 def test_doctor_makes_no_store_where_there_is_none(tmp_path: Path) -> None:

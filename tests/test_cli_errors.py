@@ -53,7 +53,8 @@ def test_a_file_that_is_no_store_is_said_so_with_status_2(tmp_path: Path, argume
     finished = catena(*arguments)
 
     assert finished.status == 2
-    assert finished.err == f"catena: {catena.store} is not a Catena file\n"
+    advice = "if it was one, `catena doctor --salvage` saves what can be read"
+    assert finished.err == f"catena: {catena.store} is not a Catena file; {advice}\n"
     assert finished.out == ""
 
 

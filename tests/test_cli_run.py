@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 import signal
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -240,6 +243,65 @@ def test_how_a_turn_ended_is_the_exit_status(
     assert ended.event("turn_ended")["exit_status"] == status
 
 
+def test_r01_json_tells_the_story_of_trouble_and_the_turn_s_end_stays_last(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    faults = tmp_path / "faults.json"
+
+    limited = run(catena, "--json", "say half\nratelimit 600")
+    faults.write_text(json.dumps({"load": {"error": [-32002, "Resource not found"]}}))
+    lost = run(catena, "--continue", "--json", "echo", CATENA_REHEARSAL_FAULTS=str(faults))
+
+    names = [event["event"] for event in limited.events]
+    assert names.index("link_changed") < names.index("link") < names.index("turn_started")
+    assert names[-2:] == ["problem", "turn_ended"]
+    problem, notice = limited.event("problem"), limited.event("notice")
+    assert problem["trouble"] == notice["trouble"] == "rate_limit"
+    assert problem["text"] == notice["text"]
+    assert problem["offers"] == ["wait", "retry", "other_agent"]
+    assert datetime.fromisoformat(problem["resets_at"]) == datetime.fromisoformat(notice["resets_at"])
+    assert problem["returned"] is False
+    assert problem["detail"] == notice["detail"] != []
+    assert (limited.status, limited.event("turn_ended")["stop_reason"]) == (1, "error")
+    gone, born = [event for event in lost.events if event["event"] == "link_changed"]
+    assert (gone["link"]["id"], gone["link"]["state"]) == (limited.event("link")["id"], "lost")
+    assert gone["why"] == "Resource not found"
+    assert (born["link"]["id"], born["link"]["state"], born["why"]) == (
+        lost.event("link")["id"],
+        "open",
+        None,
+    )
+    assert lost.event("seam")["cause"] == "session lost (Resource not found)"
+    assert (lost.status, lost.events[-1]["event"]) == (0, "turn_ended")
+
+
+def test_r09_an_error_that_is_the_only_answer_is_written_as_it_is_and_is_no_success(tmp_path: Path) -> None:
+    plain = run(Catena(tmp_path), "errortext")
+
+    words = "exceeded retry limit, last status: 429 Too Many Requests"
+    assert (plain.status, plain.out) == (1, f"{words}\n")
+    assert plain.err.startswith(f"Rehearsal is rate limited: {words}. ")
+
+
+def test_r15_a_compaction_is_a_divider_in_what_is_shown(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+
+    told = run(catena, "--json", "say before\ncompact\nsay after")
+
+    notice = [event for event in told.events if event["event"] == "notice"][-1]  # told anew as it goes on
+    assert (notice["compacted"], notice["detail"]) == ("completed", ["We rehearsed a while."])
+    shown = catena("show", newest(catena)).out
+    assert "\n\n╌╌ the agent shortened its own context · all of it stays here ╌╌\n\n" in shown
+
+
+def test_a_prompt_that_no_agent_took_says_that_it_is_not_lost(tmp_path: Path) -> None:
+    refused = run(Catena(tmp_path), "--json", "error -32603 No luck today")
+
+    problem = refused.event("problem")
+    assert (problem["trouble"], problem["returned"]) == ("refused", True)
+    assert problem["offers"] == ["retry", "other_agent"]
+    assert problem["text"] == "Rehearsal refused: No luck today. Your text is in the input history."
+
+
 def test_a_conversation_that_another_catena_has_is_status_5(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     id = run(catena, "--json", "say one").event("conversation")["id"]
@@ -253,7 +315,8 @@ def test_a_conversation_that_another_catena_has_is_status_5(tmp_path: Path) -> N
         holder.communicate(timeout=30)
 
     assert (refused.status, refused.out) == (5, "")
-    assert refused.err == "catena: another Catena has this conversation open\n"
+    named = rf"catena: Catena on \S+ \(pid {holder.pid}, since [\d: -]+\) has this conversation; .*\n"
+    assert re.fullmatch(named, refused.err)
     assert as_json.events[-1]["exit_status"] == 5
     assert run(catena, "--resume", id, "say three").out == "three\n"
 

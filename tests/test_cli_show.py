@@ -135,7 +135,18 @@ def test_show_json_is_one_object_with_the_promised_parts(tmp_path: Path) -> None
 
     assert shown.status == 0
     whole = shown.json
-    assert set(whole) == {"format", "conversation", "messages", "turns", "links", "parked", "windows"}
+    parts = {
+        "format",
+        "conversation",
+        "messages",
+        "turns",
+        "links",
+        "parked",
+        "windows",
+        "directories",
+        "usage",
+    }
+    assert set(whole) == parts
     assert whole["conversation"]["id"] == CONVERSATION
     assert whole["conversation"]["title"] == "the login"
     assert set(whole["messages"][0]) == {
@@ -193,6 +204,7 @@ def test_show_json_is_one_object_with_the_promised_parts(tmp_path: Path) -> None
         "mode",
         "started_at",
         "ended_at",
+        "surroundings",
     }
     assert set(whole["links"][0]) == {
         "id",

@@ -17,7 +17,7 @@ from catena_acp.conversation.news import (
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent
 from catena_acp.troubles import Trouble
-from catena_store import chains, inputs, messages
+from catena_store import chains, inputs, siblings
 from catena_store.records import How, Kind, Link, LinkState, PathRow, StopReason
 from conversation_world import Desk, open_window
 from model_client import answering, client, dying, how, limited, rewind, waiting
@@ -358,7 +358,7 @@ async def test_r19_a_prompt_whose_turn_brought_nothing_is_sent_again_as_the_same
         prompts = [row for row in await desk.branch() if row.kind is Kind.USER]
         assert [row.text for row in prompts] == ["one", "two"]
         async with desk.db.read() as reader:
-            assert await messages.siblings(reader, prompts[-1].id) == [prompts[-1].id]
+            assert await siblings.siblings(reader, prompts[-1].id) == [prompts[-1].id]
 
 
 async def test_r19_a_prompt_whose_turn_brought_text_is_sent_again_only_as_a_sibling(tmp_path: Path) -> None:
@@ -371,6 +371,6 @@ async def test_r19_a_prompt_whose_turn_brought_text_is_sent_again_only_as_a_sibl
         await desk.until(lambda: sum(isinstance(item, TurnEnded) for item in desk.told) == 2 or None)
         prompt = next(row for row in await desk.branch() if row.kind is Kind.USER)
         async with desk.db.read() as reader:
-            assert len(await messages.siblings(reader, prompt.id)) == 2
+            assert len(await siblings.siblings(reader, prompt.id)) == 2
     session_id, _ = model.prompts[-1]
     assert "I was about to" not in model.heard_in(session_id)

@@ -7,16 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.agent import start_agent
+from catena_acp.conversation.agents import Agents
+from catena_acp.conversation.claim import Claim
 from catena_acp.conversation.news import (
     Asked,
     Doing,
     DoingChanged,
     MessageAdded,
+    PromptReturned,
     Troubled,
     TurnEnded,
 )
+from catena_acp.conversation.prompt_way import PromptWay
+from catena_acp.conversation.sessions import LiveSession
+from catena_acp.conversation.turn import RunningTurn
+from catena_acp.errors import AgentGone
+from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.troubles import Trouble
-from catena_store.records import How, Kind, StopReason
+from catena_store import attachments, queue
+from catena_store.database import Reader
+from catena_store.errors import StoreBusy
+from catena_store.records import Attachment, How, Kind, QueueItem, StopReason
 from conversation_world import Desk, World
 
 
@@ -218,3 +230,140 @@ async def test_w01_switching_the_agent_in_mid_turn_leaves_its_question_open(worl
         await desk.conversation.answer(asked.ask_id, "yes")
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
+
+
+async def test_r11_stopped_twice_while_its_session_is_claimed_a_prompt_comes_back_and_no_turn_stays_open(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed, go_on = asyncio.Event(), asyncio.Event()
+    take = Claim.take
+
+    async def slowly(claim: Claim, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
+        running = await take(claim, live, agent)
+        claimed.set()
+        await go_on.wait()
+        return running
+
+    async with world.client() as desk:
+        await desk.say("say one")
+        monkeypatch.setattr(Claim, "take", slowly)
+        await desk.conversation.say(desk.window_id, "say two")
+        await claimed.wait()
+        for _ in range(2):
+            await desk.conversation.stop(desk.window_id)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        go_on.set()
+        await desk.conversation.wait_idle(desk.window_id)
+        assert all(turn.stop_reason for turn in await desk.turns())
+        assert (await desk.window()).draft == "say two"
+        assert sum(isinstance(news, TurnEnded) for news in desk.told) == 2
+    assert world.prompts() == [["say one"]]
+
+
+async def test_r11_stopped_while_the_turn_before_is_still_being_closed_a_prompt_comes_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closing, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly(_: PromptWay) -> None:
+        closing.set()
+        await go_on.wait()
+
+    async with world.client() as desk:
+        await desk.say("say one")
+        monkeypatch.setattr(PromptWay, "_close_unclosed", slowly)
+        await desk.conversation.say(desk.window_id, "say two")
+        await closing.wait()
+        await desk.conversation.stop(desk.window_id)
+        await asyncio.sleep(0)
+        go_on.set()
+        await desk.conversation.wait_idle(desk.window_id)
+        assert (await desk.window()).draft == "say two"
+        assert any(isinstance(news, PromptReturned) for news in desk.told)
+    assert world.prompts() == [["say one"]]
+
+
+async def test_s05_a_store_that_fails_between_the_claim_and_the_prompt_gives_the_text_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_message, failures = attachments.of_message, [StoreBusy(world.store)]
+
+    async def once(reader: Reader, message_id: str) -> list[Attachment]:
+        if failures:
+            raise failures.pop()
+        return await of_message(reader, message_id)
+
+    async with world.client() as desk:
+        await desk.say("say one")
+        monkeypatch.setattr(attachments, "of_message", once)
+        over = await desk.say("say two")
+        assert over.problem is not None
+        assert (over.problem.trouble, over.problem.returned) == (Trouble.STORE, True)
+        assert all(turn.stop_reason for turn in await desk.turns())
+        assert (await desk.window()).draft == "say two"
+        again = await desk.say("say two")
+        assert again.turn is not None and again.turn.how is How.CONTINUED
+    assert world.prompts() == [["say one"], ["say two"]]
+
+
+async def test_s05_a_turn_that_cannot_be_kept_ends_though_its_agent_is_gone_before_it_can_be_stopped(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.client() as desk:
+        await desk.conversation.say(desk.window_id, "say begun; wait 0.2; stream 3000 rate 3000; hang")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
+        agent = next(iter(desk.conversation._core.sessions)).agent
+
+        async def too_late(session_id: str) -> None:
+            await agent.stop()
+            await pages(desk, None)
+            raise AgentGone(-9)
+
+        monkeypatch.setattr(agent, "cancel", too_late)
+        await pages(desk, 0)
+        over = await desk.until_told(TurnEnded)
+        assert over.turn is not None and over.turn.stop_reason in (StopReason.ERROR, StopReason.AGENT_GONE)
+        await desk.conversation.wait_idle(desk.window_id)
+        assert all(turn.stop_reason for turn in await desk.turns())
+
+
+@pytest.mark.parametrize("fails_while", ["it is put there", "it is taken out"])
+async def test_s05_a_queue_that_cannot_be_read_for_a_moment_loses_no_prompt_and_sends_none_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch, fails_while: str
+) -> None:
+    async def locked(*_: object) -> list[QueueItem]:
+        raise StoreBusy(world.store)
+
+    async with world.client() as desk:
+        await desk.conversation.say(desk.window_id, "say begun; wait 0.2; say ended")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
+        if fails_while == "it is taken out":
+            await desk.conversation.say(desk.window_id, "say two")
+        monkeypatch.setattr(queue, "items", locked)
+        if fails_while == "it is put there":
+            await desk.conversation.say(desk.window_id, "say two")
+        await desk.conversation.wait_idle(desk.window_id)
+        assert sum(isinstance(news, TurnEnded) for news in desk.told) == 2
+    assert world.prompts() == [["say begun; wait 0.2; say ended"], ["say two"]]
+
+
+async def test_r16_an_agent_that_was_just_starting_when_its_conversation_was_closed_is_ended(
+    world: World,
+) -> None:
+    begun, started = asyncio.Event(), list[AgentPort]()
+
+    async def start(spec: AgentSpec, cwd: str) -> AgentPort:
+        begun.set()
+        started.append(await start_agent(spec, cwd=cwd, client_version="test"))
+        return started[0]
+
+    agents = Agents(start)
+    running = asyncio.ensure_future(
+        agents.running(world.spec(), "family", str(world.project), lambda _: None)
+    )
+    await begun.wait()
+    await agents.end_family("family")
+    with pytest.raises(AgentGone):
+        await running
+    assert not started[0].alive

@@ -40,13 +40,28 @@ def listening(agent: Agent, session_id: str) -> list[Event]:
     return events
 
 
+TAKES_DIRECTORIES = """
+def initialize(agent, request):
+    sessions = {**CAPABILITIES["sessionCapabilities"], "additionalDirectories": {}}
+    able = {**CAPABILITIES, "sessionCapabilities": sessions}
+    agent.send(agent.result(request, {"protocolVersion": 1, "agentCapabilities": able}))
+"""
+
+
+async def test_w15_an_agent_that_does_not_offer_further_directories_is_sent_none(tmp_path: Path) -> None:
+    async with scripted(tmp_path) as agent:
+        await agent.new_session(place(tmp_path, additional_directories=("/more",)))
+    (call,) = heard(tmp_path, "session/new")
+    assert "additionalDirectories" not in call["params"]
+
+
 async def test_what_a_session_is_opened_with_reaches_the_agent(tmp_path: Path) -> None:
     servers: tuple[dict[str, object], ...] = (
         {"name": "local", "command": "srv", "args": [], "env": []},
         {"type": "http", "name": "far", "url": "http://h", "headers": [{"name": "a", "value": "b"}]},
     )
     where = place(tmp_path, additional_directories=("/more",), mcp_servers=servers)
-    async with scripted(tmp_path) as agent:
+    async with scripted(tmp_path, TAKES_DIRECTORIES) as agent:
         await agent.new_session(where)
         await agent.fork_session("s1", where)
     for method in ("session/new", "session/fork"):

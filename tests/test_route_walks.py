@@ -63,8 +63,7 @@ _ARGUMENTS: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]]
     "fork_conversation": (2, lambda r: (_n(r), r.choice([1, 1, 2]))),
     "switch_agent": (1, lambda r: (_n(r),)),
     "clear": (1, lambda r: (_n(r),)),
-    "park": (4, lambda r: (_n(r),)),
-    "learn_fork_at": (2, lambda r: (r.choice("AAB"),)),
+    "hold_idle_work": (4, lambda r: (r.choice([1, 1, 2]), r.choice([None, None, *range(12)]))),
     "stream": (
         9,
         lambda r: (_n(r), r.choice(["text"] * 4 + ["more", "tool"]), r.random() < 0.2, r.random() < 0.1),
@@ -131,9 +130,7 @@ _MOTIFS: tuple[tuple[tuple[object, ...], ...], ...] = (
     # An agent refuses every prompt, whatever session it is given.
     (
         ("turn", ...),
-        ("park", 0),
         ("turn", ...),
-        ("park", 0),
         ("lie", "A", "prompt", "always refused"),
         ("turn", ...),
     ),
@@ -162,7 +159,32 @@ _MOTIFS: tuple[tuple[tuple[object, ...], ...], ...] = (
     # A clear, and the session from before it.
     (("turn", ...), ("clear", 0), ("turn", ...), ("rewind", ...), ("turn", ...)),
     # A session is parked, and its branch taken up again.
-    (("turn", ...), ("park", 0), ("turn", ...), ("edit_last", 0), ("turn", ...), ("turn", ...)),
+    (("turn", ...), ("turn", ...), ("edit_last", 0), ("turn", ...), ("turn", ...)),
+    # A prompt goes out while a fork that nobody waits for is asked for, made, or kept.
+    (
+        ("hold_idle_work", ...),
+        ("turn", ...),
+        ("send", 0, None, "whole", False),
+        ("advance", ...),
+        ("end", 0, "end_turn"),
+        ("advance", ...),
+        ("rewind", ...),
+        ("turn", ...),
+        ("advance", 0, None),
+        ("rewind", ...),
+        ("turn", ...),
+    ),
+    # … and something is said late meanwhile.
+    (
+        ("hold_idle_work", ...),
+        ("turn", ...),
+        ("stray", 0, False),
+        ("advance", 0, None),
+        ("rewind", ...),
+        ("turn", ...),
+    ),
+    # A client dies over it.
+    (("turn", ...), ("crash", 1, 5), ("turn", ...), ("edit_last", 0), ("turn", ...), ("turn", ...)),
     # What was abridged is forked.
     (
         ("turn", ...),
@@ -200,6 +222,7 @@ def _profile(r: random.Random, *, faithful: bool) -> Profile:
         fork_running=often(0.7),
         fork_at=often(),
         fork_empty_refused=often(),
+        delete=often(),
         kill_keeps=r.choice(["user", "user", "nothing"]),
         cancel_keeps=r.choice(["user", "partial", "nothing"]),
         error_keeps=r.choice(["user", "partial", "nothing"]),

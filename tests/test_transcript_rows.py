@@ -264,6 +264,23 @@ def test_a_notice_has_a_mark_and_trouble_another_one() -> None:
     assert rows == ["", " │ ! It stopped. ▾", " │   panic", " │   core", " │", " │ · compacted"]
 
 
+def test_r15_a_compaction_is_a_divider_that_unfolds_to_the_agent_s_summary() -> None:
+    writer = Writer()
+    data = {"compacted": "completed", "detail": ["We talked.", "Then we edited."]}
+    done = writer.row(Kind.NOTICE, "the agent shortened its own context", data=data)
+    assert column([done], 60) == [
+        "",
+        " │ ╌ the agent shortened its own context ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+    ]
+    assert column([done], 60, unfolded=["m1"])[-2:] == [" │   We talked.", " │   Then we edited."]
+    failed = writer.row(Kind.NOTICE, "the agent shortened its own context", data={"compacted": "failed"})
+    assert " could not shorten its own context " in column([failed], 60)[-1]
+    under_way = writer.row(
+        Kind.NOTICE, "the agent shortened its own context", data={"compacted": "in_progress"}
+    )
+    assert " the agent is shortening its own context " in column([under_way], 60)[-1]
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

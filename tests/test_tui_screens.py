@@ -7,14 +7,19 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from rich.segment import Segments
 
 from catena import themes
+from catena.app import CatenaApp
 from catena.config import Settings
+from catena.start import Start
 from catena.terminal_background import ReplyFilter, dark_by_environment
 from catena.terminal_driver import is_burst
 from catena.terminal_sequences import clipboard, notification
 from catena.widgets.completion_list import completions
+from catena_acp.catalog import spec_named
 from catena_acp.events import Command
+from catena_store.errors import StoreError
 from catena_store.records import Kind
 from tui_pilot import Person, at_the_screen
 
@@ -264,3 +269,17 @@ async def test_the_newest_row_of_a_kind_is_known(tmp_path: Path) -> None:
         assert newest is not None
         await person.say("/copy")
         await person.sees("to the terminal for its clipboard")
+
+
+async def test_an_error_with_brackets_in_it_is_told_as_it_is(tmp_path: Path) -> None:
+    said = "[red] no such [/closing] tag"
+    app = CatenaApp(Start(str(tmp_path), agent=spec_named("rehearsal"), settings=Settings()), environment={})
+    app._handle_exception(StoreError(said))
+    (crash,) = app._exit_renderables
+    assert isinstance(crash, Segments)
+    assert said in "".join(segment.text for segment in crash.segments)
+    app = CatenaApp(Start(str(tmp_path), agent=spec_named("rehearsal"), settings=Settings()), environment={})
+    async with app.run_test():
+        app._end_with(StoreError(said))
+        (left,) = app._exit_renderables
+        assert said in "".join(segment.text for segment in app.console.render(left))

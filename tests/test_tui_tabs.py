@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from catena.config import Settings
 from catena_acp.catalog import spec_named
+from catena_acp.conversation.news import MessageChanged
 from catena_store import conversations, messages, windows
 from catena_store.database import Database, default_path
 from catena_store.ids import new_id
 from catena_store.records import Kind, NewMessage
+from conversation_world import World
 from tui_pilot import Person, at_the_screen
 
 
@@ -353,3 +356,34 @@ async def test_the_rehearsal_agent_is_a_process_of_its_own_for_each_conversation
         await person.press("ctrl+pageup")
         await said(person, "still here")
         await asyncio.sleep(0)
+
+
+async def test_a_row_above_what_is_loaded_that_changes_is_not_put_at_the_end(tmp_path: Path) -> None:
+    (id,) = await kept(1, cwd=str(tmp_path), rows=300)
+    async with at_the_screen(str(tmp_path), conversation_id=id) as person:
+        await person.sees("message 299")
+        tab = person.tab
+        async with Database.open(default_path()) as db, db.read() as reader:
+            first, *_, last = await messages.page(reader, tab.leaf_id, 300)
+        for row in (replace(first, text="changed above"), replace(last, text="changed below")):
+            tab.conversation._core.tell(MessageChanged(tab.window_id, row))
+        await person.sees("changed below")
+        assert "changed above" not in person.text
+        assert person.text.index("message 298") < person.text.index("changed below")
+
+
+@pytest.mark.parametrize("how", ["its tab is closed", "everything is left"])
+async def test_h10_an_empty_conversation_that_another_catena_has_is_not_taken_away_from_it(
+    tmp_path: Path, how: str
+) -> None:
+    async with World(tmp_path).client() as desk:
+        async with at_the_screen(str(tmp_path), conversation_id=desk.conversation.id) as person:
+            assert person.tab.conversation.read_only
+            if how == "its tab is closed":
+                followed = person.tab
+                await person.press("ctrl+t")
+                await person.sees("▸2 new")
+                assert person.app.chat.acts is not None
+                await person.app.chat.acts.desk.tabs.close(followed)
+        over = await desk.say("say one")
+        assert over.turn is not None

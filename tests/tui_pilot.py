@@ -97,6 +97,7 @@ async def at_the_screen(
     conversation_id: str | None = None,
     picker: bool = False,
     choose: bool = False,
+    further_directories: tuple[str, ...] = (),
 ) -> AsyncIterator[Person]:
     """The app, begun with the rehearsal agent where nothing else is said, and left at the end of the block."""
     if agent is None and conversation_id is None and not picker and not choose:
@@ -106,6 +107,7 @@ async def at_the_screen(
         agent=agent,
         conversation_id=conversation_id,
         picker=picker,
+        further_directories=further_directories,
         settings=settings or Settings(),
     )
     app = CatenaApp(start, environment={"TERM": "xterm-256color", **(environment or {})})

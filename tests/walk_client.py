@@ -21,8 +21,9 @@ import aiosqlite
 from agent_model import ModelAgent, Upstream
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.idle_work import IdleWork
 from catena_acp.conversation.prior_context import Budget
-from catena_acp.conversation.services import Services
+from catena_acp.conversation.services import Services, WhileIdle
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.database import Database, Writer
 from catena_store.records import AgentGroup, Owner
@@ -75,6 +76,9 @@ class Window:
         self.act: asyncio.Task[None] | None = None  # what the person does in it now
 
 
+# Few are kept, so that some are pruned in every longer walk; nothing takes time here.
+WHILE_IDLE = WhileIdle(probe=True, park=True, kept=3)
+
 JOURNEY: ContextVar[Journey | None] = ContextVar("JOURNEY", default=None)
 CLIENT: ContextVar[Client | None] = ContextVar("CLIENT", default=None)
 
@@ -119,6 +123,8 @@ class Client:
         self.live: dict[str, Conversation] = {}
         self.said: dict[str, int] = {}
         self.ended: dict[str, int] = {}
+        self.idle_steps: int | None = None  # how far what is done while a window is idle goes by itself
+        self.idle_work: list[Journey] = []
         self._place = place
         self._connection = StraightConnection(place.path, place.one_writer)
         self.db = GatedDatabase(cast("aiosqlite.Connection", self._connection), place.path, place.clock)
@@ -130,6 +136,7 @@ class Client:
             place.clock,
             self.start_agent,
             monotonic=asyncio.get_running_loop().time,
+            while_idle=WHILE_IDLE,
         )
         self.served = Conversations(self.services, self._spec_of, place.end_group, place.start_time_of)
 
@@ -192,7 +199,7 @@ class Client:
         self.agents.append(agent)
         return agent
 
-    def _spec_of(self, name: str) -> AgentSpec:
+    def _spec_of(self, name: str, profile: str) -> AgentSpec:
         return self._place.upstreams[name].spec
 
     def begin(self, work: Coroutine[Any, Any, None], journey: Journey | None = None) -> asyncio.Task[None]:
@@ -211,8 +218,14 @@ def owned_task(
     loop: asyncio.AbstractEventLoop, coro: Any, *, context: Context | None = None, **more: Any
 ) -> asyncio.Task[Any]:
     """A task factory that tells each client which tasks are its own."""
-    task: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, context=context, **more)
     client = context.get(CLIENT) if context is not None else CLIENT.get()
+    if client is not None and coro.__qualname__ == IdleWork._done_after.__qualname__:
+        # It goes its own way beside the prompts.
+        client.idle_work = [journey for journey in client.idle_work if journey.steps is not None]
+        client.idle_work.append(journey := Journey("", client.idle_steps))
+        context = copy_context()
+        context.run(JOURNEY.set, journey)
+    task: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, context=context, **more)
     if client is not None:
         client.tasks.add(task)
         task.add_done_callback(client.tasks.discard)

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from agent_model import Said, open_gate
+from agent_model import Said
 from catena_acp.conversation.prior_context import Budget
-from catena_acp.errors import AgentError
-from catena_acp.port import SessionPlace
-from catena_store import chains, conversations, learnt, windows
-from catena_store.records import Cause, LinkState
+from catena_store import conversations, windows
 from walk_client import Journey, Window
 from walk_stage import CWD, Stage
 
@@ -177,65 +174,9 @@ class People(Stage):
             client = self._clients[window.slot]
             await self._do(client, client.live[window.conversation_id].clear(window.id))
 
-    async def park(self, n: int) -> None:
-        """A native fork at the end of a clean turn is kept, closed."""
-        links = self.file.all(
-            "SELECT l.id, l.agent, l.session_id FROM link l WHERE l.state = 'open' AND l.knows = l.reach"
-            " AND NOT EXISTS (SELECT 1 FROM turn t WHERE t.link_id = l.id AND t.stop_reason IS NULL)"
-            " ORDER BY l.sequence"
-        )
-        picked = self._pick(links, n)
-        if picked is None:
-            return
-        link_id, agent_name, session_id = map(str, picked)
-        upstream = self.upstreams[agent_name]
-        agent = next((a for a in upstream.agents if a.alive and session_id in a.sessions), None)
-        live = agent.sessions[session_id] if agent else None
-        if (
-            agent is None
-            or live is None
-            or live.content != live.transcript.content
-            or not upstream.profile.fork
-        ):
-            return
-        gate, agent._gate = agent._gate, open_gate
-        try:
-            opened = await agent.fork_session(session_id, SessionPlace(CWD))
-            await agent.close_session(opened.session_id)
-        except AgentError:
-            return
-        finally:
-            agent._gate = gate
-        async with self._db.write() as tx:
-            link = await chains.get(tx, link_id)
-            if link is None or opened.session_id == session_id:
-                return
-            parked = await chains.add(
-                tx,
-                id=self.new_id(),
-                conversation_id=link.conversation_id,
-                agent=link.agent,
-                profile=link.profile,
-                session_id=opened.session_id,
-                cwd=link.cwd,
-                cause=Cause.PARK,
-                source_id=link.id,
-                base=link.knows,
-                knows=link.knows,
-                reach=link.reach,
-                whole=link.whole,
-                state=LinkState.PARKED,
-            )
-        kept = upstream.kept[opened.session_id]
-        self._parked[parked.id] = (upstream, opened.session_id, list(kept.content))
-
-    async def learn_fork_at(self, name: str) -> None:
-        """The probe was made before."""
-        upstream = self.upstreams[name]
-        abilities = upstream.abilities()
-        value = "honoured" if upstream.profile.fork_at else "ignored"
-        async with self._db.write() as tx:
-            await learnt.learn(tx, abilities.name, abilities.version, "fork_at", value)
+    async def hold_idle_work(self, slot: int, steps: int | None) -> None:
+        """From now on, what a client does while a window is idle stops after so many steps."""
+        self._clients[slot].idle_steps = steps
 
     # --- within
 

@@ -112,7 +112,7 @@ class Stage:
     async def finish(self) -> None:
         """Let everything come to rest, and look at what is left."""
         for client in self._clients.values():
-            client.fuse = None
+            client.fuse, client.idle_steps = None, None
         for journey in self._held():
             journey.go_on(None)
         for _ in range(12):
@@ -161,6 +161,7 @@ class Stage:
                 break
             for client in dead:
                 await self._boot_again(client)
+        self._note_parked()
         for link_id, (upstream, session_id, was) in self._parked.items():
             kept = upstream.kept.get(session_id)
             if kept and kept.content != was and session_id not in upstream.spoilt:
@@ -168,12 +169,22 @@ class Stage:
 
     # --- within
 
+    def _note_parked(self) -> None:
+        """What a parked session holds when it is first seen is what it is to hold for ever."""
+        sql = "SELECT id, agent, session_id FROM link WHERE state = 'parked'"
+        for link_id, agent, session_id in self.file.all(sql):
+            upstream = self.upstreams[str(agent)]
+            kept = upstream.kept.get(str(session_id))
+            if kept and link_id not in self._parked:
+                self._parked[str(link_id)] = (upstream, str(session_id), list(kept.content))
+
     def _pick(self, things: Sequence[T], n: int) -> T | None:
         return things[n % len(things)] if things else None
 
     def _held(self) -> list[Journey]:
         """The ways that wait at a gate, or will."""
         journeys = [journey for window in self._windows for journey in (window.journey, window.getting_ready)]
+        journeys += [journey for client in self._clients.values() for journey in client.idle_work]
         return [journey for journey in journeys if journey and journey.steps is not None]
 
     def _open(self) -> list[Window]:

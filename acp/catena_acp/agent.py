@@ -163,6 +163,12 @@ class Agent:
         """Say something into a running turn, where it offers that. Returns what came of it."""
         return await self._connected.steer(session_id, blocks)
 
+    def let_into(self, session_id: str, directories: Sequence[str]) -> None:
+        self._connected.let_into(session_id, directories)
+
+    def only_read(self, session_id: str) -> None:
+        self._connected.only_read(session_id)
+
     async def set_mode(self, session_id: str, mode_id: str) -> None:
         await self._connected.set_mode(session_id, mode_id)
 

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from catena_acp.errors import ProtocolBroken
 from catena_acp.events import Choice, ListedSession, ModesChanged, Option, PromptEnded, SessionPage
-from catena_acp.reading import Json, objects, part
+from catena_acp.reading import MAX_NAME, Json, objects, part
+from catena_acp.reading import name as name_of
 from catena_acp.reading import text as text_of
 
+MAX_SESSIONS = 50_000  # of one page; some agents list all that they have
 LEGACY_MODEL = "model"  # the id of the option that stands for the `models` state of older agents
 
 
@@ -19,6 +21,8 @@ def session_id_of(answer: Json, asked: str | None) -> str:
         named = asked
     if not isinstance(named, str) or not named.strip():
         raise ProtocolBroken("the answer names no session")
+    if len(named) > MAX_NAME:
+        raise ProtocolBroken(f"the answer names a session with more than {MAX_NAME} characters")
     return named
 
 
@@ -37,10 +41,10 @@ def page_of(answer: Json) -> SessionPage:
             ListedSession(
                 session_id=item["sessionId"],
                 cwd=text_of(item, "cwd") or "",
-                title=text_of(item, "title"),
+                title=name_of(item, "title"),
                 updated_at=text_of(item, "updatedAt"),
             )
-            for item in objects(answer.get("sessions"))
+            for item in objects(answer.get("sessions"), MAX_SESSIONS)
             if isinstance(item.get("sessionId"), str)
         ),
         text_of(answer, "nextCursor") or None,
@@ -50,13 +54,13 @@ def page_of(answer: Json) -> SessionPage:
 def modes_of(result: Json) -> ModesChanged | None:
     """The modes in the answer that opened a session."""
     modes = part(result, "modes")
-    current = text_of(modes, "currentModeId") if modes is not None else None
+    current = name_of(modes, "currentModeId") if modes is not None else None
     if modes is None or current is None:
         return None
     choices = tuple(
-        Choice(mode["id"], text_of(mode, "name") or mode["id"], text_of(mode, "description"))
+        Choice(mode["id"], name_of(mode, "name") or mode["id"], name_of(mode, "description"))
         for mode in objects(modes.get("availableModes"))
-        if isinstance(mode.get("id"), str)
+        if isinstance(mode.get("id"), str) and len(mode["id"]) <= MAX_NAME
     )
     return ModesChanged(current, choices)
 
@@ -76,9 +80,9 @@ def legacy_model_of(result: Json) -> Option | None:
     if models is None or current is None:
         return None
     choices = tuple(
-        Choice(model["modelId"], text_of(model, "name") or model["modelId"], text_of(model, "description"))
+        Choice(model["modelId"], name_of(model, "name") or model["modelId"], name_of(model, "description"))
         for model in objects(models.get("availableModels"))
-        if isinstance(model.get("modelId"), str)
+        if isinstance(model.get("modelId"), str) and len(model["modelId"]) <= MAX_NAME
     )
     return Option(LEGACY_MODEL, "Model", "model", "select", current, choices)
 
@@ -87,21 +91,23 @@ def _option(option: Json) -> Option | None:
     option_id, kind, value = text_of(option, "id"), text_of(option, "type"), option.get("currentValue")
     if option_id is None or kind is None or not isinstance(value, (str, bool)):
         return None
+    if max(len(option_id), len(kind), len(str(value))) > MAX_NAME:
+        return None
     return Option(
         option_id,
-        text_of(option, "name") or option_id,
-        text_of(option, "category"),
+        name_of(option, "name") or option_id,
+        name_of(option, "category"),
         kind,
         value,
         tuple(_choices(option.get("options"), None)),
-        text_of(option, "description"),
+        name_of(option, "description"),
     )
 
 
 def _choices(listed: object, group: str | None) -> Iterable[Choice]:
     for item in objects(listed):
         if isinstance(item.get("options"), list):
-            yield from _choices(item["options"], text_of(item, "name") or text_of(item, "group"))
-        elif isinstance(item.get("value"), str):
-            name = text_of(item, "name") or item["value"]
-            yield Choice(item["value"], name, text_of(item, "description"), group)
+            yield from _choices(item["options"], name_of(item, "name") or name_of(item, "group"))
+        elif isinstance(item.get("value"), str) and len(item["value"]) <= MAX_NAME:
+            name = name_of(item, "name") or item["value"]
+            yield Choice(item["value"], name, name_of(item, "description"), group)

@@ -7,8 +7,9 @@ over what it was called with: a task that waits would be overtaken by the next.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from acp import RequestError
@@ -23,7 +24,10 @@ from acp.schema import (
 from catena_acp import translate, wire
 from catena_acp.events import Event, PermissionWithdrawn
 from catena_acp.file_access import FileAccess, FileRefused
-from catena_acp.refusals import CANCELLED, NOT_FOUND
+from catena_acp.file_turns import FileTurns
+from catena_acp.refusals import CANCELLED, INTERNAL, NOT_FOUND
+
+MAX_ASKS = 200  # that are open at once; nobody answers more
 
 Tell = Callable[[str, Event], None]
 
@@ -44,13 +48,22 @@ class Callbacks:
     elicitation and extensions are not advertised, and the transport answers them; so are files where ``files`` is None.
     """
 
-    def __init__(self, tell: Tell, files: FileAccess | None, name_ask: Callable[[int], str]) -> None:
+    def __init__(
+        self,
+        tell: Tell,
+        files: FileAccess | None,
+        name_ask: Callable[[int], str],
+        room: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._tell = tell
         self._files = files
         self._name_ask = name_ask
         self._asked = 0
         self._asks: dict[str, _Ask] = {}
+        self._turns = FileTurns(room)
         self._stopping: set[str] = set()
+        self._directories: dict[str, tuple[str, ...]] = {}
+        self._only_reading: set[str] = set()
         self.missing_files_are_empty = False
 
     # What the SDK calls.
@@ -75,6 +88,8 @@ class Callbacks:
         """Ask, and wait for ``answer_permission``; while the session is being stopped the answer is `cancelled`."""
         if session_id in self._stopping:
             return _cancelled()
+        if len(self._asks) >= MAX_ASKS:
+            raise RequestError(INTERNAL, f"more than {MAX_ASKS} questions are open")
         self._asked += 1
         ask_id = self._name_ask(self._asked)
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -89,23 +104,33 @@ class Callbacks:
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=option_id))
 
     async def read_text_file(
-        self, *, path: str, line: int | None = None, limit: int | None = None, **_other: Any
+        self,
+        *,
+        path: str,
+        session_id: str = "",
+        line: int | None = None,
+        limit: int | None = None,
+        **_other: Any,
     ) -> ReadTextFileResponse:
         """Read a file below the conversation's directories."""
-        files = self._offered_files("fs/read_text_file")
+        files = self._offered_files("fs/read_text_file", session_id)
         try:
-            text = await asyncio.to_thread(files.read, path, line, limit)
+            text = await self._turns.run(lambda: files.read(path, line, limit))
         except FileRefused as error:
             if not (error.missing and self.missing_files_are_empty):
                 raise _file_error(error) from error
             text = ""
         return ReadTextFileResponse(content=text)
 
-    async def write_text_file(self, *, path: str, content: str, **_other: Any) -> WriteTextFileResponse:
+    async def write_text_file(
+        self, *, path: str, content: str, session_id: str = "", **_other: Any
+    ) -> WriteTextFileResponse:
         """Write a file below the conversation's directories."""
-        files = self._offered_files("fs/write_text_file")
+        files = self._offered_files("fs/write_text_file", session_id)
+        if session_id in self._only_reading:
+            files = replace(files, writable=False)
         try:
-            await asyncio.to_thread(files.write, path, content)
+            await self._turns.run(lambda: files.write(path, content))
         except FileRefused as error:
             raise _file_error(error) from error
         return WriteTextFileResponse()
@@ -117,6 +142,19 @@ class Callbacks:
         ask = self._asks.pop(ask_id, None)
         if ask is not None and not ask.answer.done():
             ask.answer.set_result(option_id)
+
+    def let_into(self, session_id: str, directories: Sequence[str]) -> None:
+        """From now on the session may ask for files below these directories, too, and below no others."""
+        self._directories[session_id] = tuple(directories)
+
+    def only_read(self, session_id: str) -> None:
+        """From now on the session may write no file."""
+        self._only_reading.add(session_id)
+
+    def forget(self, session_id: str) -> None:
+        """The session is over."""
+        self._directories.pop(session_id, None)
+        self._only_reading.discard(session_id)
 
     def begin_stopping(self, session_id: str) -> None:
         """Answer what the session waits for, and what it will yet ask, with `cancelled`."""
@@ -141,10 +179,11 @@ class Callbacks:
                 ask.answer.set_exception(RequestError(CANCELLED, "Request cancelled"))
                 self._tell(ask.session_id, PermissionWithdrawn(ask_id))
 
-    def _offered_files(self, method: str) -> FileAccess:
+    def _offered_files(self, method: str, session_id: str) -> FileAccess:
         if self._files is None:
             raise RequestError.method_not_found(method)
-        return self._files
+        more = self._directories.get(session_id, ())
+        return self._files.with_roots(tuple(Path(directory) for directory in more))
 
 
 def _cancelled() -> RequestPermissionResponse:

@@ -38,6 +38,7 @@ class CatalogEntry:
     homepage: str
     program: str | None = None
     package: str | None = None
+    logout: str | None = None  # what to run
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "https://github.com/agentclientprotocol/claude-agent-acp",
             program="claude",
             package="@agentclientprotocol/claude-agent-acp",
+            logout="claude /logout",
         ),
         CatalogEntry(
             "codex",
@@ -71,6 +73,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "https://github.com/agentclientprotocol/codex-acp",
             program="codex",
             package="@agentclientprotocol/codex-acp",
+            logout="codex logout",
         ),
         CatalogEntry(
             "opencode",
@@ -79,6 +82,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "npm install -g opencode-ai",
             "opencode auth login",
             "https://opencode.ai",
+            logout="opencode auth logout",
         ),
         CatalogEntry(
             "gemini",
@@ -103,6 +107,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "see https://cursor.com/cli",
             "cursor-agent login",
             "https://cursor.com/cli",
+            logout="cursor-agent logout",
         ),
         CatalogEntry(
             "qwen",
@@ -135,6 +140,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "uv tool install kimi-cli",
             "kimi login",
             "https://github.com/MoonshotAI/kimi-cli",
+            logout="kimi logout",
         ),
         CatalogEntry(
             "auggie",
@@ -143,6 +149,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "npm install -g @augmentcode/auggie",
             "auggie login",
             "https://www.augmentcode.com",
+            logout="auggie logout",
         ),
         CatalogEntry(
             "fast-agent",
@@ -159,6 +166,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "see https://kiro.dev",
             "kiro-cli login",
             "https://kiro.dev",
+            logout="kiro-cli logout",
         ),
         CatalogEntry(
             "cline",
@@ -175,6 +183,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "npm install -g @kilocode/cli",
             "kilo auth login",
             "https://kilo.ai",
+            logout="kilo auth logout",
         ),
         CatalogEntry(
             "openhands",
@@ -219,6 +228,20 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "",
         ),
     )
+
+
+def own_login(name: str) -> str | None:
+    """How to log in to an agent of the catalogue without us; None where nothing is known of that."""
+    return next((entry.login for entry in catalog() if entry.name == name), None)
+
+
+def own_logout(name: str) -> str:
+    """How to log out of an agent without us, in words."""
+    entry = next((entry for entry in catalog() if entry.name == name), None)
+    if entry and entry.logout:
+        return f"`{entry.logout}` in a terminal does it"
+    where = f" ({entry.homepage})" if entry and entry.homepage else ""
+    return f"Its own program does it{where}"
 
 
 def find_agents(path: str | None = None) -> tuple[Found, ...]:

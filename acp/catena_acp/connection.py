@@ -59,7 +59,7 @@ class Connection:
         self._delivery = delivery
         self._files = files
         self._limits = limits
-        self._callbacks = Callbacks(self._tell, files, name_ask)
+        self._callbacks = Callbacks(self._tell, files, name_ask, lambda: transport.has_room)
         self._sdk = connect_to_agent(cast("Any", self._callbacks), transport, use_unstable_protocol=True)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
         self._prompting: dict[str, int] = {}
@@ -98,12 +98,12 @@ class Connection:
         answer = await self._requests.ask(
             lambda: self._sdk.new_session(
                 cwd=place.cwd,
-                additional_directories=directories(place),
+                additional_directories=directories(place, self._abilities),
                 mcp_servers=servers(place),
             ),
             limit=self._limits.opening,
         )
-        return self._opened(answer, None, [])
+        return self._opened(answer, None, [], place)
 
     async def resume_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
         self._require(self._abilities.resume, "session/resume")
@@ -112,14 +112,14 @@ class Connection:
                 lambda: self._sdk.resume_session(
                     session_id=session_id,
                     cwd=place.cwd,
-                    additional_directories=directories(place),
+                    additional_directories=directories(place, self._abilities),
                     mcp_servers=servers(place),
                 ),
                 limit=self._limits.opening,
                 session_id=session_id,
                 opening=True,
             )
-        return self._opened(answer, session_id, replay)
+        return self._opened(answer, session_id, replay, place)
 
     async def load_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
         self._require(self._abilities.load, "session/load")
@@ -128,14 +128,14 @@ class Connection:
                 lambda: self._sdk.load_session(
                     session_id=session_id,
                     cwd=place.cwd,
-                    additional_directories=directories(place),
+                    additional_directories=directories(place, self._abilities),
                     mcp_servers=servers(place),
                 ),
                 limit=self._limits.opening,
                 session_id=session_id,
                 opening=True,
             )
-        return self._opened(answer, session_id, replay)
+        return self._opened(answer, session_id, replay, place)
 
     async def fork_session(
         self, session_id: str, place: SessionPlace, at: str | None = None
@@ -149,7 +149,7 @@ class Connection:
             lambda: self._sdk.fork_session(
                 session_id=session_id,
                 cwd=place.cwd,
-                additional_directories=directories(place),
+                additional_directories=directories(place, self._abilities),
                 mcp_servers=servers(place),
                 **anchor(at, self._abilities.quirks.fork_at_key),
             ),
@@ -159,7 +159,7 @@ class Connection:
             anchor=at,
         )
         forked = session_id_of(answer, None)
-        return self._opened(answer, None, self._delivery.take_early(forked))
+        return self._opened(answer, None, self._delivery.take_early(forked), place)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
         """One page of the agent's own sessions; ``cursor`` is the ``next`` of the page before, and must not be kept."""
@@ -301,8 +301,19 @@ class Connection:
         self._callbacks.withdraw_asks()
         await self._sdk.close()
 
-    def _opened(self, answer: Json, asked: str | None, replay: list[Event]) -> SessionOpened:
+    def let_into(self, session_id: str, directories: Sequence[str]) -> None:
+        """The session may ask us for files below these directories, too, and below no others."""
+        self._callbacks.let_into(session_id, directories)
+
+    def only_read(self, session_id: str) -> None:
+        """The session may write no file through us."""
+        self._callbacks.only_read(session_id)
+
+    def _opened(
+        self, answer: Json, asked: str | None, replay: list[Event], place: SessionPlace
+    ) -> SessionOpened:
         opened = self._states.opened(answer, session_id_of(answer, asked), replay)
+        self.let_into(opened.session_id, place.additional_directories)
         for event in self._states.still_so(opened):
             self._tell(opened.session_id, event)
         return opened
@@ -311,6 +322,7 @@ class Connection:
         self._delivery.tell(session_id, self._states.told(session_id, event))
 
     def _forget(self, session_id: str) -> None:
+        self._callbacks.forget(session_id)
         self._states.forget(session_id)
         self._delivery.forget(session_id)
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from catena_acp.errors import AgentSilent
-from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn
+from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TextChunk
 
 Listener = Callable[[Event], None]
 
 MAX_EARLY_EVENTS = 20_000  # per session that nobody listens to
 MAX_EARLY_SESSIONS = 32
+MAX_EARLY_SIZE = 16 * 1024 * 1024  # characters, of all these sessions
 
 _ASKS = (PermissionAsked, PermissionWithdrawn)
 
@@ -22,13 +23,14 @@ class Delivery:
     """The listeners of every session of one agent.
 
     What is told of a session before anybody listens is kept for the first one who does; the oldest is let go beyond
-    20,000 events or 32 such sessions, since an agent may name as many sessions as it likes.
+    20,000 events, 32 such sessions or 16 million characters, since an agent may name as many sessions as it likes.
     """
 
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
         self._listeners: dict[str, list[Listener]] = {}
         self._early: dict[str, deque[Event]] = {}
+        self._early_size = 0  # never less than what is kept
         self._replays: dict[str, list[list[Event]]] = {}
         self._abandoned: set[str] = set()  # opened by a request that nobody waited for
 
@@ -55,6 +57,9 @@ class Delivery:
                 self._log(f"events of session {forgotten!r}, which nobody listens to, are let go")
         early.append(event)
         self._early[session_id] = early  # at the end: the session that was quiet longest goes first
+        self._early_size += _size(event)
+        if self._early_size > MAX_EARLY_SIZE:
+            self._let_go()
 
     def listen(self, session_id: str, listener: Listener) -> Callable[[], None]:
         """Hand every event of a session to ``listener``, the early ones at once. Returns the end of it."""
@@ -89,6 +94,17 @@ class Delivery:
             if not running:
                 del self._replays[session_id]
 
+    def _let_go(self) -> None:
+        """Keep half of what may be kept: the oldest go first, of the session that was quiet longest."""
+        size = sum(_size(event) for early in self._early.values() for event in early)
+        while size > MAX_EARLY_SIZE // 2:
+            quiet = next(iter(self._early))
+            early = self._early[quiet]
+            size -= _size(early.popleft())
+            if not early:
+                del self._early[quiet]
+        self._early_size = size
+
     def take_early(self, session_id: str) -> list[Event]:
         """What was told of a session that nobody could know yet: the replay of a fork. Permissions are left."""
         early = self._early.pop(session_id, deque())
@@ -100,3 +116,8 @@ class Delivery:
     def forget(self, session_id: str) -> None:
         """The session is over: keep nothing more for it."""
         self._early.pop(session_id, None)
+
+
+def _size(event: Event) -> int:
+    """About how many characters an event holds."""
+    return len(event.text) if isinstance(event, TextChunk) else len(repr(event))

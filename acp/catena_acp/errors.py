@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
+_LONGEST = 16_000  # characters of detail that are kept of an agent's error
+
 
 class AgentError(Exception):
     """Something went wrong between us and an agent; ``str()`` of it can be shown to a person."""
@@ -89,9 +91,9 @@ def _words(message: str, data: Any) -> str:
     if isinstance(data, dict):
         for key in ("details", "message", "reason", "error"):
             value = data.get(key)
-            if isinstance(value, str) and value.strip() and value not in message:
-                detail = value
+            if isinstance(value, str) and value.strip() and value[:_LONGEST] not in message:
+                detail = value[:_LONGEST]
                 break
-    elif isinstance(data, str) and data not in message:
-        detail = data
+    elif isinstance(data, str) and data[:_LONGEST] not in message:
+        detail = data[:_LONGEST]
     return f"{message}: {detail}" if detail else message

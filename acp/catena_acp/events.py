@@ -304,4 +304,13 @@ class ImageBlock:
     mime: str
 
 
-PromptBlock = TextBlock | LinkBlock | ImageBlock
+@dataclass(frozen=True, slots=True)
+class FileBlock:
+    """A file of a prompt, whole; as text where it is one."""
+
+    uri: str
+    mime: str
+    content: str | bytes
+
+
+PromptBlock = TextBlock | LinkBlock | ImageBlock | FileBlock

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 MAX_READ = 8 * 1024 * 1024  # bytes of one answer
 MAX_SCANNED = 256 * 1024 * 1024  # bytes read to find the lines that were asked for
 MAX_WRITTEN = 32 * 1024 * 1024
+MAX_PATH = 4_096  # characters; to resolve a longer one takes for ever
 
 
 class FileRefused(Exception):
@@ -28,6 +30,10 @@ class FileAccess:
 
     roots: tuple[Path, ...]
     writable: bool = True
+
+    def with_roots(self, more: tuple[Path, ...]) -> FileAccess:
+        """The same with further roots."""
+        return replace(self, roots=self.roots + more) if more else self
 
     def read(self, path: str, line: int | None = None, limit: int | None = None) -> str:
         """The text of a file, or ``limit`` lines of it from ``line`` on, counted from 1. Blocks; raises FileRefused."""
@@ -64,6 +70,8 @@ class FileAccess:
 
     def _confined(self, path: str) -> Path:
         """Where ``path`` leads. Raises FileRefused where that is outside of the roots."""
+        if len(path) > MAX_PATH:
+            raise FileRefused(f"a path of more than {MAX_PATH} characters leads nowhere")
         if "\0" in path or not os.path.isabs(path):  # noqa: PTH117
             raise FileRefused(f"{path!r} is not an absolute path")
         try:
@@ -108,6 +116,8 @@ def _lines(file: BinaryIO, first: int, limit: int | None) -> bytes:
 def _replace(target: Path, data: bytes) -> None:
     if target.is_dir():
         raise IsADirectoryError(21, "it is a directory")
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "it is not a regular file")
     new = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}")
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:

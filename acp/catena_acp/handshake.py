@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from catena_acp.abilities import Abilities, AuthMethod, quirks_of
 from catena_acp.reading import Json, objects, part, text
+from catena_acp.reading import name as name_of
 
 PROTOCOL_VERSION = 1
 
@@ -17,7 +18,7 @@ def abilities_of(answer: Json) -> Abilities:
     if not isinstance(version, int) or isinstance(version, bool):
         raise ValueError("no protocol version in the answer")
     info = _part(answer, "agentInfo")
-    name = text(info, "name") or ""
+    name = name_of(info, "name") or ""
     able = _part(answer, "agentCapabilities")
     session = _part(able, "sessionCapabilities")
     prompt = _part(able, "promptCapabilities")
@@ -25,8 +26,8 @@ def abilities_of(answer: Json) -> Abilities:
     quirks = quirks_of(name)
     return Abilities(
         name=name,
-        title=text(info, "title") or name,
-        version=text(info, "version") or "",
+        title=name_of(info, "title") or name,
+        version=name_of(info, "version") or "",
         protocol_version=version,
         load=able.get("loadSession") is True,
         resume=_offered(session, "resume") or quirks.resume_unadvertised,
@@ -42,13 +43,14 @@ def abilities_of(answer: Json) -> Abilities:
         mcp_http=mcp.get("http") is True,
         mcp_sse=mcp.get("sse") is True,
         steering=_part(_part(answer, "_meta"), "steering").get("supported") is True,
-        auth_methods=tuple(
-            _auth_method(method)
-            for method in objects(answer.get("authMethods"))
-            if isinstance(method.get("id"), str)
-        ),
+        auth_methods=auth_methods_of(answer.get("authMethods")),
         quirks=quirks,
     )
+
+
+def auth_methods_of(offered: object) -> tuple[AuthMethod, ...]:
+    """The login methods in a handshake, or in the data of a refusal that wants one; what has no id is none."""
+    return tuple(_auth_method(method) for method in objects(offered) if isinstance(method.get("id"), str))
 
 
 def _auth_method(method: Json) -> AuthMethod:
@@ -62,8 +64,8 @@ def _auth_method(method: Json) -> AuthMethod:
     args = tuple(arg for arg in listed if isinstance(arg, str)) if isinstance(listed, list) else ()
     return AuthMethod(
         id=method["id"],
-        name=text(method, "name") or method["id"],
-        description=text(method, "description"),
+        name=name_of(method, "name") or method["id"],
+        description=name_of(method, "description"),
         kind=kind,
         command=(command, *args) if command else (),
         args=() if command else args,

@@ -6,11 +6,13 @@ import base64
 from typing import Any, assert_never
 
 from acp import image_block, resource_link_block, text_block
+from acp.helpers import embedded_blob_resource, embedded_text_resource, resource_block
 from acp.schema import (
     AuthCapabilities,
     BooleanConfigOptionCapabilities,
     ClientCapabilities,
     ClientSessionCapabilities,
+    EmbeddedResourceContentBlock,
     FileSystemCapabilities,
     ImageContentBlock,
     ResourceContentBlock,
@@ -18,12 +20,13 @@ from acp.schema import (
     TextContentBlock,
 )
 
-from catena_acp.events import ImageBlock, LinkBlock, PromptBlock, TextBlock
+from catena_acp.abilities import Abilities
+from catena_acp.events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
 from catena_acp.file_access import FileAccess
 from catena_acp.port import SessionPlace
 from catena_acp.wire import Message, whole_characters
 
-ContentBlock = TextContentBlock | ResourceContentBlock | ImageContentBlock
+ContentBlock = TextContentBlock | ResourceContentBlock | ImageContentBlock | EmbeddedResourceContentBlock
 
 
 def client_capabilities(files: FileAccess | None) -> ClientCapabilities:
@@ -46,9 +49,9 @@ def capabilities_besides() -> Message:
     return {"clientCapabilities": {"session": {"notices": {}, "compaction": {}}}}
 
 
-def directories(place: SessionPlace) -> list[str] | None:
-    """Further directories of a session; None says nothing of them."""
-    return list(place.additional_directories) or None
+def directories(place: SessionPlace, abilities: Abilities) -> list[str] | None:
+    """Further directories of a session, for an agent that takes some; None says nothing of them."""
+    return list(place.additional_directories) or None if abilities.additional_directories else None
 
 
 def servers(place: SessionPlace) -> list[Any]:
@@ -74,4 +77,15 @@ def content_block(block: PromptBlock) -> ContentBlock:
             return resource_link_block(whole_characters(name), whole_characters(uri))
         case ImageBlock(data, mime):
             return image_block(base64.b64encode(data).decode("ascii"), mime)
+        case FileBlock():
+            return _embedded(block)
     assert_never(block)
+
+
+def _embedded(block: FileBlock) -> EmbeddedResourceContentBlock:
+    uri, content = whole_characters(block.uri), block.content
+    if isinstance(content, str):
+        text = whole_characters(content)
+        return resource_block(embedded_text_resource(uri, text, mime_type=block.mime))
+    blob = base64.b64encode(content).decode("ascii")
+    return resource_block(embedded_blob_resource(uri, blob, mime_type=block.mime))

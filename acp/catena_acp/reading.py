@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
+
+MAX_NAME = 4_000  # characters
+MAX_LISTED = 2_000
 
 Json = Mapping[str, Any]
 
@@ -14,15 +18,23 @@ def text(holder: Json, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def name(holder: Json, key: str) -> str | None:
+    """The string under ``key`` where it is a name or a line: cut to what a person could still read; or None."""
+    value = holder.get(key)
+    return value[:MAX_NAME] if isinstance(value, str) else None
+
+
 def part(holder: Json, name: str) -> Json | None:
     """The object under ``name``, or None."""
     value = holder.get(name)
     return value if isinstance(value, dict) else None
 
 
-def objects(listed: object) -> Iterable[dict[str, Any]]:
-    """The objects of a list; none where it is not one."""
-    return (item for item in listed if isinstance(item, dict)) if isinstance(listed, list) else ()
+def objects(listed: object, most: int = MAX_LISTED) -> Iterable[dict[str, Any]]:
+    """The objects of a list, among its first ``most`` items; none where it is not one."""
+    if not isinstance(listed, list):
+        return ()
+    return (item for item in islice(listed, most) if isinstance(item, dict))
 
 
 def number(value: object) -> float | None:

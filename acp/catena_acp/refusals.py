@@ -18,6 +18,8 @@ NO_SUCH_METHOD = -32601
 INTERNAL = -32603
 CANCELLED = -32800
 
+_LONGEST = 8_000  # characters of an error that are looked at
+
 _GONE = re.compile(
     r"no rollout found|no previous sessions|--resume requires a valid session|invalid session id"
     r"|resource not found|unknown session|no such session"
@@ -48,7 +50,8 @@ def refusal(
     if code == NO_SUCH_METHOD:
         return NotOffered(code, message, data)
     if session_id is not None:
-        words = f"{message} {_flat(data)}"
+        # Short, and no run of white space in it: an agent's words must not make the search below a long one.
+        words = " ".join(f"{message[:_LONGEST]} {_flat(data)[:_LONGEST]}".split())
         about_anchor = anchor is not None and anchor in words
         if not about_anchor and _session_gone(code, words, data, opening, agent_name):
             return SessionGone(code, message, data)

@@ -36,17 +36,18 @@ from catena_acp.events import (
     UnknownUpdate,
     UsageReported,
 )
-from catena_acp.reading import Json, number, objects, part
+from catena_acp.reading import MAX_NAME, Json, number, objects, part
+from catena_acp.reading import name as name_of
 from catena_acp.reading import text as text_of
 
 
 def events_of(update: Json) -> tuple[Event, ...]:
     """What one session update says: mostly one event, none for empty text, an ``UnknownUpdate`` for what is odd."""
-    kind = update.get("sessionUpdate")
+    kind = name_of(update, "sessionUpdate") or update.get("sessionUpdate")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     events = reader(update) if reader is not None else None
     if events is None:
-        return (UnknownUpdate(str(kind), update),)
+        return (UnknownUpdate(str(kind)[:MAX_NAME], update),)
     return events
 
 
@@ -55,7 +56,9 @@ def permission_of(ask_id: str, asked: Json) -> PermissionAsked:
     tool_call = part(asked, "toolCall") or {}
     options = tuple(
         PermissionOption(
-            option["optionId"], text_of(option, "name") or option["optionId"], text_of(option, "kind") or ""
+            option["optionId"],
+            name_of(option, "name") or option["optionId"][:MAX_NAME],
+            name_of(option, "kind") or "",
         )
         for option in objects(asked.get("options"))
         if isinstance(option.get("optionId"), str)
@@ -115,11 +118,11 @@ def _commands(update: Json) -> tuple[Event, ...] | None:
             tuple(
                 Command(
                     command["name"],
-                    text_of(command, "description") or "",
-                    text_of(part(command, "input") or {}, "hint"),
+                    name_of(command, "description") or "",
+                    name_of(part(command, "input") or {}, "hint"),
                 )
                 for command in objects(listed)
-                if isinstance(command.get("name"), str)
+                if 0 < len(name_of(command, "name") or "") < MAX_NAME
             )
         ),
     )
@@ -127,7 +130,7 @@ def _commands(update: Json) -> tuple[Event, ...] | None:
 
 def _mode(update: Json) -> tuple[Event, ...] | None:
     # The protocol's own page shows `modeId`, its schema `currentModeId`.
-    current = text_of(update, "currentModeId") or text_of(update, "modeId")
+    current = name_of(update, "currentModeId") or name_of(update, "modeId")
     return None if current is None else (ModesChanged(current),)
 
 
@@ -139,8 +142,8 @@ def _options(update: Json) -> tuple[Event, ...] | None:
 def _session_info(update: Json) -> tuple[Event, ...] | None:
     if "title" not in update:
         return ()
-    title = update["title"]
-    return (TitleChanged(title or None),) if title is None or isinstance(title, str) else None
+    title = name_of(update, "title")
+    return (TitleChanged(title or None),) if title is not None or update["title"] is None else None
 
 
 def _usage(update: Json) -> tuple[Event, ...] | None:
@@ -148,14 +151,14 @@ def _usage(update: Json) -> tuple[Event, ...] | None:
     if used is None or size is None:
         return None
     cost = part(update, "cost") or {}
-    return (UsageReported(int(used), int(size), number(cost.get("amount")), text_of(cost, "currency")),)
+    return (UsageReported(int(used), int(size), number(cost.get("amount")), name_of(cost, "currency")),)
 
 
 def _notice(update: Json) -> tuple[Event, ...] | None:
     parts = [text for name in ("title", "description", "message") if (text := text_of(update, name))]
     if not parts:
         return None
-    return (Noticed("\n".join(parts), text_of(update, "severity") or text_of(update, "level") or "info"),)
+    return (Noticed("\n".join(parts), name_of(update, "severity") or name_of(update, "level") or "info"),)
 
 
 def _compaction(update: Json) -> tuple[Event, ...] | None:
@@ -197,12 +200,12 @@ def _tool_call(tool_call_id: str, told: Json) -> ToolCallChanged:
     locations, content = told.get("locations"), told.get("content")
     return ToolCallChanged(
         tool_call_id,
-        title=text_of(told, "title"),
-        kind=text_of(told, "kind"),
-        status=text_of(told, "status"),
-        name=text_of(told, "name"),
+        title=name_of(told, "title"),
+        kind=name_of(told, "kind"),
+        status=name_of(told, "status"),
+        name=name_of(told, "name"),
         locations=tuple(
-            Location(place["path"], _line(place.get("line")))
+            Location(place["path"][:MAX_NAME], _line(place.get("line")))
             for place in objects(locations)
             if isinstance(place.get("path"), str)
         )
@@ -240,7 +243,9 @@ def _plan_entries(listed: object) -> tuple[PlanEntry, ...] | None:
         return None
     return tuple(
         PlanEntry(
-            entry["content"], text_of(entry, "status") or "pending", text_of(entry, "priority") or "medium"
+            entry["content"][:MAX_NAME],
+            name_of(entry, "status") or "pending",
+            name_of(entry, "priority") or "medium",
         )
         for entry in objects(listed)
         if isinstance(entry.get("content"), str)
@@ -250,9 +255,9 @@ def _plan_entries(listed: object) -> tuple[PlanEntry, ...] | None:
 def _described(kind: str, block: Json) -> str:
     """One line that says what a piece of content is."""
     resource = part(block, "resource") or {}
-    name = text_of(block, "title") or text_of(block, "name")
-    uri = text_of(block, "uri") or text_of(resource, "uri")
-    mime = text_of(block, "mimeType") or text_of(resource, "mimeType")
+    name = name_of(block, "title") or name_of(block, "name")
+    uri = name_of(block, "uri") or name_of(resource, "uri")
+    mime = name_of(block, "mimeType") or name_of(resource, "mimeType")
     data = text_of(block, "data") or text_of(resource, "blob")
     text = text_of(resource, "text")
     size = number(block.get("size"))
@@ -260,7 +265,7 @@ def _described(kind: str, block: Json) -> str:
         size = len(data) * 3 // 4
     elif size is None and text is not None:
         size = len(text)
-    parts = [kind.replace("_", " "), name, uri, mime, None if size is None else _bytes(int(size))]
+    parts = [kind[:MAX_NAME].replace("_", " "), name, uri, mime, None if size is None else _bytes(int(size))]
     return " ".join(", ".join(part for part in parts if part).split())
 
 

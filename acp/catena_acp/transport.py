@@ -19,6 +19,17 @@ from catena_acp.outbox import Outbox
 from catena_acp.wire import Message
 
 _TAKEN_BEFORE_OTHERS_RUN = 64
+_BUSY = 0.005  # seconds that a turn of the loop takes where others have much to do
+
+
+async def _let_others_run() -> None:
+    """Give way, and for twice as long where the others are busy: what they cannot keep up with stays in the pipe."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await asyncio.sleep(0)
+    held_up = loop.time() - began
+    if held_up > _BUSY:
+        await asyncio.sleep(held_up)
 
 
 class Call:
@@ -95,7 +106,7 @@ class StdioTransport:
             if self._inbox:
                 self._taken += 1
                 if self._taken % _TAKEN_BEFORE_OTHERS_RUN == 0:
-                    await asyncio.sleep(0)
+                    await _let_others_run()
                 message = self._inbox.take()
                 self._read_on()
                 return message
@@ -233,6 +244,11 @@ class StdioTransport:
         self.dropped[reason] += 1
         if self.dropped[reason] == 1:
             self._log(f"the agent wrote a {reason}; it is dropped, and so are others like it")
+
+    @property
+    def has_room(self) -> bool:
+        """False while so much waits for the agent to read that nothing large should be added."""
+        return not self._outbox.full
 
     @property
     def _overloaded(self) -> bool:

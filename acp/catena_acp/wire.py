@@ -7,6 +7,7 @@ may raise here, nor later in the SDK, whose connection dies of an array, a numbe
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +16,8 @@ Message = dict[str, Any]
 Drop = Callable[[str], None]
 
 MAX_LINE = 64 * 1024 * 1024
+MAX_BATCH = 1_000  # messages on one line
+MAX_ERROR_WORDS = 16_000  # characters kept of what an error says
 
 # Notifications that the SDK would refuse, or hand over in another order than they came in, travel through it as
 # extensions of ours. An agent cannot forge them: its own extensions are never passed on.
@@ -25,7 +28,15 @@ PERMISSION_KINDS = frozenset({"allow_once", "allow_always", "reject_once", "reje
 
 _MAX_DEPTH = 200
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_DECODER = json.JSONDecoder(parse_constant=lambda _name: None)
+
+
+def _finite(digits: str) -> float | None:
+    """The number; None for one that is too large to be one: JSON, and so the store, has no infinity."""
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+_DECODER = json.JSONDecoder(parse_constant=lambda _name: None, parse_float=_finite)
 
 
 class LineSplitter:
@@ -82,10 +93,14 @@ def messages_of(line: bytes, drop: Drop) -> Iterator[Message]:
         return
     if b"\\ud" in line or b"\\uD" in line:
         value = _whole_characters(value, _MAX_DEPTH)
+    if isinstance(value, list) and len(value) > MAX_BATCH:
+        drop(f"batch of more than {MAX_BATCH} messages")
+        value = value[:MAX_BATCH]
+    flat = line.count(b"[") + line.count(b"{") < _MAX_DEPTH
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, dict):
             drop("JSON that is not an object")
-        elif not _shallow(item, line):
+        elif not (flat or _shallow(item)):
             drop("JSON nested too deeply")
         else:
             yield item
@@ -160,7 +175,7 @@ def permission_for_sdk(message: Message, request_id: int | str) -> Message:
             {
                 "optionId": option["optionId"],
                 "name": str(option.get("name", option["optionId"])),
-                "kind": option.get("kind") if option.get("kind") in PERMISSION_KINDS else "reject_once",
+                "kind": _permission_kind(option.get("kind")),
             }
             for option in (options if isinstance(options, list) else [])
             if isinstance(option, dict) and isinstance(option.get("optionId"), str)
@@ -168,6 +183,10 @@ def permission_for_sdk(message: Message, request_id: int | str) -> Message:
         "_meta": {"request_id": request_id, "asked": asked},
     }
     return {"jsonrpc": "2.0", "id": request_id, "method": message["method"], "params": accepted}
+
+
+def _permission_kind(kind: object) -> str:
+    return kind if isinstance(kind, str) and kind in PERMISSION_KINDS else "reject_once"
 
 
 def answer_for_sdk(message: Message, request_id: int | str) -> Message:
@@ -181,20 +200,18 @@ def answer_for_sdk(message: Message, request_id: int | str) -> Message:
         code, words = error.get("code"), error.get("message")
         answer["error"] = {
             "code": code if isinstance(code, int) and not isinstance(code, bool) else -32603,
-            "message": words if isinstance(words, str) else "Error",
+            "message": words[:MAX_ERROR_WORDS] if isinstance(words, str) else "Error",
             "data": error.get("data"),
         }
     elif error is not None:
-        answer["error"] = {"code": -32603, "message": str(error), "data": None}
+        answer["error"] = {"code": -32603, "message": str(error)[:MAX_ERROR_WORDS], "data": None}
     else:
         answer["result"] = {}
     return answer
 
 
-def _shallow(value: object, line: bytes) -> bool:
+def _shallow(value: object) -> bool:
     """False for a structure so deep that whoever walks it later would run out of stack."""
-    if line.count(b"[") + line.count(b"{") < _MAX_DEPTH:
-        return True
     level: list[object] = [value]
     for _ in range(_MAX_DEPTH):
         level = [

@@ -13,6 +13,7 @@ from catena_store.records import Cause, Link, LinkEvent, LinkState
 
 BORN: Final = "born"
 CARRIED: Final = "carried"  # a prompt went out on it; what the view of a chain is ordered by
+LOOKED: Final = "looked"  # whether its session still loads; the answer is the detail
 
 
 class Unset(Enum):
@@ -162,11 +163,14 @@ async def move(
     return await _existing(tx, id)
 
 
-async def record(tx: Writer, link_id: str, event: str, detail: str | None = None) -> None:
+async def record(
+    tx: Writer, link_id: str, event: str, detail: str | None = None, *, again: bool = False
+) -> None:
     """Add a line to the chain's record. Raises NotFound.
 
     Nothing is added where it would only repeat the link's last line, unless the same happened to another link
-    of the conversation since: a session that carries on after another did is news.
+    of the conversation since: a session that carries on after another did is news; or unless it is wanted
+    ``again``, for its time.
     """
     link = await tx.one("SELECT conversation_id FROM link WHERE id = ?", (link_id,))
     if link is None:
@@ -175,7 +179,7 @@ async def record(tx: Writer, link_id: str, event: str, detail: str | None = None
     last = await tx.one(
         "SELECT id, event, detail FROM link_event WHERE link_id = ? ORDER BY id DESC LIMIT 1", (link_id,)
     )
-    if last is not None and last[1:] == (event, detail):
+    if last is not None and last[1:] == (event, detail) and not again:
         elsewhere = await tx.one(
             "SELECT 1 FROM link_event WHERE conversation_id = ? AND id > ? AND event = ? AND link_id <> ?"
             " LIMIT 1",

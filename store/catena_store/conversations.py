@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from catena_store import rows
 from catena_store.database import Reader, Writer
 from catena_store.errors import Ambiguous, NotFound
@@ -84,10 +86,18 @@ async def latest(r: Reader, *, cwd: str | None = None) -> Conversation | None:
 
 
 async def page(
-    r: Reader, *, limit: int = 100, before: tuple[int, str] | None = None, cwd: str | None = None
+    r: Reader,
+    *,
+    limit: int = 100,
+    before: tuple[int, str] | None = None,
+    cwd: str | None = None,
+    archived: bool = False,
 ) -> list[Summary]:
-    """A page of the conversations that have a message, newest first, from after ``before`` (a `page_key`)."""
-    where, parameters = _listed(cwd)
+    """A page of the conversations that have a message, newest first, from after ``before`` (a `page_key`).
+
+    Those of the archive come in pages of their own.
+    """
+    where, parameters = _listed(cwd, archived)
     if before is not None:
         where += " AND (c.updated_at, c.id) < (?, ?)"
         parameters += before
@@ -118,6 +128,32 @@ async def set_agent(tx: Writer, id: str, agent: str, profile: str) -> None:
     await _change(tx, id, "agent = ?, profile = ?", agent, profile)
 
 
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How a conversation is put away; nothing of it is removed by either."""
+
+    archived: bool
+    deleted: bool
+
+
+async def marks(r: Reader, id: str) -> Marks:
+    """Whether it is archived or deleted. Raises NotFound."""
+    row = await r.one("SELECT archived, deleted_at IS NOT NULL FROM conversation WHERE id = ?", (id,))
+    if row is None:
+        raise NotFound("conversation", id)
+    return Marks(bool(row[0]), bool(row[1]))
+
+
+async def set_archived(tx: Writer, id: str, archived: bool) -> None:
+    """Put it into the archive, or take it out again. Raises NotFound."""
+    await _change(tx, id, "archived = ?", int(archived))
+
+
+async def set_deleted(tx: Writer, id: str, deleted: bool) -> None:
+    """Delete it, or bring it back: lists hide what is deleted, the file keeps it. Raises NotFound."""
+    await _change(tx, id, "deleted_at = ?", tx.now() if deleted else None)
+
+
 async def touch(tx: Writer, id: str) -> None:
     """Make it the newest. Raises NotFound."""
     await _change(tx, id, "updated_at = ?", tx.now())
@@ -126,17 +162,23 @@ async def touch(tx: Writer, id: str) -> None:
 async def delete_if_empty(tx: Writer, id: str) -> bool:
     """Remove a conversation that nothing was said in, with its links, windows and lease: it leaves no trace.
 
-    It stays, and the answer is False, where it has a message, where another conversation's link came from one
-    of its links, or where one of its open windows holds a draft or a queued prompt: nothing typed is ever
-    lost.
+    It stays, and the answer is False, where it has a message, where it is a fork that an open window shows, where
+    another conversation's link came from one of its links, where undoing a fork would lead back to it, or where
+    one of its open windows holds a draft or a queued prompt: nothing typed is ever lost.
     """
     kept = await tx.one(
         "SELECT EXISTS (SELECT 1 FROM message WHERE conversation_id = ?1)"
         " OR EXISTS (SELECT 1 FROM turn WHERE conversation_id = ?1)"
         " OR EXISTS (SELECT 1 FROM link own JOIN link other ON other.source_id = own.id"
         "            WHERE own.conversation_id = ?1 AND other.conversation_id <> ?1)"
+        " OR EXISTS (SELECT 1 FROM journal WHERE conversation_id = ?1 AND act = 'fork' AND undone = 0"
+        "            AND json_extract(before, '$.conversation_id') = ?1)"
+        " OR EXISTS (SELECT 1 FROM conversation c JOIN window w ON w.conversation_id = c.id"
+        "            WHERE c.id = ?1 AND c.family <> c.id AND w.closed_at IS NULL)"
         " OR EXISTS (SELECT 1 FROM window w JOIN window_leaf f ON f.window_id = w.id"
         "            WHERE w.conversation_id = ?1 AND w.closed_at IS NULL AND trim(f.draft) <> '')"
+        " OR EXISTS (SELECT 1 FROM window w JOIN draft_attachment d ON d.window_id = w.id"
+        "            WHERE w.conversation_id = ?1 AND w.closed_at IS NULL)"
         " OR EXISTS (SELECT 1 FROM window w JOIN queue_item q ON q.window_id = w.id"
         "            WHERE w.conversation_id = ?1)",
         (id,),
@@ -172,8 +214,8 @@ def _summary(
     return Summary(id, title, agent, cwd, messages, preview, born, used)
 
 
-def _listed(cwd: str | None) -> tuple[str, tuple[object, ...]]:
-    where = f"c.deleted_at IS NULL AND {_HAS_MESSAGE}"
+def _listed(cwd: str | None, archived: bool = False) -> tuple[str, tuple[object, ...]]:
+    where = f"c.deleted_at IS NULL AND c.archived = {int(archived)} AND {_HAS_MESSAGE}"
     return (where, ()) if cwd is None else (f"{where} AND c.cwd = ?", (cwd,))
 
 

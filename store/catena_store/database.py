@@ -17,10 +17,13 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from catena_store.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreUnusable
+from catena_store.connecting import connect, connect_to_read, prepare, prepare_to_read
+from catena_store.errors import StoreDamaged, StoreError, StoreReadOnly, StoreUnusable
 from catena_store.ids import to_milliseconds, utc_now
-from catena_store.place import data_directory, default_path, make_private, on_network
-from catena_store.schema import Migration, migrate, shipped
+from catena_store.mending import mend
+from catena_store.place import data_directory, default_path, make_private, may_write
+from catena_store.schema import Migration, shipped
+from catena_store.sqlite_errors import primary, refusal, translated
 
 __all__ = ["Database", "Reader", "Writer", "data_directory", "default_path"]
 
@@ -29,17 +32,26 @@ Parameters = Sequence[object]
 
 _OLDEST_SQLITE = (3, 37)  # the first that keeps to the types of a table's columns
 _BUSY_SECONDS = 5.0
-_LOG_BYTES = 8 * 1024 * 1024  # what the write-ahead log is cut back to once it was written home
+_MOST_MENDINGS = 3  # in one life: a disk that goes on failing is not mended
 
 
 class Reader:
     """What can be asked within one snapshot."""
 
-    __slots__ = ("_connection", "_path")
+    __slots__ = ("_connection", "_done", "_mended", "_path")
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+    _begin = "BEGIN"
+
+    def __init__(
+        self,
+        connection: aiosqlite.Connection,
+        path: Path,
+        mended: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
         self._connection: aiosqlite.Connection | None = connection
         self._path = path
+        self._mended = mended
+        self._done: list[Callable[[aiosqlite.Connection], Awaitable[object]]] = []  # what this has written
 
     async def all(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Every row that the query gives."""
@@ -60,10 +72,31 @@ class Reader:
         try:
             return await step(connection)
         except sqlite3.Error as error:
-            raise _translated(error, self._path) from error
+            if primary(error) != sqlite3.SQLITE_CORRUPT or not await self._begun_again(connection):
+                raise translated(error, self._path) from error
         except asyncio.CancelledError:
             await _cut_short(connection)
             raise
+        try:
+            return await step(connection)
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+
+    async def _begun_again(self, connection: aiosqlite.Connection) -> bool:
+        """Mend the file, and bring the transaction to where it was; False where it cannot be mended."""
+        mended, self._mended = self._mended, None
+        if mended is None:
+            return False
+        await connection.rollback()
+        if not await mended():
+            return False
+        try:
+            await connection.execute(self._begin)
+            for step in self._done:
+                await step(connection)
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+        return True
 
     def _end(self) -> None:
         self._connection = None
@@ -74,20 +107,35 @@ class Writer(Reader):
 
     __slots__ = ("_clock", "_now")
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path, clock: Callable[[], datetime]) -> None:
-        super().__init__(connection, path)
+    _begin = "BEGIN IMMEDIATE"
+
+    def __init__(
+        self,
+        connection: aiosqlite.Connection,
+        path: Path,
+        clock: Callable[[], datetime],
+        mended: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        super().__init__(connection, path, mended)
         self._clock = clock
         self._now: int | None = None
 
     async def run(self, sql: str, parameters: Parameters = ()) -> int:
         """Run one statement; gives the number of rows that it changed."""
-        cursor = await self._do(lambda connection: _execute(connection, sql, _storable(parameters)))
-        return cursor.rowcount
+        storable = _storable(parameters)
+        return (await self._written(lambda connection: _execute(connection, sql, storable))).rowcount
 
     async def run_many(self, sql: str, rows: Sequence[Parameters]) -> None:
         """Run one statement for each of the rows."""
         storable = [_storable(row) for row in rows]
-        await self._do(lambda connection: _execute_many(connection, sql, storable))
+        await self._written(lambda connection: _execute_many(connection, sql, storable))
+
+    async def _written(
+        self, step: Callable[[aiosqlite.Connection], Awaitable[aiosqlite.Cursor]]
+    ) -> aiosqlite.Cursor:
+        cursor = await self._do(step)
+        self._done.append(step)
+        return cursor
 
     def now(self) -> int:
         """The time of this transaction, in milliseconds: the same for all that is written in it."""
@@ -99,13 +147,26 @@ class Writer(Reader):
 class Database:
     """The open store."""
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        connection: aiosqlite.Connection,
+        path: Path,
+        clock: Callable[[], datetime],
+        *,
+        read_only: bool = False,
+    ) -> None:
         self.path = path
+        self.read_only = read_only  # the file may not be written: what is there can be read
         self._connection = connection
         self._clock = clock
         self._lock = asyncio.Lock()
+        self._aside: aiosqlite.Connection | None = None
+        self._aside_lock = asyncio.Lock()
         self._holder: asyncio.Task[Any] | None = None
         self._closed = False
+        self._mendings_left = _MOST_MENDINGS
+        self._unsaid: list[str] = []
+        self._tell_mended: Callable[[str], None] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -119,32 +180,38 @@ class Database:
     ) -> AsyncIterator[Database]:
         """Open the store for the length of the block, making it first where there is none.
 
-        Raises StoreUnusable where that cannot be, and StoreBusy.
+        One that may not be written is opened to be read. Raises StoreUnusable where that cannot be, and StoreBusy.
         """
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreUnusable(
                 path, f"needs SQLite {'.'.join(map(str, _OLDEST_SQLITE))}; here is {sqlite3.sqlite_version}"
             )
+        read_only = not may_write(path)
         try:
-            make_private(path)
+            if not read_only:
+                make_private(path)
         except OSError as error:
             raise StoreUnusable(path, f"cannot be opened: {error.strerror}") from error
         try:
-            connection = _connect(path, busy_seconds)
+            connection = connect_to_read(path) if read_only else connect(path, busy_seconds)
         except sqlite3.Error as error:
-            raise _refusal(error, path) from error
+            raise refusal(error, path) from error
+        preparing = prepare_to_read if read_only else prepare
         try:
             try:
-                await _to_the_end(_prepare(connection, path, migrations or shipped(), busy_seconds))
+                await _to_the_end(preparing(connection, path, migrations or shipped(), busy_seconds))
             except sqlite3.Error as error:
-                raise _refusal(error, path) from error
+                raise refusal(error, path) from error
+            except UnicodeDecodeError as error:  # of SQLite's own complaint, which quotes what it read
+                raise StoreDamaged(path, "its list of tables cannot be read") from error
             except OSError as error:
                 raise StoreUnusable(path, f"cannot be opened: {error.strerror}") from error
-            db = cls(connection, path, clock)
+            db = cls(connection, path, clock, read_only=read_only)
             try:
                 yield db
             finally:
                 db._closed = True
+                await _to_the_end(db._close_aside())
         finally:
             # The connection's thread ends with it; one left open would keep the process from ending.
             await _to_the_end(connection.close())
@@ -152,9 +219,32 @@ class Database:
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Reader]:
         """One snapshot to read from: what others write meanwhile is not in it."""
-        reader = Reader(self._connection, self.path)
-        async with self._transaction("BEGIN", reader):
+        reader = Reader(self._connection, self.path, self._mend)
+        async with self._transaction(reader):
             yield reader
+
+    @asynccontextmanager
+    async def read_aside(self) -> AsyncIterator[Reader]:
+        """One snapshot to read from that waits for none of our own transactions, and holds none up.
+
+        On a connection of its own, opened when it is first asked for: for what takes long, such as a search.
+        """
+        async with self._aside_lock:
+            if self._closed:
+                raise StoreError(f"{self.path} was closed")
+            try:
+                if self._aside is None:
+                    self._aside = connect_to_read(self.path)
+                    await self._aside
+            except sqlite3.Error as error:
+                raise refusal(error, self.path) from error
+            reader = Reader(self._aside, self.path)
+            try:
+                await reader._do(lambda connection: _execute(connection, reader._begin))
+                yield reader
+            finally:
+                reader._end()
+                await self._finish(self._aside.rollback())
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Writer]:
@@ -162,11 +252,24 @@ class Database:
 
         Raises StoreBusy, StoreFull or StoreReadOnly, at any statement and at the end of the block.
         """
-        writer = Writer(self._connection, self.path, self._clock)
+        if self.read_only:
+            raise StoreReadOnly(self.path)
+        writer = Writer(self._connection, self.path, self._clock, self._mend)
         # A transaction that starts by reading can find that it may not write: only one that starts as writer
         # waits.
-        async with self._transaction("BEGIN IMMEDIATE", writer):
+        async with self._transaction(writer):
             yield writer
+
+    async def copy_to(self, target: Path) -> None:
+        """Write a sound copy of what is committed into a new file. Raises StoreUnusable where that cannot be."""
+        async with self._alone():
+            try:
+                make_private(target)
+                await self._connection.execute("VACUUM INTO ?", (str(target),))
+            except sqlite3.Error as error:
+                raise refusal(error, target) from error
+            except OSError as error:
+                raise StoreUnusable(target, f"cannot be written: {error.strerror}") from error
 
     async def data_version(self) -> int:
         """A number that changes when another process has written."""
@@ -174,8 +277,40 @@ class Database:
             try:
                 rows = list(await self._connection.execute_fetchall("PRAGMA data_version"))
             except sqlite3.Error as error:
-                raise _translated(error, self.path) from error
+                raise translated(error, self.path) from error
             return int(rows[0][0])
+
+    def when_mended(self, tell: Callable[[str], None]) -> None:
+        """Tell, in a line for the person, of each time that damage was mended; also of what was before now."""
+        self._tell_mended = tell
+        unsaid, self._unsaid = self._unsaid, []
+        for words in unsaid:
+            tell(words)
+
+    async def _mend(self) -> bool:
+        """Mend indexes and auxiliary tables, with no transaction of ours open; False where that does not help."""
+        if self.read_only or not self._mendings_left:
+            return False
+        self._mendings_left -= 1
+        try:
+            damaged = await _to_the_end(asyncio.to_thread(mend, self.path, to_milliseconds(self._clock())))
+        except sqlite3.Error:
+            return False
+        if not damaged:
+            return True  # another process was faster
+        what = ", ".join(damaged)
+        words = f"A part of {self.path.name} was damaged and is mended ({what}); every message is there."
+        if self._tell_mended:
+            self._tell_mended(words)
+        else:
+            self._unsaid.append(words)
+        return True
+
+    async def _close_aside(self) -> None:
+        """Before the other one: the last to be closed writes the log home."""
+        async with self._aside_lock:
+            if self._aside is not None:
+                await self._aside.close()
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -192,11 +327,11 @@ class Database:
                 self._holder = None
 
     @asynccontextmanager
-    async def _transaction(self, begin: str, reader: Reader) -> AsyncIterator[None]:
+    async def _transaction(self, reader: Reader) -> AsyncIterator[None]:
         async with self._alone():
             committed = False
             try:
-                await reader._do(lambda connection: _execute(connection, begin))
+                await reader._do(lambda connection: _execute(connection, reader._begin))
                 yield
                 await self._finish(self._connection.commit())
                 committed = True
@@ -211,7 +346,7 @@ class Database:
         try:
             await _to_the_end(step)
         except sqlite3.Error as error:
-            raise _translated(error, self.path) from error
+            raise translated(error, self.path) from error
 
 
 async def _to_the_end(step: Coroutine[Any, Any, T]) -> T:
@@ -239,57 +374,6 @@ async def _cut_short(connection: aiosqlite.Connection) -> None:
         await connection.interrupt()
         with suppress(asyncio.CancelledError):  # we are on our way out already
             await asyncio.wait((later,), timeout=0.01)
-
-
-def _connect(path: Path, busy_seconds: float) -> aiosqlite.Connection:
-    """The connection, with the file open already.
-
-    A file that aiosqlite's own thread cannot open leaves that thread reporting to nobody, and perhaps to a loop
-    that is closed by then; so a refusal must come before there is a thread.
-    """
-    # Statements that begin and end transactions are ours alone, hence no isolation level.
-    opened = sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
-    )
-    return aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
-
-
-async def _prepare(
-    connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...], busy_seconds: float
-) -> None:
-    await connection
-    journal = await _choose_journal(connection, path, busy_seconds)
-    for pragma in (
-        "foreign_keys = ON",
-        # With a log, NORMAL loses nothing when a process dies; without one, a power cut could tear the file.
-        f"synchronous = {'NORMAL' if journal == 'wal' else 'FULL'}",
-        "temp_store = MEMORY",
-        f"journal_size_limit = {_LOG_BYTES}",
-    ):
-        await connection.execute_fetchall(f"PRAGMA {pragma}")
-    await migrate(connection, path, migrations)
-
-
-async def _choose_journal(connection: aiosqlite.Connection, path: Path, busy_seconds: float) -> str:
-    """Set the journal mode; gives the one in force: not `wal` where the file system cannot carry it."""
-    wanted = "delete" if on_network(path.parent) else "wal"
-    mode = await _journal_mode(connection, "PRAGMA journal_mode")
-    deadline = asyncio.get_running_loop().time() + busy_seconds
-    while mode != wanted:
-        try:
-            return await _journal_mode(connection, f"PRAGMA journal_mode = {wanted}")
-        except sqlite3.OperationalError as error:
-            # SQLite does not wait here by itself when two processes make the same file.
-            if _primary(error) != sqlite3.SQLITE_BUSY or asyncio.get_running_loop().time() > deadline:
-                raise
-        await asyncio.sleep(0.01)
-        mode = await _journal_mode(connection, "PRAGMA journal_mode")
-    return mode
-
-
-async def _journal_mode(connection: aiosqlite.Connection, pragma: str) -> str:
-    rows = list(await connection.execute_fetchall(pragma))
-    return str(rows[0][0])
 
 
 async def _execute(
@@ -321,41 +405,3 @@ def _is_sound(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _primary(error: sqlite3.Error) -> int:
-    # Errors of the Python module itself carry no code.
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
-
-
-def _translated(error: sqlite3.Error, path: Path) -> StoreError:
-    match _primary(error):
-        case sqlite3.SQLITE_FULL:
-            return StoreFull(path)
-        case sqlite3.SQLITE_READONLY:
-            return StoreReadOnly(path)
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return StoreBusy(path)
-        case sqlite3.SQLITE_NOTADB:
-            return StoreUnusable(path, "is not a Catena file")
-        case sqlite3.SQLITE_CORRUPT:
-            return StoreUnusable(path, f"is damaged ({error})")
-        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
-            return StoreUnusable(path, f"cannot be opened ({error})")
-        case sqlite3.SQLITE_IOERR:
-            return StoreUnusable(path, f"cannot be read or written ({error})")
-        case _:
-            return StoreError(f"{path}: {error}")
-
-
-def _refusal(error: sqlite3.Error, path: Path) -> StoreError:
-    """What an error means while the store is being opened."""
-    match _translated(error, path):
-        case StoreUnusable() | StoreBusy() as refusal:
-            return refusal
-        case StoreFull():
-            return StoreUnusable(path, "cannot be opened: the disk is full")
-        case StoreReadOnly():
-            return StoreUnusable(path, "cannot be opened: the file or its directory is read-only")
-        case _:
-            return StoreUnusable(path, f"cannot be opened ({error})")

@@ -1,7 +1,8 @@
 """Everything that can go wrong with the store.
 
 StoreError
-├── StoreUnusable     the file cannot be opened, or is no longer sound
+├── StoreUnusable     the file cannot be opened
+│   └── StoreDamaged  it is no longer sound
 ├── StoreFull         the disk is full
 ├── StoreReadOnly     the file may not be written
 ├── StoreBusy         another process held the file for longer than we wait
@@ -24,17 +25,27 @@ class StoreError(Exception):
 class StoreUnusable(StoreError):
     """The file cannot be used: unreadable, another program's, written by a newer Catena, damaged."""
 
-    def __init__(self, path: Path, why: str) -> None:
+    def __init__(self, path: Path, why: str, *, may_be_damaged: bool = False) -> None:
         super().__init__(f"{path} {why}")
         self.path = path
         self.why = why
+        self.may_be_damaged = may_be_damaged
+
+
+class StoreDamaged(StoreUnusable):
+    """The file is no longer sound: torn, written over, cut off."""
+
+    def __init__(self, path: Path, how: str) -> None:
+        super().__init__(
+            path, f"is damaged ({how}): `catena doctor --salvage` saves what can be read", may_be_damaged=True
+        )
 
 
 class StoreFull(StoreError):
     """The disk is full; the transaction left nothing behind."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} cannot grow: the disk is full")
+    def __init__(self, path: Path, why: str = "the disk is full") -> None:
+        super().__init__(f"{path} cannot grow: {why}")
         self.path = path
 
 

@@ -89,6 +89,11 @@ async def get(r: Reader, conversation_id: str) -> Lease | None:
     return None if row is None else rows.lease(row)
 
 
+async def held_by(r: Reader, owner_id: str) -> set[str]:
+    """The conversations whose leases the owner has."""
+    return {id for (id,) in await r.all("SELECT conversation_id FROM lease WHERE owner = ?", (owner_id,))}
+
+
 async def _take(tx: Writer, conversation_id: str, owner: Owner, before: Lease | None) -> Acquired:
     """Change the owner. The agents stay those of the one before, until they have been ended: who takes the lease may
     die before that."""

@@ -118,6 +118,12 @@ async def stamp(tx: Writer, id: str, turn_id: str, link_id: str) -> Message:
     return await _existing(tx, id)
 
 
+async def set_agent_id(tx: Writer, id: str, agent_message_id: str) -> None:
+    """Keep the agent's own id of a prompt, which it tells later than it takes it. Raises NotFound."""
+    if not await tx.run("UPDATE message SET agent_message_id = ? WHERE uid = ?", (agent_message_id, id)):
+        raise NotFound("message", id)
+
+
 async def refused_below(r: Reader, conversation_id: str, parent_id: str | None, text: str) -> Message | None:
     """The newest prompt of this text that no agent accepted at this place."""
     found = await r.one(
@@ -194,38 +200,6 @@ async def count_between(r: Reader, after: str | None, leaf: str | None) -> tuple
     )
     assert row is not None
     return row[0], row[1]
-
-
-async def siblings(r: Reader, id: str) -> list[str]:
-    """The prompts that hang where this one hangs, oldest first, itself included."""
-    found = await r.all(
-        "SELECT s.uid, s.id FROM message m CROSS JOIN message s ON s.parent_id = m.parent_id"
-        " WHERE m.uid = ?1 AND s.kind = 'user'"
-        " UNION ALL "
-        "SELECT s.uid, s.id FROM message m CROSS JOIN message s"
-        "    ON s.parent_id IS NULL AND s.conversation_id = m.conversation_id"
-        " WHERE m.uid = ?1 AND m.parent_id IS NULL AND s.kind = 'user'"
-        " ORDER BY 2",
-        (id,),
-    )
-    return [uid for uid, _ in found]
-
-
-async def sibling_counts(r: Reader, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """The position, from 1, and the number of siblings of those prompts among these that have any."""
-    found = await r.all(
-        "SELECT m.uid, sum(s.id <= m.id), count(*)"
-        "  FROM json_each(?1) CROSS JOIN message m ON m.uid = value"
-        " CROSS JOIN message s ON s.parent_id = m.parent_id"
-        " WHERE s.kind = 'user' GROUP BY m.id HAVING count(*) > 1"
-        " UNION ALL "
-        "SELECT m.uid, sum(s.id <= m.id), count(*)"
-        "  FROM json_each(?1) CROSS JOIN message m ON m.uid = value AND m.parent_id IS NULL"
-        " CROSS JOIN message s ON s.parent_id IS NULL AND s.conversation_id = m.conversation_id"
-        " WHERE s.kind = 'user' GROUP BY m.id HAVING count(*) > 1",
-        (rows.as_list(ids),),
-    )
-    return {uid: (position, count) for uid, position, count in found}
 
 
 async def of_conversation(r: Reader, id: str) -> list[Message]:

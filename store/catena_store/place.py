@@ -44,6 +44,14 @@ def make_private(path: Path) -> None:
             _take_from_others(file)
 
 
+def may_write(path: Path) -> bool:
+    """True where the file, or in its absence its directory, can be written, and so can what lies beside it."""
+    if not path.exists():
+        return True  # making it will tell
+    effective = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+    return os.access(path, os.W_OK, **effective) and os.access(path.parent, os.W_OK, **effective)
+
+
 def _take_from_others(file: Path) -> None:
     try:
         status = file.stat()

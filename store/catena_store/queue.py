@@ -36,18 +36,27 @@ async def items(r: Reader, window_id: str) -> list[QueueItem]:
     return [rows.queue_item(row) for row in found]
 
 
-async def take_first(tx: Writer, window_id: str) -> QueueItem | None:
-    """Take the first prompt out of the queue; None where there is none, or where it is held."""
-    row = await tx.one(
+async def get(r: Reader, id: str) -> QueueItem | None:
+    """The prompt of this id, while it waits."""
+    row = await r.one(f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE id = ?", (id,))
+    return None if row is None else rows.queue_item(row)
+
+
+async def first(r: Reader, window_id: str) -> QueueItem | None:
+    """The prompt that is to go next; None where there is none, or where it is held."""
+    row = await r.one(
         f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position LIMIT 1",
         (window_id,),
     )
-    if row is None:
-        return None
-    item = rows.queue_item(row)
-    if item.held:
-        return None
-    await remove(tx, item.id)
+    item = None if row is None else rows.queue_item(row)
+    return None if item is None or item.held else item
+
+
+async def take_first(tx: Writer, window_id: str) -> QueueItem | None:
+    """Take the first prompt out of the queue; None where there is none, or where it is held."""
+    item = await first(tx, window_id)
+    if item:
+        await remove(tx, item.id)
     return item
 
 
@@ -59,6 +68,36 @@ async def hold(tx: Writer, window_id: str) -> None:
 async def release(tx: Writer, window_id: str) -> None:
     """Let the queue go on."""
     await tx.run("UPDATE queue_item SET held = 0 WHERE window_id = ?", (window_id,))
+
+
+async def hold_of_conversation(tx: Writer, conversation_id: str) -> None:
+    """Let everything that waits in any window of the conversation wait for the person."""
+    await tx.run(
+        "UPDATE queue_item SET held = 1 WHERE window_id IN (SELECT id FROM window WHERE conversation_id = ?)",
+        (conversation_id,),
+    )
+
+
+async def on_the_way(r: Reader, conversation_id: str) -> list[QueueItem]:
+    """What was on its way into a running turn of the conversation, and never came to its end."""
+    found = await r.all(
+        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE json_extract(data, '$.steering') IS NOT NULL"
+        " AND window_id IN (SELECT id FROM window WHERE conversation_id = ?) ORDER BY position",
+        (conversation_id,),
+    )
+    return [rows.queue_item(row) for row in found]
+
+
+async def set_data(tx: Writer, id: str, data: Mapping[str, Any]) -> None:
+    """Change what else is kept of a prompt that waits. Raises NotFound."""
+    if not await tx.run("UPDATE queue_item SET data = ? WHERE id = ?", (rows.as_json(data), id)):
+        raise NotFound("queued prompt", id)
+
+
+async def put_first(tx: Writer, id: str) -> None:
+    """Let a prompt go next, held or not. Raises NotFound."""
+    await reorder(tx, id, 0)
+    await tx.run("UPDATE queue_item SET held = 0 WHERE id = ?", (id,))
 
 
 async def remove(tx: Writer, id: str) -> None:

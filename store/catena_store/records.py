@@ -167,6 +167,44 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What surrounded a turn; where it is not known or there is none, a field is empty or None."""
+
+    turn_id: str
+    options: Mapping[str, str | bool] = field(default_factory=dict)  # of the session, by the option's id
+    directories: tuple[str, ...] = ()  # beside the working directory
+    git_branch: str | None = None  # None on a commit of no branch
+    git_worktree: str | None = None  # its top directory
+    git_commit: str | None = None
+    context_used: int | None = None  # tokens in the session when the turn ended, of context_size
+    context_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the person set in a window for an agent's sessions."""
+
+    option: str
+    value: str | bool
+    chosen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the turns of one agent, profile and model cost, in one currency."""
+
+    agent: str
+    profile: str
+    model: str | None
+    currency: str | None
+    turns: int
+    cost: float | None  # None where none of them told one
+    input_tokens: int  # as told in the answers to prompts, where they are
+    output_tokens: int
+    total_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """Our record of one session in a conversation's chain.
 
@@ -269,6 +307,51 @@ class QueueItem:
     held: bool  # waits for the person, after an error
     data: Mapping[str, Any]
     created_at: datetime
+
+    @property
+    def cwd(self) -> str | None:
+        """The directory that it was typed in."""
+        return self.data.get("cwd")
+
+    @property
+    def model(self) -> str | None:
+        """The name of the model that was in force when it was typed, None where none was known."""
+        return self.data.get("model")
+
+    @property
+    def mode(self) -> str | None:
+        """The id of the mode that was in force when it was typed, None where none was known."""
+        return self.data.get("mode")
+
+    @property
+    def attachments(self) -> tuple[str, ...]:
+        """The names of what is attached to it."""
+        return tuple(str(entry.get("name")) for entry in self.data.get("attachments") or ())
+
+    @property
+    def steering(self) -> Mapping[str, str] | None:
+        """Turn, link and future row, while it is on its way into a running turn."""
+        return self.data.get("steering")
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file or an image that goes with a prompt, whole."""
+
+    sha256: str
+    mime: str
+    name: str
+    path: str | None  # where it came from
+    content: bytes
+
+    @property
+    def is_image(self) -> bool:
+        return self.mime.startswith("image/")
+
+    def described(self) -> dict[str, Any]:
+        """All but its bytes, as the data of a message or of a waiting prompt have it."""
+        told = {"name": self.name, "mime": self.mime, "size": len(self.content), "sha256": self.sha256}
+        return {**told, "path": self.path} if self.path else told
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,25 @@ async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tupl
             await connection.commit()
 
 
+async def check(connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
+    """Raise StoreUnusable where the file has not the newest schema, which nothing here can give to it."""
+    newest = migrations[-1].version
+    async with _rolled_back_unless_committed(connection, "BEGIN"):
+        if await _version(connection, path, newest) != newest:
+            raise StoreUnusable(path, "is of an older Catena, and read-only: it cannot be brought up to date")
+
+
+def build(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
+    """Give an empty file the schema of the last of these migrations. Raises sqlite3.Error."""
+    connection.execute("BEGIN IMMEDIATE")
+    for migration in migrations:
+        for statement in _statements(migration.script.read_text("utf-8")):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {migration.version}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("COMMIT")
+
+
 @asynccontextmanager
 async def _rolled_back_unless_committed(connection: aiosqlite.Connection, begin: str) -> AsyncIterator[None]:
     await connection.execute(begin)
@@ -86,13 +105,34 @@ async def _number(connection: aiosqlite.Connection, sql: str) -> int:
 
 async def _keep_copy(connection: aiosqlite.Connection, path: Path, version: int) -> None:
     copy = path.with_name(f"{path.name}.v{version}")
+    _remove_unfinished(copy)
     if copy.exists():
         return
     unfinished = path.with_name(f"{copy.name}.{os.getpid()}")
-    unfinished.unlink(missing_ok=True)
-    make_private(unfinished)
-    await connection.execute("VACUUM INTO ?", (str(unfinished),))
-    unfinished.replace(copy)
+    try:
+        make_private(unfinished)
+        await connection.execute("VACUUM INTO ?", (str(unfinished),))
+        unfinished.replace(copy)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _remove_unfinished(copy: Path) -> None:
+    """Remove what a process that is gone has left of a copy."""
+    for file in copy.parent.glob(f"{copy.name}.*"):
+        maker = file.name.removeprefix(f"{copy.name}.").partition("-")[0]
+        if maker.isdecimal() and (int(maker) == os.getpid() or not _lives(int(maker))):
+            file.unlink(missing_ok=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -26,6 +26,12 @@ async def workspace(tx: Writer, directory: str, *, new_id: Callable[[], str]) ->
     return rows.workspace(row)
 
 
+async def workspace_of(r: Reader, directory: str) -> Workspace | None:
+    """The workspace of a directory, where there is one."""
+    row = await r.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE directory = ?", (directory,))
+    return None if row is None else rows.workspace(row)
+
+
 async def take_workspace(
     tx: Writer, workspace_id: str, owner: Owner, *, is_dead: Callable[[Workspace], bool]
 ) -> bool:
@@ -71,6 +77,11 @@ async def get(r: Reader, id: str) -> Window | None:
     return None if row is None else rows.window(row)
 
 
+async def is_open(r: Reader, id: str) -> bool:
+    """True for a window that is there and not closed."""
+    return await r.one("SELECT 1 FROM window WHERE id = ? AND closed_at IS NULL", (id,)) is not None
+
+
 async def of_workspace(r: Reader, workspace_id: str) -> list[Window]:
     """The open windows of a workspace, in their order."""
     found = await r.all(
@@ -101,15 +112,17 @@ async def of_conversation(r: Reader, conversation_id: str) -> list[Window]:
 async def newest_leaf(r: Reader, conversation_id: str) -> str | None:
     """Where to go on in a conversation: the leaf of its most recently used window, else its newest row.
 
-    A prompt that no agent accepted is not gone on from. None is the root.
+    A prompt that no agent accepted is not gone on from; a fork in which nothing was said begins at its fork point.
+    None is the root.
     """
     row = await r.one(
         "SELECT m.uid FROM window w JOIN message m ON m.id = w.leaf_id WHERE w.conversation_id = ?"
         " ORDER BY w.closed_at IS NOT NULL, w.closed_at DESC, w.rowid DESC LIMIT 1",
         (conversation_id,),
     ) or await r.one(
-        "SELECT uid FROM message"
-        " WHERE id = (SELECT max(id) FROM message WHERE conversation_id = ? AND state <> 'refused')",
+        "SELECT uid FROM message WHERE id = coalesce("
+        " (SELECT max(id) FROM message WHERE conversation_id = ?1 AND state <> 'refused'),"
+        " (SELECT fork_point_id FROM conversation WHERE id = ?1))",
         (conversation_id,),
     )
     return None if row is None else str(row[0])
@@ -141,6 +154,11 @@ async def advance(tx: Writer, id: str, leaf_id: str) -> None:
     await tx.run(
         "DELETE FROM window_leaf WHERE window_id = ?1"
         " AND leaf_id = (SELECT coalesce(leaf_id, 0) FROM window WHERE id = ?1 AND leaf_id IS NOT ?2)",
+        (id, leaf),
+    )
+    await tx.run(
+        "UPDATE draft_attachment SET leaf_id = ?2 WHERE window_id = ?1"
+        " AND leaf_id = (SELECT coalesce(leaf_id, 0) FROM window WHERE id = ?1)",
         (id, leaf),
     )
     await _change(tx, id, "leaf_id = ?", leaf)

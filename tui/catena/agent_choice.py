@@ -24,15 +24,23 @@ def agent_asked_for(name: str | None, command: str | None, settings: Settings) -
 def agent_named(name: str, settings: Settings) -> AgentSpec:
     """The agent of that name in the settings or the catalogue. Raises AgentMissing."""
     if setting := settings.agents.get(name):
-        return agent_of_setting(setting)
+        return agent_of_setting(setting, settings)
     return _of_catalogue(name)
 
 
-def agent_of_setting(setting: AgentSetting) -> AgentSpec:
-    """The agent of one `[agents.NAME]` table: a command of the person's own, or additions to the catalogue's.
+def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
+    """The agent of one `[agents.NAME]` table: the person's own command, additions to the catalogue's, or a profile.
 
     Raises AgentMissing.
     """
+    if setting.agent:
+        whose = agent_named(setting.agent, settings)
+        return replace(
+            whose,
+            title=setting.title or f"{whose.title} ({setting.profile})",
+            env=(*whose.env, *setting.env),  # the later one wins
+            profile=setting.profile,
+        )
     in_catalogue = any(entry.name == setting.name for entry in catalog())
     if not setting.command:
         spec = _of_catalogue(setting.name)
@@ -48,23 +56,52 @@ def agent_of_setting(setting: AgentSetting) -> AgentSpec:
     )
 
 
-def agent_kept(name: str, settings: Settings) -> AgentSpec:
-    """The agent that a conversation was kept with, with what the settings say of it. Raises AgentMissing."""
-    for setting in settings.agents.values():
-        if setting.name == name or (setting.command and agent_of_setting(setting).name == name):
-            return agent_of_setting(setting)
+def agent_kept(name: str, profile: str, settings: Settings) -> AgentSpec:
+    """The agent that a conversation was kept with, with what the settings say of it. Raises AgentMissing.
+
+    A profile that is not in the settings any more is missing: another account never answers in its place.
+    """
+    if setting := _setting_of(name, profile, settings):
+        return agent_of_setting(setting, settings)
+    if profile:
+        raise AgentMissing(f"{name} ({profile})", "the settings have no such profile any more")
     return spec_named(name)
 
 
-def default_agent(settings: Settings, last_used: str | None) -> AgentSpec:
+def name_of_kept(name: str, profile: str, settings: Settings) -> str:
+    """What the settings or the catalogue call the agent that a conversation was kept with."""
+    setting = _setting_of(name, profile, settings)
+    return setting.name if setting else name
+
+
+def _setting_of(name: str, profile: str, settings: Settings) -> AgentSetting | None:
+    for setting in settings.agents.values():
+        if setting.profile != profile:
+            continue
+        if setting.agent:
+            if _stamp(setting.agent, settings) == name:
+                return setting
+        elif setting.name == name or (setting.command and agent_of_setting(setting, settings).name == name):
+            return setting
+    return None
+
+
+def _stamp(agent: str, settings: Settings) -> str:
+    """What links of an agent of the settings or the catalogue are stamped with."""
+    setting = settings.agents.get(agent)
+    return agent_of_setting(setting, settings).name if setting and setting.command else agent
+
+
+def default_agent(settings: Settings, last_used: tuple[str, str] | None) -> AgentSpec:
     """The agent of a new conversation: the settings', else the last used, else the first that is installed.
 
-    The rehearsal agent is never chosen by default, only if it was the last used. Raises AgentMissing.
+    ``last_used`` is its name and profile as a conversation keeps them. The rehearsal agent is never chosen by default,
+    only if it was the last used. Raises AgentMissing.
     """
     if settings.agent:
         return agent_named(settings.agent, settings)
     if last_used:
-        return agent_kept(last_used, settings)
+        return agent_kept(*last_used, settings)
     for found in find_agents():
         if found.spec is not None and found.entry.name != REHEARSAL:
             return found.spec

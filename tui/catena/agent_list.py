@@ -60,24 +60,25 @@ async def agent_lines(settings: Settings) -> list[AgentLine]:
     """Every agent that is known here, with its version where asking costs little; installed ones first."""
     found = find_agents()
     in_catalogue = {each.entry.name for each in found}
-    own = [_of_setting(each) for each in settings.agents.values() if each.name not in in_catalogue]
-    of_catalogue = [_of_catalogue(each, settings.agents.get(each.entry.name)) for each in found]
+    own = [_of_setting(each, settings) for each in settings.agents.values() if each.name not in in_catalogue]
+    of_catalogue = [_of_catalogue(each, settings) for each in found]
     lines = await asyncio.gather(*map(_with_version, own + of_catalogue))
     return sorted(lines, key=lambda line: (line.name == REHEARSAL, not line.found))
 
 
-def _of_setting(setting: AgentSetting) -> AgentLine:
+def _of_setting(setting: AgentSetting, settings: Settings) -> AgentLine:
     try:
-        spec = agent_of_setting(setting)
+        spec = agent_of_setting(setting, settings)
     except AgentMissing as error:
         return AgentLine(setting.name, setting.title or setting.name, (), None, str(error), None)
     return _line(setting.name, spec, install="its command in the settings is not there", login=None)
 
 
-def _of_catalogue(found: Found, setting: AgentSetting | None) -> AgentLine:
+def _of_catalogue(found: Found, settings: Settings) -> AgentLine:
     entry = found.entry
+    setting = settings.agents.get(entry.name)
     if setting is not None and setting.command:
-        spec = agent_of_setting(setting)
+        spec = agent_of_setting(setting, settings)
         return _line(entry.name, spec, install="its command in the settings is not there", login=entry.login)
     if found.spec is None:
         return AgentLine(entry.name, entry.title, (), None, entry.install, entry.login)

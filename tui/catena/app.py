@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.text import Text
 from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -49,6 +50,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._ready_to_open = asyncio.Event()
         self._left = asyncio.Event()
         self.come_back: str | None = None  # the conversation that was left, once its tabs are kept
+        self.not_sent: list[str] = []  # of what waited for its time when it was left, in words
         for theme in themes.themes():
             self.register_theme(theme)
         wanted = start.settings.theme
@@ -96,11 +98,16 @@ class CatenaApp(App[None], inherit_bindings=False):
             return
         try:
             from catena.opening import opened
+            from catena.store_trouble import drafts_left
+            from catena.tab_trouble import lost_by_leaving
+            from catena_store.ids import utc_now
 
             async with opened(self._start) as tabs:
                 await self._show(tabs)
                 await self._left.wait()
+                self.not_sent = lost_by_leaving(tabs.tabs, utc_now())
                 self.come_back = await tabs.leave()
+                self.not_sent += drafts_left(tabs.unkept)
         except Exception as error:  # noqa: BLE001 - the edge: whatever ends the store's life ends the app, in words
             self._end_with(error)
 
@@ -114,9 +121,11 @@ class CatenaApp(App[None], inherit_bindings=False):
         text, status = explain(error)
         logging.getLogger(__name__).error("the store's life ended", exc_info=error)
         if self.is_running:
-            self.exit(return_code=int(status), message=f"catena: {text}")
+            # As text: a string would be read as markup, and brackets in it as tags.
+            self.exit(return_code=int(status), message=Text(f"catena: {text}"))
         else:
             print(f"catena: {text}", file=sys.stderr)
+        self.not_sent += self.chat.written_in_vain()
 
     def _handle_exception(self, error: Exception) -> None:
         """An error of our own: the details go to the log file, one line to the person."""
@@ -129,7 +138,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             self._exception_event.set()
         text, _ = explain(error)
         self._return_code = 1
-        self.panic(f"catena: {text}")
+        self.panic(Text(f"catena: {text}"))
 
     def on_background_told(self, event: BackgroundTold) -> None:
         """The terminal said whether it is dark: believe it, where the person chose no theme."""
@@ -166,6 +175,9 @@ async def _run(start: Start) -> int:
         loop.add_signal_handler(number, app.exit, None, 128 + number)
     async with app.served():
         await app.run_async()
+    with contextlib.suppress(OSError):
+        for line in app.not_sent:
+            print(line)
     if app.come_back is not None:
         with contextlib.suppress(OSError):
             print(f"To come back: catena --resume {app.come_back}")

@@ -6,20 +6,26 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from catena.config import Permissions
 from catena.directories import existing_directory
 from catena.exit_status import ExitStatus, Refused
 
-_USAGE = "catena [DIR] [--agent NAME | --agent-command CMD] [--continue | --resume [ID]]"
+if TYPE_CHECKING:
+    from catena.headless_branch import BranchRequest
+
+_USAGE = "catena [DIR] [--agent NAME | --agent-command CMD] [--continue | --resume [ID]] [--add-dir DIR]"
 _COMMANDS = """\
 commands:
   run "PROMPT"         one prompt without a screen; the answer goes to standard output
   list                 the conversations, newest first
   show ID              one conversation: its newest branch, or with --json everything
   agents               which agents are here, and how to get the others
+  login [AGENT]        log in to an agent, in this terminal or in the browser
+  logout [AGENT]       log out of an agent
   doctor               what Catena finds here; --reset restores a terminal
+  mcp                  checkpoint tools for an agent, which starts it by itself
 
 `catena COMMAND --help` says more. A directory that is named like a command is written ./run.
 """
@@ -36,8 +42,14 @@ def carry_out(arguments: Sequence[str]) -> int:
             return _show(arguments[1:])
         case "agents":
             return _agents(arguments[1:])
+        case "login":
+            return _login(arguments[1:])
+        case "logout":
+            return _logout(arguments[1:])
         case "doctor":
             return _doctor(arguments[1:])
+        case "mcp":
+            return _mcp(arguments[1:])
         case _:
             return _screen(arguments)
 
@@ -62,6 +74,7 @@ def _screen(arguments: Sequence[str]) -> int:
         "directory", nargs="?", metavar="DIR", help="where to work; the current directory if left out"
     )
     _add_agent(parser)
+    _add_directories(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--continue", action="store_true", dest="go_on", help="the newest conversation of this directory"
@@ -90,6 +103,7 @@ def _screen(arguments: Sequence[str]) -> int:
         agent_command=chosen.agent_command,
         go_on=chosen.go_on,
         resume=chosen.resume,
+        add_dirs=chosen.add_dirs,
     )
 
 
@@ -120,10 +134,31 @@ def _run(arguments: Sequence[str]) -> int:
     which.add_argument(
         "--resume", metavar="ID", help="go on with a conversation: id, beginning of an id, or title"
     )
+    parser.add_argument(
+        "--fork",
+        action="store_true",
+        help="say it in a fork: a conversation of its own with the same beginning",
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--at", metavar="MESSAGE", help="go on after this message of it, by id or the beginning of one"
+    )
+    where.add_argument(
+        "--edit", metavar="MESSAGE", help="say it instead of this prompt of it: what came after stays, beside"
+    )
     _add_agent(parser)
+    _add_directories(parser)
     parser.add_argument("--cwd", metavar="DIR", help="the directory; the current one if left out")
+    parser.add_argument(
+        "--attach",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file or image that goes with the prompt; may be said several times",
+    )
     chosen = parser.parse_args(arguments)
 
+    branch = _branch(parser, chosen)
     prompt, directory = _prompt(chosen.prompt), existing_directory(chosen.cwd)
 
     from catena.headless import Request, run
@@ -136,10 +171,25 @@ def _run(arguments: Sequence[str]) -> int:
             resume=chosen.resume,
             agent=chosen.agent,
             agent_command=chosen.agent_command,
+            further_directories=tuple(existing_directory(named) for named in chosen.add_dirs),
+            attach=tuple(chosen.attach),
+            branch=branch,
             permissions=Permissions(chosen.permissions) if chosen.permissions else None,
             json=chosen.json,
         )
     )
+
+
+def _branch(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> BranchRequest:
+    """On which branch it is said. Raises Refused."""
+    from catena.headless_branch import BranchRequest
+
+    branch = BranchRequest(fork=chosen.fork, at=chosen.at, edit=chosen.edit)
+    if branch.wanted and not chosen.go_on and chosen.resume is None:
+        parser.error("--fork, --at and --edit go with --resume or --continue")
+    if branch.fork and branch.edit is not None:
+        parser.error("--edit makes a branch of the same conversation, and --fork another one")
+    return branch
 
 
 def _list(arguments: Sequence[str]) -> int:
@@ -169,11 +219,26 @@ def _show(arguments: Sequence[str]) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("id", metavar="ID", help="id, beginning of an id, or title")
-    parser.add_argument(
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
         "--json", action="store_true", help="one JSON object with messages, turns, links and windows"
     )
+    form.add_argument("--chain", action="store_true", help="every session that carried it, instead")
+    parser.add_argument(
+        "--tree", action="store_true", help="every branch of it, prompt by prompt, instead; also with --json"
+    )
     chosen = parser.parse_args(arguments)
+    if chosen.tree and chosen.chain:
+        parser.error("--tree and --chain are two things")
 
+    if chosen.tree:
+        from catena.reading import print_tree
+
+        return print_tree(chosen.id, json=chosen.json)
+    if chosen.chain:
+        from catena.reading import print_chain
+
+        return print_chain(chosen.id)
     from catena.reading import print_conversation
 
     return print_conversation(chosen.id, json=chosen.json)
@@ -193,21 +258,95 @@ def _agents(arguments: Sequence[str]) -> int:
     return print_agents(json=chosen.json)
 
 
+def _login(arguments: Sequence[str]) -> int:
+    parser = _account_parser("login", "Log in to an agent; conversations keep their sessions.")
+    parser.add_argument("--method", metavar="ID", help="the way to log in, where there are several")
+    parser.add_argument("--list", action="store_true", help="only list the ways that there are")
+    parser.add_argument("--json", action="store_true", help="with --list: a JSON list of objects")
+    chosen = parser.parse_args(arguments)
+    if chosen.json and not chosen.list:
+        parser.error("--json goes with --list")
+
+    from catena.account import Account, log_in, print_ways
+
+    account = Account(chosen.agent, chosen.agent_command)
+    return print_ways(account, json=chosen.json) if chosen.list else log_in(account, chosen.method)
+
+
+def _logout(arguments: Sequence[str]) -> int:
+    chosen = _account_parser("logout", "Log out of an agent; conversations stay as they are.").parse_args(
+        arguments
+    )
+
+    from catena.account import Account, log_out
+
+    return log_out(Account(chosen.agent, chosen.agent_command))
+
+
+def _account_parser(name: str, description: str) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog=f"catena {name}",
+        description=description,
+        epilog="exit status: 0 done, 1 it did not work, 2 usage, 3 agent missing or gone, 6 a login is still needed, "
+        "130 stopped",
+        allow_abbrev=False,
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "agent", nargs="?", metavar="AGENT", help="of `catena agents` or the settings; else the last used"
+    )
+    which.add_argument("--agent-command", metavar="CMD", help="any command that speaks ACP")
+    return parser
+
+
 def _doctor(arguments: Sequence[str]) -> int:
     parser = _Parser(
         prog="catena doctor", description="What Catena finds here, fit to be pasted.", allow_abbrev=False
     )
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
         "--reset", action="store_true", help="restore a terminal that a killed program left behind"
     )
+    what.add_argument(
+        "--salvage",
+        action="store_true",
+        help="save what can be read of a damaged store into a new one; the damaged one is kept",
+    )
+    what.add_argument("--backup", metavar="FILE", help="write a copy of the store, also while Catena runs")
     chosen = parser.parse_args(arguments)
     if chosen.reset:
         from catena.terminal_reset import reset_terminal
 
         return reset_terminal()
+    if chosen.salvage:
+        from catena.store_care import salvage_store
+
+        return salvage_store()
+    if chosen.backup is not None:
+        from catena.store_care import back_up_store
+
+        return back_up_store(chosen.backup)
     from catena.doctor import print_findings
 
     return print_findings()
+
+
+def _mcp(arguments: Sequence[str]) -> int:
+    parser = _Parser(
+        prog="catena mcp",
+        description="Checkpoint tools for an agent, over MCP on standard input and output. Agents start it themselves "
+        "where `tools = true` stands below [checkpoints] in the settings.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--conversation", required=True, metavar="ID", help="the conversation, by its whole id"
+    )
+    parser.add_argument("--window", required=True, metavar="ID", help="the window that the agent works for")
+    chosen = parser.parse_args(arguments)
+
+    from catena.mcp_server import serve_tools
+
+    return serve_tools(chosen.conversation, chosen.window)
 
 
 def _add_agent(parser: argparse.ArgumentParser) -> None:
@@ -215,6 +354,17 @@ def _add_agent(parser: argparse.ArgumentParser) -> None:
     agent.add_argument("--agent", metavar="NAME", help="an agent of `catena agents` or of the settings")
     agent.add_argument(
         "--agent-command", metavar="CMD", help="any command that speaks ACP on its standard input and output"
+    )
+
+
+def _add_directories(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--add-dir",
+        action="append",
+        default=[],
+        dest="add_dirs",
+        metavar="DIR",
+        help="a further directory that the agent may work in; may be given several times, and is kept",
     )
 
 

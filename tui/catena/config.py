@@ -23,12 +23,29 @@ class Permissions(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AgentSetting:
-    """One `[agents.NAME]` table: an agent of the person's own, or additions to one of the catalogue."""
+    """One `[agents.NAME]` table: an agent of the person's own, additions to one of the catalogue, or a profile.
+
+    A profile is another account of an agent: ``agent`` is whose, ``profile`` what the account is called.
+    """
 
     name: str
     command: tuple[str, ...] = ()  # empty: the catalogue's
     title: str | None = None
     env: tuple[tuple[str, str], ...] = ()
+    agent: str | None = None
+    profile: str = ""
+
+
+FREQUENCIES = ("turn", "tool", "manual", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSetting:
+    """The `[checkpoints]` table: when checkpoints are made, and what an agent may do about them."""
+
+    frequency: str = "turn"  # one of FREQUENCIES; a conversation may have its own
+    keep: int = 20  # automatic ones of a conversation; those with a label do not count
+    tools: bool = False  # agents are handed tools to save, to list, and to ask for a rewind
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +55,8 @@ class Settings:
     agent: str | None = None  # of new conversations
     theme: str | None = None
     permissions: Permissions = Permissions.ASK
+    park: bool = True  # keep native forks of where turns ended
+    checkpoints: CheckpointSetting = field(default_factory=CheckpointSetting)
     agents: Mapping[str, AgentSetting] = field(default_factory=dict)
 
 
@@ -92,12 +111,15 @@ class _Reading:
 
     def settings(self) -> Settings:
         document = self._parsed()
-        self._only(document, (), ("agent", "theme", "permissions", "agents"))
+        self._only(document, (), ("agent", "theme", "permissions", "park", "checkpoints", "agents"))
         agents = {name: self._agent(name, value) for name, value in self._tables(document).items()}
+        self._check_profiles(agents)
         return Settings(
             agent=self._text_at(document, ("agent",)),
             theme=self._text_at(document, ("theme",)),
             permissions=self._permissions(document),
+            park=self._switch(document, "park", default=True),
+            checkpoints=self._checkpoints(document),
             agents=agents,
         )
 
@@ -122,14 +144,47 @@ class _Reading:
     def _agent(self, name: str, value: Any) -> AgentSetting:
         at = ("agents", name)
         if not isinstance(value, dict):
-            raise self._wrong(at, "must be a table with `command`, `title`, `env`")
-        self._only(value, at, ("command", "title", "env"))
+            raise self._wrong(at, "must be a table with `command`, `title`, `env`, or `agent` and `profile`")
+        self._only(value, at, ("command", "title", "env", "agent", "profile"))
+        agent = self._text_at(value, (*at, "agent"))
+        profile = self._text_at(value, (*at, "profile"))
+        if agent and "command" in value:
+            raise self._wrong(
+                (*at, "command"), "cannot stand beside `agent`: a profile runs its agent's command"
+            )
+        if profile and not agent:
+            raise self._wrong((*at, "profile"), "needs `agent`: whose profile it is")
         return AgentSetting(
             name=name,
             command=self._command(value, (*at, "command")),
             title=self._text_at(value, (*at, "title")),
             env=self._env(value, (*at, "env")),
+            agent=agent,
+            profile=(profile or name) if agent else "",
         )
+
+    def _check_profiles(self, agents: Mapping[str, AgentSetting]) -> None:
+        """A profile is one of an agent that there is, by a name of its own, and the only one of that name."""
+        profiles = [each for each in agents.values() if each.agent]
+        if not profiles:
+            return
+        from catena_acp.catalog import catalog
+
+        known = {entry.name for entry in catalog()}
+        seen: dict[tuple[str, str], str] = {}
+        for each in profiles:
+            at = ("agents", each.name)
+            whose = agents.get(each.agent or "")
+            if each.name in known:
+                raise self._wrong(
+                    (*at, "agent"), f"cannot be: “{each.name}” is an agent itself; name it otherwise"
+                )
+            if each.agent not in known and (whose is None or not whose.command):
+                why = f'"{each.agent}" is no agent that a profile can be of (`catena agents` lists them)'
+                raise self._wrong((*at, "agent"), why)
+            other = seen.setdefault((each.agent or "", each.profile), each.name)
+            if other != each.name:
+                raise self._wrong((*at, "profile"), f'"{each.profile}" is [agents.{other}] already')
 
     def _command(self, table: Mapping[str, Any], at: tuple[str, ...]) -> tuple[str, ...]:
         value = table.get(at[-1])
@@ -163,6 +218,30 @@ class _Reading:
         except ValueError as error:
             known = ", ".join(Permissions)
             raise self._wrong(("permissions",), f'"{text}" is none of {known}') from error
+
+    def _switch(self, document: Mapping[str, Any], name: str, *, default: bool) -> bool:
+        value = document.get(name, default)
+        if isinstance(value, bool):
+            return value
+        if value not in ("on", "off"):
+            raise self._wrong((name,), 'must be "on" or "off"')
+        return bool(value == "on")
+
+    def _checkpoints(self, document: Mapping[str, Any]) -> CheckpointSetting:
+        table, at = document.get("checkpoints", {}), ("checkpoints",)
+        if not isinstance(table, dict):
+            raise self._wrong(at, "must be a table with `frequency`, `keep`, `tools`")
+        self._only(table, at, ("frequency", "keep", "tools"))
+        before = CheckpointSetting()
+        frequency = self._text_at(table, (*at, "frequency")) or before.frequency
+        if frequency not in FREQUENCIES:
+            raise self._wrong((*at, "frequency"), f'"{frequency}" is none of {", ".join(FREQUENCIES)}')
+        keep, tools = table.get("keep", before.keep), table.get("tools", before.tools)
+        if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
+            raise self._wrong((*at, "keep"), "must be a number from 1 on")
+        if not isinstance(tools, bool):
+            raise self._wrong((*at, "tools"), "must be true or false")
+        return CheckpointSetting(frequency, keep, tools)
 
     def _text_at(self, table: Mapping[str, Any], at: tuple[str, ...]) -> str | None:
         value = table.get(at[-1])

@@ -7,13 +7,15 @@ from pathlib import Path
 from catena.exit_status import Refused
 
 
-def existing_directory(named: str | None) -> str:
+def existing_directory(named: str | None, *, base: str | None = None) -> str:
     """The absolute path, links resolved, of the directory that was named; of the current one if none was.
+
+    A relative name counts from ``base``, or else from the current directory.
 
     Raises Refused where there is no such directory.
     """
     try:
-        path = Path(named or ".").expanduser().resolve(strict=True)
+        path = (Path(base or ".") / Path(named or ".").expanduser()).resolve(strict=True)
     except (OSError, RuntimeError) as error:  # RuntimeError: `~nobody`, or links in a circle
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise Refused(f"{named or 'the current directory'}: {why}") from error

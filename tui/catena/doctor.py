@@ -59,9 +59,14 @@ async def _store() -> tuple[str, bool]:
     path = default_path()
     if not path.exists():
         return f"{path.name} is not there yet; the first conversation makes it", True
+    mended: list[str] = []
     try:
-        async with Database.open(path) as db, db.read() as reader:
-            found = await health(reader)
+        async with Database.open(path) as db:
+            db.when_mended(mended.append)
+            async with db.read() as reader:
+                found = await health(reader)
+            if db.read_only:
+                mended.append("It may not be written here: read-only")
     except StoreError as error:
         return str(error), False
     size = path.stat().st_size / 1_000_000
@@ -69,7 +74,7 @@ async def _store() -> tuple[str, bool]:
     words = f"{path.name}, {size:.1f} MB, {holds}"
     if found.complaints:
         return f"{words}: damaged: {'; '.join(found.complaints)}", False
-    return f"{words}: sound", True
+    return f"{words}: sound{'. '.join(['', *mended])}", True
 
 
 def _log() -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
-import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textual.app import App, SuspendNotSupported
+from textual.app import App
+
+from catena.lent_terminal import TerminalNotLent, run_in_terminal
 
 
 class EditorFailed(Exception):
@@ -40,18 +40,10 @@ async def edited(app: App[Any], text: str, environment: Mapping[str, str]) -> st
 
 async def _run(command: Sequence[str], app: App[Any]) -> str:
     """Run it in the person's terminal to its end; what went wrong, in words."""
-    # Nothing may be drawn while the terminal is the editor's, and its Ctrl+C is none of ours.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        with app.batch_update(), app.suspend():
-            # An error that leaves this block would leave the terminal to nobody.
-            try:
-                process = await asyncio.create_subprocess_exec(*command)
-                status = await process.wait()
-            except OSError as error:
-                return f"{command[0]} cannot be started: {error.strerror}. $EDITOR names another one."
-    except SuspendNotSupported:
+        status = await run_in_terminal(app, command)
+    except OSError as error:
+        return f"{command[0]} cannot be started: {error.strerror}. $EDITOR names another one."
+    except TerminalNotLent:
         return "This terminal cannot be lent to an editor."
-    finally:
-        signal.signal(signal.SIGINT, before)
     return f"{command[0]} ended with status {status}; the text is as it was." if status else ""

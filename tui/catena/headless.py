@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catena.agent_choice import agent_asked_for, agent_kept, default_agent, require_command
 from catena.config import Permissions, Settings, SettingsInvalid, load_settings
 from catena.directories import existing_directory
 from catena.exit_status import ExitStatus, Refused
+from catena.headless_branch import BranchRequest, check_messages, place_for
+from catena.headless_login import with_way_in
 from catena.headless_output import JsonOutput, Output, PlainOutput
 from catena.headless_permissions import Terminal
 from catena.headless_turn import HeadlessTurn, status_of
@@ -31,10 +33,11 @@ from catena_acp.conversation.core import ReadOnly
 from catena_acp.conversation.news import TurnEnded
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port import AgentSpec
-from catena_store import conversations, inputs, records, windows
+from catena_store import conversations, inputs, records
+from catena_store.attachments import MOST_FILES, NotAttachable, read_file
 from catena_store.database import Database, data_directory, default_path
 from catena_store.errors import StoreError
-from catena_store.ids import new_id
+from catena_store.records import Attachment
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,9 @@ class Request:
     resume: str | None = None  # id, beginning of an id, or title
     agent: str | None = None
     agent_command: str | None = None
+    further_directories: tuple[str, ...] = ()  # absolute
+    attach: tuple[str, ...] = ()  # files, by path
+    branch: BranchRequest = field(default_factory=BranchRequest)
     permissions: Permissions | None = None
     json: bool = False
 
@@ -113,16 +119,18 @@ class _HeadlessRun:
     async def status(self) -> int:
         """Run. Raises Refused, SettingsInvalid, AgentError, StoreError; cancelled by an interrupt."""
         settings = load_settings()
+        files = _attached(self._request.attach)
         async with Database.open(default_path()) as db:
+            db.when_mended(self._output.remark)
             try:
-                return await self._converse(db, settings)
+                return await self._converse(db, settings, files)
             finally:
                 if self._turn is None or not self._turn.said:
                     # What was typed is not lost.
                     async with db.write() as tx:
                         await inputs.add(tx, self._request.prompt, self._request.directory)
 
-    async def _converse(self, db: Database, settings: Settings) -> int:
+    async def _converse(self, db: Database, settings: Settings, files: Sequence[Attachment]) -> int:
         request = self._request
         existing = await self._existing(db)
         spec = await self._agent(db, settings, existing)
@@ -132,13 +140,17 @@ class _HeadlessRun:
         # An agent that may only read is not lent our hands either.
         may_write = policy is Permissions.ALLOW or terminal is not None
         async with (
-            serving(db, settings, chosen=spec, may_write=may_write) as live,
-            _opened(live, db, spec, existing, request.directory) as conversation,
-            _window(db, conversation.id) as window_id,
+            serving(db, settings, chosen=spec, may_write=may_write, read=sys.stderr.isatty()) as live,
+            _opened(live, db, spec, existing, request) as opened,
+            place_for(live, db, opened, request.branch, spec) as place,
         ):
-            if existing is not None and spec.name != conversation.record.agent:
-                await conversation.set_agent(window_id, spec)
-            self._output.conversation(conversation.record, new=existing is None)
+            conversation, window_id = place.conversation, place.window_id
+            for directory in request.further_directories:
+                await conversation.add_directory(directory)
+            new = existing is None or conversation.id != existing.id
+            self._output.conversation(conversation.record, new=new)
+            if place.branch:
+                self._output.branch(place.branch)
             self._turn = HeadlessTurn(
                 conversation,
                 window_id,
@@ -147,7 +159,10 @@ class _HeadlessRun:
                 policy=policy,
                 terminal=terminal,
             )
-            ended = await self._turn.take(request.prompt, self._interrupts)
+            edited = place.branch.edited_id if place.branch else None
+            ended = await self._turn.take(request.prompt, self._interrupts, files, edited=edited)
+            ended = self._turn.ended = await with_way_in(ended, conversation, window_id, settings)
+            await self._turn.settle()
         return self._interrupts.status or status_of(ended, refused=self._turn.refused)
 
     async def _existing(self, db: Database) -> records.Conversation | None:
@@ -157,6 +172,7 @@ class _HeadlessRun:
         async with db.read() as reader:
             found = await find_conversation(reader, directory=request.directory, named=request.resume)
         existing_directory(found.cwd)
+        await check_messages(db, found, request.branch)
         return found
 
     async def _agent(
@@ -166,41 +182,44 @@ class _HeadlessRun:
         if asked_for is not None:
             return asked_for
         if existing is not None:
-            return agent_kept(existing.agent, settings)
+            return agent_kept(existing.agent, existing.profile, settings)
         async with db.read() as reader:
             newest = await conversations.latest(reader, cwd=self._request.directory)
             newest = newest or await conversations.latest(reader)
-        return default_agent(settings, newest.agent if newest else None)
+        return default_agent(settings, (newest.agent, newest.profile) if newest else None)
+
+
+def _attached(paths: Sequence[str]) -> list[Attachment]:
+    """The files of these paths. Raises Refused."""
+    if len(paths) > MOST_FILES:
+        raise Refused(f"a prompt takes {MOST_FILES} files, not {len(paths)}")
+    try:
+        return [read_file(path) for path in paths]
+    except NotAttachable as error:
+        raise Refused(str(error)) from error
 
 
 @asynccontextmanager
 async def _opened(
-    live: Conversations, db: Database, spec: AgentSpec, existing: records.Conversation | None, directory: str
+    live: Conversations,
+    db: Database,
+    spec: AgentSpec,
+    existing: records.Conversation | None,
+    request: Request,
 ) -> AsyncIterator[Conversation]:
-    """The conversation, opened or made; one in which nothing was said leaves no trace. Raises Refused."""
+    """The conversation, opened or made; one in which nothing was said leaves no trace. Raises ReadOnly.
+
+    To be forked, it may be another client's.
+    """
     if existing is not None:
         conversation = await live.open(existing.id)
     else:
-        conversation = await live.create(agent=spec, cwd=directory)
+        conversation = await live.create(agent=spec, cwd=request.directory)
     try:
-        if conversation.read_only:
-            raise Refused("another Catena has this conversation open", ExitStatus.HELD_ELSEWHERE)
+        if conversation.read_only and not request.branch.fork:
+            raise ReadOnly(conversation.holder, live.owner.host)
         yield conversation
     finally:
         await live.close(conversation.id)
         async with db.write() as tx:
             await conversations.delete_if_empty(tx, conversation.id)
-
-
-@asynccontextmanager
-async def _window(db: Database, conversation_id: str) -> AsyncIterator[str]:
-    """A window of no workspace, at the conversation's newest leaf, for as long as it is needed."""
-    window_id = new_id()
-    async with db.write() as tx:
-        leaf = await windows.newest_leaf(tx, conversation_id)
-        await windows.open(tx, id=window_id, conversation_id=conversation_id, leaf_id=leaf)
-    try:
-        yield window_id
-    finally:
-        async with db.write() as tx:
-            await windows.close(tx, window_id)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from catena.exit_status import ExitStatus
+from catena.headless_branch import Branch
 from catena.outlet import Outlet
 from catena.safe_text import safe
-from catena.shapes import FORMAT, dumps, record_shape
+from catena.shapes import FORMAT, dumps, record_shape, time_shape
 from catena_acp.conversation.news import Asked, Problem, TurnEnded, Usage
 from catena_acp.conversation.words import BACK_IN_COMPOSER
 from catena_acp.events import PermissionOption
@@ -23,7 +24,15 @@ class Output(Protocol):
     """Where a headless run tells what happens, in order; every call returns at once."""
 
     def conversation(self, conversation: Conversation, *, new: bool) -> None: ...
+    def branch(self, branch: Branch) -> None:
+        """The prompt begins another branch."""
+        ...
+
     def turn(self, turn: Turn, link: Link | None) -> None: ...
+    def link(self, link: Link, why: str | None) -> None:
+        """A session came into the chain, or can carry no prompt any more."""
+        ...
+
     def message(self, message: Message) -> None:
         """A row is new or changed; the same row may come any number of times."""
         ...
@@ -35,6 +44,10 @@ class Output(Protocol):
     def asked(self, asked: Asked) -> None: ...
     def answered(self, asked: Asked, option: PermissionOption | None, by: str) -> None: ...
     def usage(self, usage: Usage) -> None: ...
+    def remark(self, text: str) -> None:
+        """Something worth knowing that nobody has to act on."""
+        ...
+
     def problem(self, problem: Problem) -> None: ...
     def trouble(self, text: str, status: ExitStatus) -> None:
         """The run itself cannot go on."""
@@ -58,12 +71,20 @@ class PlainOutput:
         self._last_character = "\n"
         self._held = ""
         self._noted: set[str] = set()
+        self._conversation_id = ""
         self._noticed = False  # a row of the turn says already what went wrong
 
     def conversation(self, conversation: Conversation, *, new: bool) -> None:
-        return
+        self._conversation_id = conversation.id
+
+    def branch(self, branch: Branch) -> None:
+        if branch.act == "fork":
+            self._note(f"forked as {self._conversation_id}: {branch.price.words}")
 
     def turn(self, turn: Turn, link: Link | None) -> None:
+        return
+
+    def link(self, link: Link, why: str | None) -> None:
         return
 
     def message(self, message: Message) -> None:
@@ -97,6 +118,9 @@ class PlainOutput:
 
     def usage(self, usage: Usage) -> None:
         return
+
+    def remark(self, text: str) -> None:
+        self._note(text)
 
     def problem(self, problem: Problem) -> None:
         if not self._noticed:
@@ -146,6 +170,23 @@ class JsonOutput:
     def conversation(self, conversation: Conversation, *, new: bool) -> None:
         self._line("conversation", {"format": FORMAT, "new": new} | record_shape(conversation))
 
+    def branch(self, branch: Branch) -> None:
+        price = branch.price
+        self._line(
+            "branch",
+            {
+                "act": branch.act,
+                "source_id": branch.source_id,
+                "leaf_id": branch.leaf_id,
+                "edited_id": branch.edited_id,
+                "how": price.how,
+                "told": price.told,
+                "told_total": price.told_total,
+                "left_out": price.left_out,
+                "tokens": price.tokens,
+            },
+        )
+
     def turn(self, turn: Turn, link: Link | None) -> None:
         if link is not None:
             self._line("link", record_shape(link))
@@ -163,6 +204,9 @@ class JsonOutput:
             },
         )
 
+    def link(self, link: Link, why: str | None) -> None:
+        self._line("link_changed", {"link": record_shape(link), "why": why})
+
     def message(self, message: Message) -> None:
         before = self._told.get(message.id)
         self._told[message.id] = message.state
@@ -171,6 +215,8 @@ class JsonOutput:
                 if before is None:
                     # Its text follows in `text` events, so that joining those is the whole text.
                     shape = _message_shape(message)
+                    if files := message.data.get("attachments"):
+                        shape["attachments"] = files
                     self._line(
                         "message", shape | ({"text": message.text} if message.kind is Kind.USER else {})
                     )
@@ -220,13 +266,24 @@ class JsonOutput:
             {"used": usage.used, "size": usage.size, "cost": usage.cost, "currency": usage.currency},
         )
 
+    def remark(self, text: str) -> None:
+        self._line("remark", {"text": text})
+
     def problem(self, problem: Problem) -> None:
-        self._line(
-            "problem", {"trouble": problem.trouble, "text": _text_of(problem), "detail": list(problem.detail)}
+        self._problem(
+            problem.trouble,
+            _text_of(problem),
+            detail=list(problem.detail),
+            offers=list(problem.offers),
+            resets_at=time_shape(problem.resets_at) if problem.resets_at else None,
+            returned=problem.returned,
         )
 
     def trouble(self, text: str, status: ExitStatus) -> None:
-        self._line("problem", {"trouble": status.name.lower(), "text": text, "detail": []})
+        self._problem(status.name.lower(), text, detail=[], offers=[], resets_at=None, returned=False)
+
+    def _problem(self, trouble: str, text: str, **more: Any) -> None:
+        self._line("problem", {"trouble": trouble, "text": text, **more})
 
     def ended(self, ended: TurnEnded | None, status: int) -> None:
         turn = ended.turn if ended else None

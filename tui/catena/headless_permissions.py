@@ -62,17 +62,22 @@ class Terminal:
 
         There is no default: Enter alone asks again.
         """
+        chosen = await self.choose(_question(asked), len(asked.options))
+        return ruled(Permissions.DENY, asked) if chosen is None else asked.options[chosen]
+
+    async def choose(self, question: Iterable[str], options: int) -> int | None:
+        """Which option the person chose, from 0; None where the input ends, or where nobody can answer."""
         async with self._one_at_a_time:
-            self._write("".join(f"{line}\n" for line in _question(asked)))
-            while asked.options and self._in_foreground():
-                self._write(f"1-{len(asked.options)}? ")
+            self._write("".join(f"{line}\n" for line in question))
+            while options and self._in_foreground():
+                self._write(f"1-{options}? ")
                 answer = await self._line()
                 if answer is None:
                     self._write("\n")
                     break
-                if answer.isdecimal() and 1 <= int(answer) <= len(asked.options):
-                    return asked.options[int(answer) - 1]
-            return ruled(Permissions.DENY, asked)
+                if answer.isdecimal() and 1 <= int(answer) <= options:
+                    return int(answer) - 1
+            return None
 
     def _in_foreground(self) -> bool:
         """False for a job in the background, which reading from the terminal would stop."""

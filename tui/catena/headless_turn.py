@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import assert_never
 
 from catena.config import Permissions
@@ -24,6 +25,7 @@ from catena_acp.conversation.news import (
     News,
     PromptReturned,
     QueueChanged,
+    Remarked,
     Renamed,
     SessionChanged,
     Troubled,
@@ -35,7 +37,7 @@ from catena_acp.events import PermissionOption
 from catena_acp.troubles import Trouble
 from catena_store import chains
 from catena_store.database import Database
-from catena_store.records import Kind, Message, StopReason
+from catena_store.records import Attachment, Kind, Message, StopReason
 
 _GROWING = frozenset({Kind.AGENT, Kind.THOUGHT})
 
@@ -68,11 +70,24 @@ class HeadlessTurn:
         self._asked: dict[str, tuple[Asked, asyncio.Task[None]]] = {}
         self._usage: Usage | None = None
 
-    async def take(self, prompt: str, interrupts: Interrupts) -> TurnEnded:
-        """Say the prompt; returns when its turn has ended. Raises ReadOnly, StoreError."""
+    async def take(
+        self,
+        prompt: str,
+        interrupts: Interrupts,
+        attachments: Sequence[Attachment] = (),
+        *,
+        edited: str | None = None,
+    ) -> TurnEnded:
+        """Say the prompt, or say it instead of an ``edited`` one; returns when its turn has ended.
+
+        Raises ReadOnly, StoreError.
+        """
         # Never unsubscribed: where we are interrupted, the turn's end is told while the conversation is being closed.
         self._conversation.subscribe(self._hear)
-        await self._conversation.say(self._window_id, prompt)
+        if edited is None:
+            await self._conversation.say(self._window_id, prompt, attachments)
+        else:
+            await self._conversation.edit(self._window_id, edited, prompt, attachments)
         self.said = True
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -88,6 +103,13 @@ class HeadlessTurn:
             raise errors.exceptions[0] from errors
         finally:
             interrupts.turn_is_over()
+
+    async def settle(self) -> None:
+        """Let what is done with the session after a turn come to its end, before the agent is ended."""
+        await self._conversation.settled(self._window_id)
+        while not self._news.empty():
+            if isinstance(news := self._news.get_nowait(), Remarked):
+                self._output.remark(news.text)
 
     def _hear(self, news: News) -> None:
         if news.window_id != self._window_id:
@@ -119,6 +141,10 @@ class HeadlessTurn:
                     self._output.usage(session.usage)
             case Troubled(problem=problem):
                 self._output.problem(problem)
+            case LinkChanged(link=link, why=why):
+                self._output.link(link, why)
+            case Remarked(text=text):
+                self._output.remark(text)
             case (
                 TurnEnded()
                 | DoingChanged()
@@ -126,7 +152,6 @@ class HeadlessTurn:
                 | PromptReturned()
                 | QueueChanged()
                 | Renamed()
-                | LinkChanged()
                 | HoldChanged()
             ):
                 return

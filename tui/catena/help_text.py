@@ -14,7 +14,10 @@ _COMPOSER = (
     ("esc, ctrl+c", "stop the turn, close what is open"),
     ("↑ ↓", "at the edges: what you typed before; ↓ gives the draft back"),
     ("↑ when empty", "take the newest waiting prompt back"),
+    ("backspace when empty", "take off what is attached"),
+    ("tab behind a path", "just pasted or dropped: attach the file instead"),
     ("ctrl+r", "search what you typed"),
+    ("esc esc", "edit an earlier prompt: ↑ ↓ choose it, enter takes it"),
     ("tab", "complete; to an open question"),
     ("ctrl+g", "your editor ($VISUAL, $EDITOR)"),
     ("ctrl+d", "leave, when empty"),
@@ -23,6 +26,7 @@ _ANYWHERE = (
     ("ctrl+o", "history: open a conversation"),
     ("ctrl+t", "new tab"),
     ("ctrl+pgup, ctrl+pgdn", "go through the tabs"),
+    ("ctrl+n", "the waiting prompts; again, or esc: back"),
     ("ctrl+f", "find in the transcript"),
     ("pgup, pgdn, wheel", "scroll; the focus stays"),
     ("shift+tab", "browse the transcript; again, or esc: back"),
@@ -34,10 +38,25 @@ _BROWSING = (
     ("J K", "prompt by prompt"),
     ("g G", "to the top, to the end"),
     ("enter, space", "fold, unfold"),
+    ("e", "say the prompt in other words; what came after it stays as another version"),
+    ("r", "say the prompt again; then a: by another agent"),
+    ("f F", "fork from here, in this tab or side by side"),
+    ("h l", "the version of the prompt before this one, after it"),
+    ("[ ]", "to the next prompt with versions, up and down"),
+    ("t", "the tree: every branch, to go to, compare, fork and quote"),
     ("y Y", "copy the message, its code block"),
     ("q", "quote it into the composer"),
+    ("c", "what the agent knew there, and what it was told"),
     ("1–9", "go to a tab"),
     ("esc, shift+tab", "back to the composer"),
+)
+_QUEUE = (
+    ("j k ↑ ↓", "choose"),
+    ("J K", "let it go later, sooner"),
+    ("enter", "change it: back into the composer"),
+    ("s", "send it now: into the running turn, where the agent takes that; else the turn is stopped"),
+    ("d", "delete it"),
+    ("esc, ctrl+n", "back to the composer"),
 )
 _QUESTION = (
     ("1–9", "the agent's options, in the agent's order"),
@@ -46,17 +65,29 @@ _QUESTION = (
     ("r", "reject, with a reason that becomes your next prompt"),
     ("esc", "leave it open; tab goes back to it"),
 )
+_TROUBLE = (
+    ("tab", "to what can be done; the letters choose, a click does, too"),
+    ("r", "send it again"),
+    ("w", "send it again when the limit ends; w or esc: do not"),
+    ("l a t", "log in; another agent; take over"),
+    ("e", "the agent's last lines"),
+    ("esc", "back to the composer; once more: put it away"),
+)
 
 SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "composer": _COMPOSER,
     "browsing": _BROWSING,
+    "queue": _QUEUE,
     "question": _QUESTION,
+    "trouble": _TROUBLE,
     "anywhere": _ANYWHERE,
 }
 _TITLES = {
     "composer": "While you write",
     "browsing": "While you browse the transcript",
+    "queue": "In the list of waiting prompts",
     "question": "When the agent asks",
+    "trouble": "When something went wrong",
     "anywhere": "Anywhere",
 }
 

@@ -36,6 +36,7 @@ def log_to_file(directory: Path) -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.captureWarnings(True)
+    logging.raiseExceptions = False  # a log that cannot be written must not be complained of over the screen
 
 
 def _make_private(path: Path) -> None:

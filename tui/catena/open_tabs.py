@@ -5,22 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar
 
 from catena.tab import Tab, title_of
+from catena.undoing import Undoing
 from catena.widgets.transcript.viewport import Place
+from catena_acp.conversation import moves
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.news import News
 from catena_acp.port import AgentSpec
 from catena_acp.process_group import process_start_time
+from catena_store import attachments, inputs, messages, queue, turns, windows
 from catena_store import conversations as kept_conversations
-from catena_store import inputs, messages, queue, turns, windows
-from catena_store.database import Database
-from catena_store.errors import NotFound
+from catena_store import siblings as kept_siblings
+from catena_store.database import Database, Reader
+from catena_store.errors import NotFound, StoreError
 from catena_store.ids import utc_now
-from catena_store.records import Kind, Message, Summary, Window, Workspace
+from catena_store.records import Attachment, Kind, Message, Summary, Window, Workspace
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.price import Price
+
+T = TypeVar("T")
 
 PAGE = 60
 _FOREIGN_SILENCE = timedelta(seconds=60)
@@ -61,6 +70,9 @@ class OpenTabs:
         self.active: Tab | None = None
         self.news: deque[tuple[Tab, News]] = deque()
         self.heard = asyncio.Event()
+        self.unkept: list[tuple[str, StoreError]] = []  # drafts that could not be saved when they were left
+        self.when_mended = db.when_mended
+        self.undoing = Undoing(self, db, conversations)
 
     @property
     def directory(self) -> str:
@@ -68,13 +80,26 @@ class OpenTabs:
         return self._directory
 
     @property
+    def read_only(self) -> bool:
+        """True where nothing can be kept: the store may only be read."""
+        return self._db.read_only
+
+    @property
     def workspace_is_ours(self) -> bool:
         """False where another Catena has this directory's tabs."""
         return self._workspace_id is not None
 
+    @property
+    def workspace_id(self) -> str | None:
+        """The workspace of these tabs; None where another Catena has it."""
+        return self._workspace_id
+
     async def restore(self) -> None:
         """Bring this directory's tabs back, unless another living Catena has them."""
         owner = self._conversations.owner
+        if self._db.read_only:
+            await self._restore_to_read()
+            return
         async with self._db.write() as tx:
             workspace = await windows.workspace(tx, self._directory, new_id=self._new_id)
             taken = await windows.take_workspace(tx, workspace.id, owner, is_dead=self._is_abandoned)
@@ -88,6 +113,17 @@ class OpenTabs:
         self.active = next((tab for tab in self.tabs if tab.window_id == workspace.active_window_id), None)
         if self.active is None and self.tabs:
             self.active = self.tabs[0]
+
+    async def _restore_to_read(self) -> None:
+        """Show the tabs as they were kept; nothing is kept of them from now on."""
+        async with self._db.read() as reader:
+            workspace = await windows.workspace_of(reader, self._directory)
+            restored = await windows.of_workspace(reader, workspace.id) if workspace else []
+        for window in restored:
+            with contextlib.suppress(NotFound):
+                await self._add(window)
+        active = workspace.active_window_id if workspace else None
+        self.active = next((tab for tab in self.tabs if tab.window_id == active), next(iter(self.tabs), None))
 
     def _is_abandoned(self, workspace: Workspace) -> bool:
         """True where whoever had the tabs is gone: for sure on this machine, by its long silence on another."""
@@ -113,6 +149,8 @@ class OpenTabs:
         return await self._open_window(conversation_id, leaf_id=leaf_id)
 
     async def _open_window(self, conversation_id: str, *, leaf_id: str | None) -> Tab:
+        if self._db.read_only:
+            return await self._add(Window(self._new_id(), None, 0, conversation_id, leaf_id, "", None))
         async with self._db.write() as tx:
             window = await windows.open(
                 tx,
@@ -137,19 +175,74 @@ class OpenTabs:
             session=conversation.session(window.id),
             asks=conversation.asked(window.id),
         )
+        await self._read_about(tab)
+        self._listen(tab)
+        self.tabs.append(tab)
+        return tab
+
+    async def _read_about(self, tab: Tab) -> None:
         async with self._db.read() as reader:
-            tab.queue = tuple(await queue.items(reader, window.id))
-            first_prompt = await messages.first_prompt(reader, conversation.id)
+            tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if not each.steering)
+            tab.attachments = tuple(await attachments.of_draft(reader, tab.window_id))
+            first_prompt = await messages.first_prompt(reader, tab.conversation.id)
         tab.title = title_of(first_prompt or "")
 
+    def _listen(self, tab: Tab) -> None:
         def listen(news: News) -> None:
             if news.window_id == tab.window_id:
                 self.news.append((tab, news))
                 self.heard.set()
 
-        self._unsubscribe[tab.window_id] = conversation.subscribe(listen)
-        self.tabs.append(tab)
+        self._unsubscribe[tab.window_id] = tab.conversation.subscribe(listen)
+
+    async def stand_anew(self, tab: Tab) -> None:
+        """Bring a tab to where its window stands in the store: another leaf, or another conversation."""
+        async with self._db.read() as reader:
+            window = await windows.get(reader, tab.window_id)
+        if window is None:
+            return
+        left = tab.conversation
+        if window.conversation_id != left.id:
+            conversation = await self._conversations.open(window.conversation_id)
+            self._unsubscribe.pop(tab.window_id)()
+            left.leave(tab.window_id)
+            for told in [each for each in self.news if each[0] is tab]:
+                self.news.remove(told)  # what the other conversation told is not of this one
+            conversation.enter(tab.window_id)
+            tab.change_conversation(conversation)
+            self._listen(tab)
+        tab.stand_at(window)
+        await self._read_about(tab)
+        if all(other.conversation.id != left.id for other in self.tabs):
+            await self._conversations.close(left.id)
+
+    async def bring_back(self, window_id: str) -> Tab | None:
+        """The tab of a window that was opened again, at its place among the others."""
+        async with self._db.read() as reader:
+            window = await windows.get(reader, window_id)
+            order = await windows.of_workspace(reader, self._workspace_id) if self._workspace_id else []
+        if window is None:
+            return None
+        tab = await self._add(window)
+        places = {each.id: place for place, each in enumerate(order)}
+        self.tabs.sort(key=lambda each: places.get(each.window_id, len(places)))
         return tab
+
+    async def fork(self, tab: Tab, *, at: str | None, beside: bool) -> tuple[Tab, Price]:
+        """Fork a tab's conversation at a message, or where it stands; the tab that shows the fork, and its price.
+
+        Raises AgentError, StoreError: then everything is as it was.
+        """
+        await self.keep(tab)
+        made = await self._conversations.fork(
+            tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside
+        )
+        if beside:
+            shown = await self.bring_back(made.window_id)
+            assert shown is not None, "the window was just opened"
+            return shown, made.price
+        await self.stand_anew(tab)
+        return tab, made.price
 
     async def make_active(self, tab: Tab) -> None:
         """Remember which tab is looked at."""
@@ -161,43 +254,72 @@ class OpenTabs:
 
     async def close(self, tab: Tab) -> None:
         """Close a tab: what runs in it goes on or is ended by its conversation, and an empty chat leaves no trace."""
+        if not self._db.read_only:
+            async with self._db.write() as tx:
+                await moves.close_window(tx, window_id=tab.window_id)
+        await self.put_aside(tab)
+
+    async def put_aside(self, tab: Tab) -> None:
+        """Take a tab off the screen whose window is closed."""
         index = self.tabs.index(tab)
         self.tabs.remove(tab)
         self._unsubscribe.pop(tab.window_id)()
-        async with self._db.write() as tx:
-            await windows.close(tx, tab.window_id)
         tab.conversation.leave(tab.window_id)
         if all(other.conversation.id != tab.conversation.id for other in self.tabs):
             await self._conversations.close(tab.conversation.id)
-        async with self._db.write() as tx:
-            await kept_conversations.delete_if_empty(tx, tab.conversation.id)
+        if not tab.conversation.read_only:
+            async with self._db.write() as tx:
+                await kept_conversations.delete_if_empty(tx, tab.conversation.id)
         if self.active is tab:
             self.active = self.tabs[min(index, len(self.tabs) - 1)] if self.tabs else None
 
     async def leave(self) -> str | None:
-        """Keep every tab for the next time; the id of the conversation to come back to, None where there is none."""
+        """Keep every tab for the next time; the id of the conversation to come back to, None where there is none.
+
+        A draft that the store does not take is in ``unkept`` afterwards.
+        """
         come_back = None
         for tab in list(self.tabs):
             self._unsubscribe.pop(tab.window_id)()
-            await self.keep(tab)
-            async with self._db.write() as tx:
-                gone = await kept_conversations.delete_if_empty(tx, tab.conversation.id)
-                if not gone and not tab.kept:
-                    await windows.close(tx, tab.window_id)
+            try:
+                gone = await self._keep_at_last(tab)
+            except StoreError as error:
+                gone = False
+                if (unsent := tab.unsent()[0]).strip():
+                    self.unkept.append((unsent, error))
             if not gone and (come_back is None or tab is self.active):
                 come_back = tab.conversation.id
         if self._workspace_id is not None:
-            async with self._db.write() as tx:
-                await windows.release_workspace(tx, self._workspace_id, self._conversations.owner.id)
+            with contextlib.suppress(StoreError):  # whoever comes next sees that we are gone
+                async with self._db.write() as tx:
+                    await windows.release_workspace(tx, self._workspace_id, self._conversations.owner.id)
         return come_back
+
+    async def _keep_at_last(self, tab: Tab) -> bool:
+        """Save a tab as it is left; True where it left no trace."""
+        await self.keep(tab)
+        if tab.attachments:
+            await self.keep_attachments(tab)
+        async with self._db.write() as tx:
+            # One that another client has is not ours to take away.
+            ours = not tab.conversation.read_only
+            gone = ours and await kept_conversations.delete_if_empty(tx, tab.conversation.id)
+            if not gone and not tab.kept:
+                await windows.close(tx, tab.window_id)
+        return gone
 
     async def keep(self, tab: Tab) -> None:
         """Save a tab's draft and place."""
-        if tab.sending:
+        if tab.sending or (self._db.read_only and not tab.draft):
             return
         async with self._db.write() as tx:
-            await windows.set_draft(tx, tab.window_id, tab.draft)
+            await windows.set_draft(tx, tab.window_id, tab.unsent()[0])
             await windows.set_scroll(tx, tab.window_id, tab.scroll)
+
+    async def keep_attachments(self, tab: Tab) -> None:
+        """Save what is attached to a tab's draft, as it is by the time that it is written."""
+        async with self._db.write() as tx:
+            await attachments.set_of_draft(tx, tab.window_id, tab.unsent()[1])
 
     async def newest_page(self, tab: Tab) -> Page:
         """The end of a tab's branch, with enough above it to come back to its place."""
@@ -216,13 +338,41 @@ class OpenTabs:
         async with self._db.read() as reader:
             rows = await messages.page(reader, leaf_id, limit)
             prompts = [row.id for row in rows if row.kind is Kind.USER]
-            siblings = await messages.sibling_counts(reader, prompts)
+            siblings = await kept_siblings.sibling_counts(reader, prompts, tab.conversation.id)
         return Page(tab.heard_so_far(rows), bool(rows) and rows[0].parent_id is not None, siblings)
 
-    async def siblings(self, prompt_id: str) -> dict[str, tuple[int, int]]:
+    async def of_branch(self, tab: Tab, read: Callable[[Reader, str | None], Awaitable[T]]) -> T:
+        """Read something of the branch that a tab stands on, in one snapshot."""
+        async with self._db.read() as reader:
+            window = await windows.get(reader, tab.window_id)
+            return await read(reader, window.leaf_id if window else tab.leaf_id)
+
+    async def siblings(self, tab: Tab, prompt_id: str) -> dict[str, tuple[int, int]]:
         """Where a prompt stands among its siblings, if it has any."""
         async with self._db.read() as reader:
-            return await messages.sibling_counts(reader, [prompt_id])
+            return await kept_siblings.sibling_counts(reader, [prompt_id], tab.conversation.id)
+
+    async def branches_above(self, tab: Tab, oldest: Message) -> bool:
+        """True where a prompt above the oldest row that is shown has siblings."""
+        async with self._db.read() as reader:
+            above = await messages.path(reader, oldest.parent_id)
+            prompts = [row.id for row in above if row.kind is Kind.USER]
+            return bool(await kept_siblings.sibling_counts(reader, prompts, tab.conversation.id))
+
+    async def attachments_of(self, message_id: str) -> list[Attachment]:
+        """What came with a prompt."""
+        async with self._db.read() as reader:
+            return await attachments.of_message(reader, message_id)
+
+    async def lineage_line(self, tab: Tab) -> str:
+        """Where a tab's conversation comes from and what was forked from it; "" where that cannot be read."""
+        from catena.lineage_words import lineage_line
+
+        try:
+            lineage = await tab.conversation.lineage()
+        except StoreError:
+            return ""
+        return lineage_line(lineage, tab.conversation.record.created_at)
 
     async def prior_context(self, turn_id: str) -> str | None:
         """The exact text that was told before a prompt."""
@@ -230,17 +380,19 @@ class OpenTabs:
             turn = await turns.get(reader, turn_id)
         return turn.prior_context if turn else None
 
-    async def summaries(self, before: tuple[int, str] | None, limit: int) -> list[Summary]:
-        """A page of all conversations, newest first."""
+    async def summaries(
+        self, before: tuple[int, str] | None, limit: int, *, archived: bool = False
+    ) -> list[Summary]:
+        """A page of all conversations, newest first; those of the archive come in pages of their own."""
         async with self._db.read() as reader:
-            return await kept_conversations.page(reader, limit=limit, before=before)
+            return await kept_conversations.page(reader, limit=limit, before=before, archived=archived)
 
-    async def last_used_agent(self) -> str | None:
-        """The agent of this directory's newest conversation, else of the newest anywhere."""
+    async def last_used_agent(self) -> tuple[str, str] | None:
+        """The agent and profile of this directory's newest conversation, else of the newest anywhere."""
         async with self._db.read() as reader:
             latest = await kept_conversations.latest(reader, cwd=self._directory)
             latest = latest or await kept_conversations.latest(reader)
-        return latest.agent if latest else None
+        return (latest.agent, latest.profile) if latest else None
 
     async def recent_inputs(self) -> Sequence[str]:
         """What was typed, newest first."""

@@ -44,6 +44,6 @@ async def opened(start: Start) -> AsyncIterator[OpenTabs]:
     log_to_file(data_directory())
     async with (
         Database.open(default_path()) as db,
-        serving(db, start.settings, chosen=start.agent) as conversations,
+        serving(db, start.settings, chosen=start.agent, tools=True) as conversations,
     ):
         yield OpenTabs(db, conversations, directory=start.directory, new_id=new_id)

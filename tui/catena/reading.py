@@ -48,6 +48,37 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
     return ExitStatus.ANSWERED
 
 
+def print_chain(conversation_id: str) -> int:
+    """Print a conversation's chain, as seen from its newest branch. Raises NotFound or Ambiguous."""
+    from catena.chain_words import chain_as_text, title_of_agent
+    from catena_acp.conversation.chain import Chain, read_chain
+    from catena_store import conversations, windows
+
+    async def read() -> Chain:
+        async with Database.open(default_path()) as db, db.read() as reader:
+            found = await conversations.find(reader, conversation_id)
+            leaf = await windows.newest_leaf(reader, found.id)
+            return await read_chain(reader, found.id, leaf, title_of=title_of_agent, cap=None)
+
+    for line in chain_as_text(asyncio.run(read())):
+        print(line)
+    return ExitStatus.ANSWERED
+
+
+def print_tree(conversation_id: str, *, json: bool) -> int:
+    """Print every branch of a conversation. Raises NotFound or Ambiguous."""
+    from catena.tree_text import Tree, read_tree, tree_as_json, tree_as_text
+
+    async def read() -> Tree:
+        async with Database.open(default_path()) as db:
+            return await read_tree(db, conversation_id)
+
+    shown = asyncio.run(read())
+    for line in [tree_as_json(shown)] if json else tree_as_text(shown):
+        print(line)
+    return ExitStatus.ANSWERED
+
+
 def _width() -> int | None:
     """The cells of a line where a person looks on; None where the output goes elsewhere and is kept whole."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

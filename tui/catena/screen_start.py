@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 from catena.config import load_settings
 from catena.directories import existing_directory
@@ -20,9 +21,12 @@ def open_screen(
     agent_command: str | None = None,
     go_on: bool = False,
     resume: str | None = None,
+    add_dirs: Sequence[str] = (),
 ) -> int:
     """Open the screen and stay until it is left; ``resume`` "" opens the picker. Returns the exit status."""
-    start = _start(directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume)
+    start = _start(
+        directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
+    )
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused('the screen needs a terminal; `catena run "PROMPT"` works without one')
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
@@ -32,10 +36,17 @@ def open_screen(
 
 
 def _start(
-    directory: str | None, *, agent: str | None, agent_command: str | None, go_on: bool, resume: str | None
+    directory: str | None,
+    *,
+    agent: str | None,
+    agent_command: str | None,
+    go_on: bool,
+    resume: str | None,
+    add_dirs: Sequence[str],
 ) -> Start:
     settings = load_settings()
     where = existing_directory(directory)
+    further = tuple(existing_directory(named) for named in add_dirs)
     spec = None
     if agent or agent_command:
         from catena.agent_choice import agent_asked_for
@@ -46,4 +57,11 @@ def _start(
         from catena.which_conversation import conversation_id_of
 
         conversation_id = conversation_id_of(directory=where, named=resume)
-    return Start(where, agent=spec, conversation_id=conversation_id, picker=resume == "", settings=settings)
+    return Start(
+        where,
+        agent=spec,
+        conversation_id=conversation_id,
+        picker=resume == "",
+        further_directories=further,
+        settings=settings,
+    )

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from catena import __version__
-from catena.agent_choice import agent_kept
+from catena.agent_choice import REHEARSAL, agent_kept
 from catena.config import Settings
+from catena.tidying import tidy
 from catena_acp.agent import end_group, process_start_time, start_agent
+from catena_acp.conversation.checkpointing import Checkpointing
 from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.services import WhileIdle
 from catena_acp.file_access import FileAccess
 from catena_acp.port import AgentPort, AgentSpec
+from catena_store.checkpoints import Frequency
 from catena_store.database import Database
 from catena_store.records import AgentGroup
 
 
 @asynccontextmanager
 async def serving(
-    db: Database, settings: Settings, *, chosen: AgentSpec | None = None, may_write: bool = True
+    db: Database,
+    settings: Settings,
+    *,
+    chosen: AgentSpec | None = None,
+    may_write: bool = True,
+    tools: bool = False,
+    read: bool = True,
 ) -> AsyncIterator[Conversations]:
     """Serve conversations until the end of the block; then end turns and agents, and give the leases back.
 
     ``chosen`` is an agent that may stand neither in the settings nor in the catalogue; ``may_write`` says whether
-    agents may write files through us, below the conversation's directory.
+    agents may write files through us, below the conversation's directory. ``tools``: somebody is there to answer what
+    agents ask through the tools that the settings let them have. ``read``: a person reads what is remarked.
     """
 
-    def spec_of(name: str) -> AgentSpec:
-        return chosen if chosen is not None and chosen.name == name else agent_kept(name, settings)
+    def spec_of(name: str, profile: str) -> AgentSpec:
+        if chosen is not None and (chosen.name, chosen.profile) == (name, profile):
+            return chosen
+        return agent_kept(name, profile, settings)
 
     sdk_is_new = True
 
@@ -45,7 +60,34 @@ async def serving(
     async def end(group: AgentGroup) -> bool:
         return await end_group(group.pid, group.started)
 
+    def tells(spec: AgentSpec) -> bool:
+        return read and spec.name != REHEARSAL  # nobody looks at a list of scripted sessions
+
     async with Conversations.serve(
-        db, start_agent=start, spec_of=spec_of, end_group=end, start_time_of=process_start_time
+        db,
+        start_agent=start,
+        spec_of=spec_of,
+        end_group=end,
+        start_time_of=process_start_time,
+        while_idle=WhileIdle(probe=True, park=settings.park, kept=settings.checkpoints.keep, tells=tells),
+        checkpointing=_checkpointing(settings, tools=tools),
     ) as conversations:
-        yield conversations
+        tidying = asyncio.create_task(tidy(db, lambda: conversations.busy))
+        try:
+            yield conversations
+        finally:
+            tidying.cancel()
+            await asyncio.wait((tidying,))
+
+
+def _checkpointing(settings: Settings, *, tools: bool) -> Checkpointing:
+    server = None
+    if tools and settings.checkpoints.tools:
+        from catena.agent_checkpoints import tool_server
+        from catena.mcp_server import available
+
+        if available():
+            server = tool_server
+        else:
+            logging.getLogger(__name__).warning("the mcp extra is not installed: agents get no tools")
+    return Checkpointing(Frequency(settings.checkpoints.frequency), settings.checkpoints.keep, server)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from catena_store.records import Conversation, Link, Message, Summary, Turn, Window
+from catena_store.records import Conversation, Link, Message, Summary, Surroundings, Turn, Window
 
 FORMAT = 1  # of every JSON shape; more when something is renamed or taken away, never when something is added
 
@@ -35,6 +35,21 @@ def turn_shape(turn: Turn) -> dict[str, Any]:
     """A turn; ``base_link`` is what its context was built on, ``result_link`` the session that carried it."""
     shape = record_shape(turn, without=frozenset({"link_id", "base_link_id"}))
     return shape | {"base_link": turn.base_link_id, "result_link": turn.link_id}
+
+
+def surroundings_shape(around: Surroundings | None) -> dict[str, Any] | None:
+    """What surrounded a turn; None where it was not kept."""
+    if around is None:
+        return None
+    return {
+        "options": dict(around.options),
+        "directories": list(around.directories),
+        "git_branch": around.git_branch,
+        "git_worktree": around.git_worktree,
+        "git_commit": around.git_commit,
+        "context_used": around.context_used,
+        "context_size": around.context_size,
+    }
 
 
 def _value(value: Any) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from catena.safe_text import safe, safe_line
-from catena.shapes import FORMAT, dumps, record_shape, turn_shape
-from catena_store import chains, conversations, messages, turns, windows
+from catena.shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
+from catena.spending import Spending, spending, spending_shape
+from catena_store import chains, conversations, directories, messages, surroundings, turns, windows
 from catena_store.database import Database
+from catena_store.errors import StoreError
 from catena_store.records import (
     Cause,
     Conversation,
@@ -18,9 +20,12 @@ from catena_store.records import (
     LinkState,
     Message,
     MessageState,
+    Surroundings,
     Turn,
     Window,
 )
+
+T = TypeVar("T")
 
 _PAGE = 500
 _TITLE = 80  # characters of a first prompt that stand for a title
@@ -41,6 +46,9 @@ class Whole:
     links: Sequence[Link]
     windows: Sequence[Window]
     open_windows: frozenset[str]
+    directories: Sequence[str]  # beside the one that it works in
+    surroundings: Mapping[str, Surroundings]  # by turn
+    spending: Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,18 @@ async def whole(db: Database, conversation_id: str) -> Whole:
             links=await chains.of_conversation(reader, found.id),
             windows=await windows.of_conversation(reader, found.id),
             open_windows=frozenset(each.id for each in await windows.open_on(reader, found.id)),
+            directories=await _unless_lost(directories.of_conversation(reader, found.id), ()),
+            surroundings=await _unless_lost(surroundings.of_conversation(reader, found.id), {}),
+            spending=await spending(reader, found.id, await windows.newest_leaf(reader, found.id)),
         )
+
+
+async def _unless_lost(reading: Awaitable[T], otherwise: T) -> T:
+    """What is read, or something else where that part of the file is lost: the rest can be shown all the same."""
+    try:
+        return await reading
+    except StoreError:
+        return otherwise
 
 
 async def newest_branch(db: Database, conversation_id: str) -> Branch:
@@ -91,13 +110,21 @@ def as_json(everything: Whole) -> str:
             "format": FORMAT,
             "conversation": record_shape(everything.conversation),
             "messages": [record_shape(message) for message in everything.messages],
-            "turns": [turn_shape(turn) for turn in everything.turns],
+            "turns": [
+                turn_shape(turn) | {"surroundings": surroundings_shape(everything.surroundings.get(turn.id))}
+                for turn in everything.turns
+            ],
             "links": [record_shape(link) for link in carriers],
             "parked": [record_shape(link) | {"role": _role(link)} for link in others],
             "windows": [
                 record_shape(window) | {"open": window.id in everything.open_windows}
                 for window in everything.windows
             ],
+            "directories": list(everything.directories),
+            "usage": {
+                "conversation": spending_shape(everything.spending.conversation),
+                "branch": spending_shape(everything.spending.branch),
+            },
         },
         indent=2,
     )
@@ -149,15 +176,23 @@ def _seams_first(branch: Sequence[Message]) -> list[Message]:
     return rows
 
 
+def _attached(message: Message) -> list[str]:
+    files = message.data.get("attachments") or ()
+    return [str(each.get("name")) for each in files if isinstance(each, dict)]
+
+
 def _block(message: Message) -> str | None:
     match message.kind:
         case Kind.USER:
             lines = safe(message.text).split("\n")
+            lines += [f"+ {safe_line(name)}" for name in _attached(message)]
             return _with_state(message, "\n".join(f"▌ {line}".rstrip() for line in lines))
         case Kind.AGENT:
             return _with_state(message, safe(message.text).strip("\n"))
         case Kind.TOOL:
             return _tool_line(message.data)
+        case Kind.NOTICE if message.data.get("compacted"):
+            return f"╌╌ {safe_line(message.text)} ╌╌"
         case Kind.NOTICE:
             return f"! {safe(message.text)}"
         case Kind.SEAM:

@@ -23,4 +23,7 @@ class Start:
     agent: AgentSpec | None = None  # asked for: a new tab with it
     conversation_id: str | None = None  # asked for: its tab, a new one where it has none
     picker: bool = False  # begin with the list of conversations
+    further_directories: tuple[
+        str, ...
+    ] = ()  # absolute: for the first tab that is shown, and for new conversations
     settings: Settings = field(default_factory=Settings)

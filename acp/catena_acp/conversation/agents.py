@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from catena_acp.conversation.services import StartAgent
+from catena_acp.errors import AgentGone
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.records import AgentGroup
 
@@ -27,6 +28,7 @@ class _Place:
     agent: AgentPort | None = None
     users: int = 0  # turns under way
     idle: asyncio.TimerHandle | None = None
+    free: asyncio.Event = field(default_factory=asyncio.Event)  # set when a turn leaves it without users
 
 
 class Agents:
@@ -45,10 +47,15 @@ class Agents:
 
         Raises AgentMissing, AgentGone, AgentSilent, LoginNeeded.
         """
-        place = self._places.setdefault((spec.name, spec.profile, family), _Place())
+        key = (spec.name, spec.profile, family)
+        place = self._places.setdefault(key, _Place())
         async with place.starting:
             if place.agent is None or not place.agent.alive:
-                place.agent = await self._start(spec, cwd)
+                agent = await self._start(spec, cwd)
+                if self._places.get(key) is not place:  # its family was ended meanwhile
+                    await agent.stop()
+                    raise AgentGone(None)
+                place.agent = agent
                 started(place.agent)
             self._rest(place)
             return place.agent
@@ -76,9 +83,34 @@ class Agents:
 
         def release() -> None:
             place.users -= 1
+            if not place.users:
+                place.free.set()
             self._rest(place)
 
         return release
+
+    def in_use(self, spec: AgentSpec) -> bool:
+        """True while a turn of the agent is under way, in whichever family, or somebody logs in to it."""
+        account = (spec.name, spec.profile)
+        return any(place.users > 0 for key, place in self._places.items() if key[:2] == account)
+
+    async def end(self, spec: AgentSpec, family: str) -> None:
+        """End one agent as soon as no turn of it is under way; the next prompt waits for that and starts it anew."""
+        place = self._places.get((spec.name, spec.profile, family))
+        if place is None:
+            return
+        async with place.starting:
+            while place.users:
+                place.free.clear()
+                await place.free.wait()
+            if ending := self._end_idle(place):
+                await asyncio.shield(ending)
+
+    def drop(self, agent: AgentPort) -> None:
+        """End an agent in the background, unless a turn of it is under way."""
+        place = next((place for place in self._places.values() if place.agent is agent), None)
+        if place and not place.users:
+            self._end_idle(place)
 
     async def end_family(self, family: str) -> None:
         """End every agent of a family."""
@@ -103,9 +135,14 @@ class Agents:
         if not place.users and place.agent:
             place.idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_idle, place)
 
-    def _end_idle(self, place: _Place) -> None:
+    def _end_idle(self, place: _Place) -> asyncio.Task[None] | None:
         agent, place.agent = place.agent, None
-        if agent:
-            task = asyncio.ensure_future(agent.stop())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+        if place.idle:
+            place.idle.cancel()
+            place.idle = None
+        if agent is None:
+            return None
+        task = asyncio.ensure_future(agent.stop())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from catena_acp.conversation.news import Asked, AskSettled, News
 from catena_acp.events import PermissionAsked, ToolCallChanged
-from catena_acp.port import AgentPort
+
+
+class Answerable(Protocol):
+    """Whoever waits for an answer: an agent, or we ourselves on its behalf."""
+
+    def answer_permission(self, ask_id: str, option_id: str | None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
     window_id: str
     link_id: str
-    agent: AgentPort
+    agent: Answerable
     news: Asked
 
 
@@ -29,7 +35,7 @@ class Asks:
         self,
         window_id: str,
         link_id: str,
-        agent: AgentPort,
+        agent: Answerable,
         asked: PermissionAsked,
         known: ToolCallChanged | None,
     ) -> None:

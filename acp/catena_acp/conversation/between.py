@@ -92,6 +92,8 @@ class BetweenTurns:
                 if not flow.events:
                     break
             await recorder.write(reducer.close(clean=True, tool_status="unknown"))
+            if reducer.compacted:
+                await self._abridged(flow.live)
             rest = flow.events
         except StoreError:
             # The lease is another's now, or the disk is full: the session's own record still has it.
@@ -100,6 +102,14 @@ class BetweenTurns:
             del self._flows[flow.live.link_id]
             for event in rest:
                 self.receive(flow.live, event)
+
+    async def _abridged(self, live: LiveSession) -> None:
+        """The session may hold less of what is above than it did."""
+        async with self._tenure.write() as tx:
+            link = await chains.get(tx, live.link_id)
+            if link and link.version == live.version:
+                link = await chains.move(tx, link.id, whole=link.reach)
+                live.version = link.version
 
     async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
         async with self._services.db.read() as reader:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from catena_acp.conversation import route, words
 from catena_acp.conversation.ground import Ground
+from catena_acp.conversation.kept_problem import cause_words
 from catena_acp.conversation.news import MessageAdded, MessageChanged, TurnStarted
-from catena_acp.conversation.prior_context import PriorContext, tell
+from catena_acp.conversation.prior_context import PriorContext
 from catena_acp.conversation.sessions import LiveSession
+from catena_acp.conversation.telling import what_to_tell
 from catena_acp.conversation.turn import RunningTurn
 from catena_acp.errors import AgentError
 from catena_acp.port import AgentPort
@@ -22,7 +24,7 @@ class NotSent(Exception):
     """No session accepted the prompt; its text goes back to the composer."""
 
     def __init__(self, error: AgentError | None, text: str | None = None) -> None:
-        super().__init__(text or str(error))
+        super().__init__(text or (str(error) if error else "No session took the prompt."))
         self.error = error
 
 
@@ -44,6 +46,7 @@ class Claim:
         None where the session can carry the prompt no more. Raises NotSent where it may not carry this one.
         """
         ground, row = self._ground, self._row
+        git = await ground.around.git(ground.record.cwd)
         async with ground.tenure.write() as tx:
             link = await chains.get(tx, live.link_id)
             situation = await ground.situation(tx, agent, self._window_id, self._path)
@@ -57,11 +60,13 @@ class Claim:
             cause = await self._cause(tx, how, before, link)
             turn = _turn(ground, live, link, row, self._window_id, how, cause, prior)
             await turns.insert(tx, turn)
+            await ground.around.note_beginning(tx, turn.id, live.state, git)
             stamped = await messages.stamp(tx, row.id, turn.id, link.id)
+            abridged = link.whole is not None and not (prior and prior.cut)
             link = await chains.move(
                 tx, link.id, reach=row.id, owner=self._window_id, whole=turn.whole_id, event="carried"
             )
-            seam = await self._add_seam(tx, turn, before)
+            seam = await self._add_seam(tx, turn, before, abridged=abridged)
         live.version = link.version
         live.opened = How.CONTINUED
         live.ear = ground.ear  # another conversation of the family may have opened it, to fork it
@@ -85,13 +90,8 @@ class Claim:
 
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
         """What the session does not know; read on every send."""
-        before, budget = self._row.parent_id, self._ground.services.budget
-        spoken, tool_calls = route.unknown_to(self._path, link.knows)
-        if not spoken and not tool_calls:
-            return None
-        rows = await messages.spoken_between(reader, link.knows, before, budget.messages)
-        tools = await messages.tools_between(reader, link.knows, before, limit=budget.tools)
-        return tell(rows, spoken, tools, budget, tools_total=tool_calls)
+        budget = self._ground.services.budget
+        return await what_to_tell(reader, self._path, link.knows, self._row.parent_id, budget)
 
     async def _cause(self, reader: Reader, how: How, before: Turn | None, link: Link) -> str | None:
         """In words, why the context's way changed."""
@@ -100,20 +100,27 @@ class Claim:
         if self._lost:
             return self._lost
         carrier = await chains.get(reader, before.link_id)
-        if carrier and carrier.agent != link.agent:
-            return f"from {carrier.agent} to {self._ground.spec.title}"
+        if carrier and (carrier.agent, carrier.profile) != (link.agent, link.profile):
+            limit = cause_words(await messages.get(reader, before.last_id))
+            switched = f"from {words.agent_and_profile(carrier)} to {self._ground.spec.title}"
+            return f"{limit}, {switched}" if limit else switched
         match before.stop_reason:
             case StopReason.AGENT_GONE:
                 return f"{self._ground.spec.title} {before.error or 'stopped'}"
             case StopReason.INTERRUPTED:
                 return "Catena ended in the middle of the turn before"
             case StopReason.ERROR if before.error:
-                return before.error
+                return cause_words(await messages.get(reader, before.last_id)) or before.error
             case _:
                 return carrier.ended if carrier and carrier.id != link.id else None
 
-    async def _add_seam(self, tx: Writer, turn: Turn, before: Turn | None) -> Message | None:
-        """The visible place where the way context reached the agent changed; the first turn has none."""
+    async def _add_seam(
+        self, tx: Writer, turn: Turn, before: Turn | None, *, abridged: bool
+    ) -> Message | None:
+        """The visible place where the way context reached the agent changed; the first turn has none.
+
+        ``abridged``: what the session holds of the branch was cut when it was told, before this turn.
+        """
         if turn.how is How.CONTINUED or (before is None and turn.how is How.FRESH):
             return None
         counts = {
@@ -129,10 +136,10 @@ class Claim:
                 conversation_id=turn.conversation_id,
                 parent_id=self._row.id,
                 kind=Kind.SEAM,
-                text=words.seam_text(turn.how, turn.cause, **counts),
+                text=words.seam_text(turn.how, turn.cause, **counts, abridged=abridged),
                 turn_id=turn.id,
                 link_id=turn.link_id,
-                data={"how": turn.how.value, "cause": turn.cause, **counts},
+                data={"how": turn.how.value, "cause": turn.cause, "abridged": abridged, **counts},
             ),
         )
         await turns.set_last(tx, turn.id, seam.id)

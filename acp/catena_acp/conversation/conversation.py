@@ -3,29 +3,57 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
+from catena_acp.abilities import AuthMethod
+from catena_acp.conversation import moves
+from catena_acp.conversation.aside_face import AsideFace
+from catena_acp.conversation.branch_face import BranchFace
+from catena_acp.conversation.chain_face import ChainFace
+from catena_acp.conversation.checkpoint_face import CheckpointFace
+from catena_acp.conversation.checkpoints import Checkpoints
 from catena_acp.conversation.core import Core
+from catena_acp.conversation.further_directories import change_directories
+from catena_acp.conversation.idle_face import IdleFace
+from catena_acp.conversation.logins import Logins, Owed
 from catena_acp.conversation.news import Asked, Doing, News, SessionState
+from catena_acp.conversation.open_asides import Asides
 from catena_acp.conversation.seat import Seat
 from catena_acp.conversation.session_settings import set_mode, set_option
+from catena_acp.conversation.session_state import option_of_category
+from catena_acp.conversation.settings_restored import MODE
+from catena_acp.conversation.tree_face import TreeFace
+from catena_acp.conversation.undo_face import UndoFace
+from catena_acp.login_methods import TerminalLogin, Variable
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store import conversations
+from catena_store.records import Attachment, Owner
 from catena_store.records import Conversation as Record
 
+T = TypeVar("T")
 
-class Conversation:
+
+class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, AsideFace, TreeFace):
     """A conversation that can be talked to; made by ``Conversations``.
 
     What a person does is named by the window it is done in. Anything that writes raises StoreError, and ReadOnly where
     another client holds the lease.
     """
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(
+        self,
+        core: Core,
+        take_over: Callable[[], Awaitable[None]],
+        all_live: Callable[[], Iterable[Conversation]],
+    ) -> None:
+        super().__init__(core)
+        self._take_over = take_over
         self._seats: dict[str, Seat] = {}
         self._left: set[Seat] = set()  # of windows that were closed in mid-turn
+        self._logins = Logins(core, self._seat, lambda: [each._logins for each in all_live()])
+        self._checkpoints = Checkpoints(core, self._seat)
+        self._asides = Asides(core)
 
     @property
     def id(self) -> str:
@@ -39,6 +67,16 @@ class Conversation:
     def read_only(self) -> bool:
         """True where another client holds the conversation."""
         return self._core.tenure is None
+
+    @property
+    def holder(self) -> Owner | None:
+        """The other client that has it, or had it last; None where it is ours."""
+        return self._core.holder
+
+    @property
+    def free(self) -> bool:
+        """True where the client that had it is gone: it can be taken over."""
+        return self._core.free
 
     @property
     def busy(self) -> bool:
@@ -61,15 +99,20 @@ class Conversation:
         """The permissions that a window's turn waits for, oldest first."""
         return self._core.asks.of_window(window_id)
 
+    def last_lines(self, window_id: str) -> tuple[str, ...]:
+        """What the agent wrote last to its standard error, oldest first; nothing where it does not run."""
+        return self._core.last_lines()
+
     # --- prompts
 
-    async def say(self, window_id: str, text: str) -> None:
-        """Send a prompt, or queue it while a turn runs; returns when the row or the queue item is committed."""
-        await self._seat(window_id).say(text)
+    async def say(self, window_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Send a prompt, or queue it while a turn runs; returns when the row or the queue item is committed.
 
-    async def retry(self, window_id: str) -> None:
-        """Send the last prompt again: the same row where its turn brought nothing, else as a sibling."""
-        await self._seat(window_id).retry()
+        Where another client had the conversation and is gone, it is taken over first.
+        """
+        if self.read_only:
+            await self.take_over(window_id)
+        await self._seat(window_id).say(text, attachments)
 
     async def stop(self, window_id: str) -> None:
         """Stop the turn: the agent is asked to, its open questions are answered `cancelled`."""
@@ -93,8 +136,23 @@ class Conversation:
             self._core.now(window_id, Doing.WORKING)
 
     async def unqueue(self, window_id: str, item_id: str) -> None:
-        """Take a waiting prompt out of the queue."""
-        await self._seat(window_id).unqueue(item_id)
+        """Take a waiting prompt out of the queue for good. Raises NotFound."""
+        await self._seat(window_id).queue.remove(item_id)
+
+    async def take_back(self, window_id: str, item_id: str) -> None:
+        """Give a waiting prompt back to be changed: it is the draft again. Raises NotFound."""
+        await self._seat(window_id).queue.take_back(item_id)
+
+    async def requeue(self, window_id: str, item_id: str, position: int) -> None:
+        """Give a waiting prompt another place in the queue, counted from 0. Raises NotFound."""
+        await self._seat(window_id).queue.move(item_id, position)
+
+    async def send_now(self, window_id: str, item_id: str) -> bool:
+        """Send a waiting prompt before all others: into the running turn where the agent offers that (True).
+
+        Else the turn is stopped and the prompt goes next. Raises NotFound.
+        """
+        return await self._seat(window_id).send_now(item_id)
 
     async def send_queued(self, window_id: str) -> None:
         """Let the queue go on after an error held it."""
@@ -108,16 +166,41 @@ class Conversation:
 
     async def set_mode(self, window_id: str, mode_id: str) -> None:
         """Switch the session's mode. Raises AgentError."""
-        await set_mode(self._core.live(window_id), mode_id)
+        self._core.writable()
+        live = self._core.live(window_id)
+        await set_mode(live, mode_id)
+        option = option_of_category(live.state, "mode")
+        await self._core.around.note_choice(window_id, live, option.id if option else MODE, mode_id)
 
     async def set_option(self, window_id: str, option_id: str, value: str | bool) -> None:
         """Set one of the session's options. Raises AgentError."""
-        await set_option(self._core.live(window_id), option_id, value)
+        self._core.writable()
+        live = self._core.live(window_id)
+        await set_option(live, option_id, value)
+        await self._core.around.note_choice(window_id, live, option_id, value)
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """The directories that it was given beside the one it works in."""
+        return self._core.around.directories
+
+    async def add_directory(self, path: str) -> bool:
+        """Give it a directory, which the caller has seen to exist, by its absolute path; False where it has it.
+
+        Files below it can be asked for at once; an agent that takes further directories gets it with the next prompt.
+        """
+        return await change_directories(self._core, add=path)
+
+    async def remove_directory(self, path: str) -> bool:
+        """Take a further directory away again; False where it has none of that path."""
+        return await change_directories(self._core, remove=path)
 
     async def set_agent(self, window_id: str, spec: AgentSpec) -> None:
         """Go on with another agent from the next prompt on."""
         async with self._core.writable().write() as tx:
-            await conversations.set_agent(tx, self.id, spec.name, spec.profile)
+            await moves.change_agent(
+                tx, window_id=window_id, conversation_id=self.id, agent=spec.name, profile=spec.profile
+            )
         self._core.record = replace(self.record, agent=spec.name, profile=spec.profile)
         self._core.carried_by_none(window_id)
 
@@ -125,11 +208,62 @@ class Conversation:
         """`/clear`: nothing above is told again, all of it stays on the screen, nothing is sent."""
         await self._seat(window_id).clear()
 
-    async def rename(self, title: str | None) -> None:
-        """Give the conversation a title."""
-        await self._core.rename(title)
+    async def rename(self, title: str | None, *, by: str | None = None) -> None:
+        """Give the conversation a title; what was done ``by`` a person in a window can be undone there."""
+        await self._core.rename(title, by=by)
+
+    # --- logins
+
+    async def login_methods(self, window_id: str) -> tuple[AuthMethod, ...]:
+        """The ways to log in that the agent offers, in its order; it is started where it does not run.
+
+        Raises AgentError; GivenUp where it was stopped meanwhile.
+        """
+        return await self._logins.methods(window_id)
+
+    @property
+    def own_way_in(self) -> str | None:
+        """How else to log in to the agent: what to run or to set, where the catalogue knows it."""
+        return self._logins.own_way_in
+
+    def login_variables(self, method: AuthMethod) -> tuple[Variable, ...]:
+        """What a method of kind `env_var` is made of, and which of it the agent gets now."""
+        return self._logins.variables(method)
+
+    async def terminal_login(self, window_id: str, method_id: str) -> TerminalLogin:
+        """What to run in a terminal for a method of kind `terminal`; then comes ``logged_in``."""
+        return await self._logins.terminal(window_id, method_id)
+
+    async def login(self, window_id: str, method_id: str) -> None:
+        """Log in by one of the agent's own methods; a person may act in a browser meanwhile.
+
+        ``stop`` gives it up. Raises AgentError: GivenUp, StillAtWork while a turn runs, or what the agent says.
+        """
+        await self._logins.log_in(window_id, method_id)
+
+    async def logged_in(self, window_id: str) -> None:
+        """Somebody logged in outside of the agent's process: the next prompt starts it anew, with the same chain."""
+        await self._logins.logged_in(window_id)
+
+    async def owed(self, window_id: str) -> Owed | None:
+        """The window's last prompt, where it got no answer since a login was needed."""
+        return await self._logins.owed(window_id)
+
+    async def logout(self, window_id: str) -> None:
+        """Log out of the agent; nothing above is told to the next session, all of it stays on the screen.
+
+        So it is in every open window of this client whose next prompt would go to that account.
+        Raises AgentError: LogoutNotOffered with the agent's own way, StillAtWork while a turn runs.
+        """
+        await self._logins.log_out(window_id)
 
     # --- its life
+
+    async def take_over(self, window_id: str) -> None:
+        """Go on here with what a client left that is gone. Raises ReadOnly, which names one that lives; StoreError."""
+        self._core.enter(window_id)
+        if self.read_only:
+            await self._take_over()
 
     def enter(self, window_id: str) -> None:
         """The window is open in this client: the session that carries it is its own."""
@@ -139,19 +273,27 @@ class Conversation:
         """The window was closed for good: what it owned is anybody's. Its turn goes on."""
         seat = self._seats.pop(window_id, None)
         self._left = {left for left in self._left if left.busy}
-        if seat and seat.busy:
+        if seat and (seat.busy or seat.idle_work.under_way):
             self._left.add(seat)
         self._core.leave(window_id)
 
     async def aclose(self) -> None:
         """End every turn as interrupted, and record it; the agents are ended by whoever owns them."""
         self._core.closing = True
-        await asyncio.gather(*(seat.close() for seat in (*self._seats.values(), *self._left)))
+        seats = (*self._seats.values(), *self._left)
+        await asyncio.gather(self._asides.close(), *(seat.close() for seat in seats))
         await self._core.close()
+
+    def taken_away(self) -> None:
+        """Another client has it: what it does is told from now on. Does nothing where that is known."""
+        self._core.lose()
 
     def agent_died(self, agent: AgentPort) -> None:
         """A process of ours ended; its sessions are cold from now on."""
         self._core.agent_died(agent)
+
+    async def _apart(self, window_id: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        return await self._seat(window_id).apart(work)
 
     def _seat(self, window_id: str) -> Seat:
         seat = self._seats.get(window_id)

@@ -6,27 +6,33 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
 from catena_acp.conversation.agents import Agents
+from catena_acp.conversation.checkpointing import Checkpointing
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.core import Core
+from catena_acp.conversation.following import Following
+from catena_acp.conversation.forks import Forked, Forking, Wanted
+from catena_acp.conversation.hold import ReadOnly
 from catena_acp.conversation.machine import this_machine
+from catena_acp.conversation.powers_kept import keep_powers
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.conversation.recovery import EndGroup, recover
-from catena_acp.conversation.services import Services, StartAgent, Tenure
+from catena_acp.conversation.services import Services, SpecOf, StartAgent, Tenure, WhileIdle
 from catena_acp.conversation.sessions import Sessions
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store import conversations, leases
 from catena_store.database import Database
-from catena_store.errors import NotFound, StoreError
+from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.ids import new_id as random_id
 from catena_store.ids import utc_now
 from catena_store.records import AgentGroup, Lease, Owner
+from catena_store.records import Conversation as Record
 
 HEARTBEAT_SECONDS = 5.0
 _FOREIGN_HOST_SILENCE = timedelta(seconds=60)
@@ -38,7 +44,7 @@ class Conversations:
     def __init__(
         self,
         services: Services,
-        spec_of: Callable[[str], AgentSpec],
+        spec_of: SpecOf,
         end_group: EndGroup,
         start_time_of: Callable[[int], str | None],
     ) -> None:
@@ -51,6 +57,8 @@ class Conversations:
         self._sessions: dict[str, Sessions] = {}  # by family
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._left_by: dict[str, Lease] = {}  # who left what we have not put in order yet
+        self._following = Following(services, self._is_dead)
 
     @classmethod
     @asynccontextmanager
@@ -61,17 +69,19 @@ class Conversations:
         client_version: str = "",
         specs: Mapping[str, AgentSpec] | None = None,
         start_agent: StartAgent | None = None,
-        spec_of: Callable[[str], AgentSpec] | None = None,
+        spec_of: SpecOf | None = None,
         end_group: EndGroup | None = None,
         start_time_of: Callable[[int], str | None] | None = None,
         new_id: Callable[[], str] = random_id,
         clock: Callable[[], datetime] = utc_now,
         budget: Budget | None = None,
+        while_idle: WhileIdle | None = None,
+        checkpointing: Checkpointing | None = None,
     ) -> AsyncIterator[Conversations]:
         """Serve conversations until the end of the block; then end turns and agents, and give the leases back.
 
         ``specs`` are agents beside those of the catalogue, by name. Agents and processes are this machine's, where
-        the caller brings no others.
+        the caller brings no others. Nothing is done ``while_idle`` where the caller does not want it.
         """
         machine = this_machine(client_version, specs or {})
         start_time_of = start_time_of or machine.start_time_of
@@ -82,21 +92,40 @@ class Conversations:
             started=start_time_of(os.getpid()) or "",
         )
         start_agent = start_agent or machine.start_agent
-        services = Services(db, owner, new_id, clock, start_agent, budget=budget or Budget())
+        services = Services(
+            db,
+            owner,
+            new_id,
+            clock,
+            start_agent,
+            budget=budget or Budget(),
+            while_idle=while_idle or WhileIdle(),
+            checkpointing=checkpointing or Checkpointing(),
+        )
         served = cls(services, spec_of or machine.spec_of, end_group or machine.end_group, start_time_of)
-        beat = asyncio.ensure_future(served._beat())
+        standing = [asyncio.ensure_future(work) for work in (served._beat(), served._following.run())]
         try:
             yield served
         finally:
-            beat.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await beat
+            for task in standing:
+                task.cancel()
+            await asyncio.gather(*standing, return_exceptions=True)
             await served._end()
 
     @property
     def owner(self) -> Owner:
         """This client process, as leases name it."""
         return self._services.owner
+
+    @property
+    def live(self) -> tuple[Conversation, ...]:
+        """Those that are open in this client."""
+        return tuple(self._live.values())
+
+    @property
+    def busy(self) -> bool:
+        """True while a turn of any conversation is under way."""
+        return any(conversation.busy for conversation in self._live.values())
 
     async def create(self, *, agent: AgentSpec, cwd: str) -> Conversation:
         """A conversation of its own; no agent is started for it yet."""
@@ -118,22 +147,87 @@ class Conversations:
                 self._live[conversation_id] = await self._opened(conversation_id)
             return self._live[conversation_id]
 
+    async def fork(
+        self,
+        source: Conversation | Record,
+        *,
+        window_id: str | None,
+        at: str | None = None,
+        side_by_side: bool = True,
+        agent: AgentSpec | None = None,
+        cwd: str | None = None,
+        directories: Sequence[str] = (),
+        mcp_servers: Sequence[dict[str, object]] = (),
+    ) -> Forked:
+        """A conversation of its own that begins as the source does, up to a message or to where the window stands.
+
+        Shown in a new window beside ``window_id``, or in that one, which then has left its source; without one, the
+        fork goes on from the source's newest branch. The source need not be live, nor be ours. Committed with the
+        agent's own fork, where it offers that, when this returns. Raises AgentError in the agent's words, StillAtWork
+        in place while the window's turn runs, NotFound, StoreError: then nothing is left of it.
+        """
+        record = source.record if isinstance(source, Conversation) else source
+        wanted = Wanted(record, window_id, at, side_by_side, agent, cwd, directories, mcp_servers)
+        return await Forking(self._services, self.open, self.close, self._live.get(record.id), wanted).make()
+
     async def _opened(self, conversation_id: str) -> Conversation:
-        async with self._services.db.write() as tx:
-            record = await conversations.get(tx, conversation_id)
-            if record is None:
-                raise NotFound("conversation", conversation_id)
-            taken = await leases.acquire(tx, conversation_id, self.owner, is_dead=self._is_dead)
-        tenure = None
-        if isinstance(taken, leases.Acquired):
-            tenure = Tenure(self._services, conversation_id, taken.lease.epoch)
-            own = self._agents.groups(record.family)
-            await recover(tenure, taken.taken_from, self._end_group, self._title_of(record.agent), own)
+        db = self._services.db
+        taken: leases.Acquired | leases.Held | None = None
+        async with db.read() as reader:
+            record = await conversations.get(reader, conversation_id)
+        if record is None:
+            raise NotFound("conversation", conversation_id)
+        if not db.read_only:
+            taken = await self._acquired(conversation_id)
+        tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.Acquired) else None
         sessions = self._sessions.setdefault(record.family, Sessions(self._services))
         core = Core(
             self._services, record, tenure, self._agents, sessions, self._spec_of, self._agent_started
         )
-        return Conversation(core)
+        await core.around.load()
+        core.lost = lambda: self._following.follow(core, lost=True)
+        if isinstance(taken, leases.Held):
+            core.held_by(taken.lease.owner, free=False)
+            self._following.follow(core)
+        return Conversation(core, lambda: self._take_over(core), lambda: list(self._live.values()))
+
+    async def _acquired(self, conversation_id: str) -> leases.Acquired | leases.Held:
+        async with self._services.db.write() as tx:
+            taken = await leases.acquire(tx, conversation_id, self.owner, is_dead=self._is_dead)
+            if isinstance(taken, leases.Acquired) and taken.taken_from:
+                self._left_by[conversation_id] = taken.taken_from
+        return taken
+
+    async def _begin_tenure(self, record: Record, taken: leases.Acquired) -> Tenure:
+        """End what the client before left running, close what it left open; again where that failed before."""
+        tenure = Tenure(self._services, record.id, taken.lease.epoch)
+        left_by, title = self._left_by.get(record.id), self._title_of(record.agent, record.profile)
+        own = self._agents.groups(record.family)
+        await recover(tenure, left_by, self._end_group, title, own)
+        self._left_by.pop(record.id, None)
+        return tenure
+
+    async def _take_over(self, core: Core) -> None:
+        """Make a conversation ours that we only followed. Raises ReadOnly where a client that lives has it."""
+        conversation_id = core.record.id
+        async with self._opening.setdefault(conversation_id, asyncio.Lock()):
+            if core.tenure is not None:
+                return
+            if core.closing:  # nobody would give the lease back
+                raise ReadOnly(core.holder, self.owner.host, free=core.free)
+            async with self._services.db.read() as reader:
+                lease = await leases.get(reader, conversation_id)
+            if lease is None or lease.owner.id == self.owner.id or self._is_dead(lease):
+                taken = await self._acquired(conversation_id)
+                if isinstance(taken, leases.Acquired):
+                    tenure = await self._begin_tenure(core.record, taken)
+                    await self._following.let_go(core)
+                    await core.around.load()
+                    core.take(tenure)
+                    return
+                lease = taken.lease
+            core.held_by(lease.owner, free=False)
+            raise ReadOnly(lease.owner, self.owner.host)
 
     async def close(self, conversation_id: str) -> None:
         """No window shows it any more: end its turns, its agents and its lease; an empty one leaves no trace."""
@@ -141,6 +235,7 @@ class Conversations:
             conversation = self._live.get(conversation_id)
             if conversation is None:
                 return
+            await self._following.drop(conversation_id)
             await conversation.aclose()
             del self._live[conversation_id]
             family = conversation.record.family
@@ -159,6 +254,9 @@ class Conversations:
             await asyncio.wait(set(self._tasks))
 
     async def _give_back(self, conversation_id: str) -> None:
+        # What was not put in order is left as the dead leave it: the lease names the agents that may still run.
+        if self._services.db.read_only or conversation_id in self._left_by:
+            return
         async with self._services.db.write() as tx:
             lease = await leases.get(tx, conversation_id)
             if lease and lease.owner.id == self.owner.id:
@@ -167,7 +265,7 @@ class Conversations:
 
     def _agent_started(self, family: str, agent: AgentPort) -> None:
         """Note the process in the lease, so that who takes over can end it; and notice its death."""
-        self._spawn(self._note_groups(family))
+        self._spawn(self._note_groups(family, agent))
 
         def died() -> None:
             for live in self._live.values():
@@ -177,13 +275,18 @@ class Conversations:
 
         agent.on_death(died)
 
-    async def _note_groups(self, family: str) -> None:
+    async def _note_groups(self, family: str, agent: AgentPort) -> None:
         groups: list[AgentGroup] = self._agents.groups(family)
         with contextlib.suppress(StoreError):
             async with self._services.db.write() as tx:
                 for conversation in self._live.values():
                     if conversation.record.family == family and not conversation.read_only:
-                        await leases.set_agents(tx, conversation.id, self.owner.id, groups)
+                        with contextlib.suppress(Fenced):  # lost, unnoticed: the others' leases still need it
+                            await leases.set_agents(tx, conversation.id, self.owner.id, groups)
+                await keep_powers(tx, agent)
+        for conversation in list(self._live.values()):
+            if conversation.record.family == family and not conversation.read_only:
+                await conversation.sweep_asides(agent)
 
     async def _beat(self) -> None:
         while True:
@@ -192,6 +295,10 @@ class Conversations:
                 with contextlib.suppress(StoreError):
                     async with self._services.db.write() as tx:
                         await leases.heartbeat(tx, self.owner.id)
+                        held = await leases.held_by(tx, self.owner.id)
+                    for conversation in list(self._live.values()):
+                        if conversation.id not in held:
+                            conversation.taken_away()
 
     def _is_dead(self, lease: Lease) -> bool:
         """A process of this machine is known to be dead; one of another is taken to be after a long silence."""
@@ -199,9 +306,9 @@ class Conversations:
             return self._start_time_of(lease.owner.pid) != lease.owner.started
         return self._services.clock() - lease.heartbeat_at > _FOREIGN_HOST_SILENCE
 
-    def _title_of(self, agent: str) -> str:
+    def _title_of(self, agent: str, profile: str) -> str:
         try:
-            return self._spec_of(agent).title
+            return self._spec_of(agent, profile).title
         except AgentMissing:
             return agent
 

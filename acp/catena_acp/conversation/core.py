@@ -8,12 +8,23 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
+from catena_acp.conversation import moves
 from catena_acp.conversation.agents import Agents
+from catena_acp.conversation.around import Around
 from catena_acp.conversation.asks import Asks
 from catena_acp.conversation.between import BetweenTurns
 from catena_acp.conversation.ground import Ground
-from catena_acp.conversation.news import Doing, DoingChanged, News, Renamed, SessionChanged, SessionState
-from catena_acp.conversation.services import Services, Tenure
+from catena_acp.conversation.hold import HELD_ELSEWHERE, ReadOnly
+from catena_acp.conversation.news import (
+    Doing,
+    DoingChanged,
+    HoldChanged,
+    News,
+    Renamed,
+    SessionChanged,
+    SessionState,
+)
+from catena_acp.conversation.services import Services, SpecOf, Tenure
 from catena_acp.conversation.session_state import title_of
 from catena_acp.conversation.sessions import Ear, LiveSession, Sessions
 from catena_acp.conversation.tool_data import call_of
@@ -22,17 +33,11 @@ from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TitleChanged
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store import conversations
-from catena_store.errors import StoreError
+from catena_store.errors import StoreError, StoreReadOnly
 from catena_store.records import Conversation as Record
+from catena_store.records import Owner
 
-HELD_ELSEWHERE = "Another Catena holds this conversation; here it can only be read."
-
-
-class ReadOnly(Exception):
-    """Another client holds the conversation."""
-
-    def __init__(self) -> None:
-        super().__init__(HELD_ELSEWHERE)
+__all__ = ["HELD_ELSEWHERE", "Core", "ReadOnly"]
 
 
 class Core:
@@ -45,14 +50,18 @@ class Core:
         tenure: Tenure | None,
         agents: Agents,
         sessions: Sessions,
-        spec_of: Callable[[str], AgentSpec],
+        spec_of: SpecOf,
         agent_started: Callable[[str, AgentPort], None],
     ) -> None:
         self.services = services
         self.record = record
         self.tenure = tenure
+        self.holder: Owner | None = None  # the other client that has it, or had it last
+        self.free = False  # that client is gone
+        self.lost: Callable[[], None] = lambda: None  # called where another client took what was ours
         self.closing = False
         self.asks = Asks(self.tell)
+        self.around = Around(services, record.id, self.tell)
         self.sessions = sessions
         self._ear = Ear(self._received, self._session_changed)
         self._between = BetweenTurns(services, tenure, self.tell) if tenure else None
@@ -102,24 +111,64 @@ class Core:
     # --- writing
 
     def writable(self) -> Tenure:
-        """Our hold of the lease. Raises ReadOnly where another client has it."""
+        """Our hold of the lease. Raises ReadOnly where another client has it, StoreReadOnly where nobody can."""
+        if self.services.db.read_only:
+            raise StoreReadOnly(self.services.db.path)
         if self.tenure is None:
-            raise ReadOnly
+            raise ReadOnly(self.holder, self.services.owner.host, free=self.free)
         return self.tenure
 
-    def ground(self) -> Ground:
-        """What a prompt is sent with. Raises ReadOnly, AgentMissing."""
+    def take(self, tenure: Tenure) -> None:
+        """The conversation is ours now."""
+        self.tenure, self._between = tenure, BetweenTurns(self.services, tenure, self.tell)
+        self.holder, self.free = None, False
+        self._tell_hold()
+
+    def lose(self) -> None:
+        """Another client took what was ours: from now on we only read, and our agents do nothing more in it."""
+        if self.tenure is not None:
+            self.tenure = self._between = None
+            for running in self._running.values():
+                self.asks.cancel(running.live.link_id)
+                self.spawn(running.stop())
+            self._tell_hold()
+            if not self.closing:
+                self.lost()
+
+    def held_by(self, holder: Owner | None, *, free: bool) -> None:
+        """Another client has it; ``free`` where that one is gone."""
+        if self.tenure is None and (holder, free) != (self.holder, self.free):
+            self.holder, self.free = holder, free
+            self._tell_hold()
+
+    def _tell_hold(self) -> None:
+        for window_id in self.windows:
+            self.tell(HoldChanged(window_id, read_only=self.tenure is None, free=self.free))
+
+    def spec_of(self, agent: str, profile: str) -> AgentSpec:
+        """How the agent of a link is started. Raises AgentMissing."""
+        return self._spec_of(agent, profile)
+
+    def title_of(self, agent: str, profile: str) -> str:
+        """What a person reads for the agent of a link."""
+        try:
+            return self._spec_of(agent, profile).title
+        except AgentMissing:
+            return agent
+
+    def ground(self, cwd: str | None = None, spec: AgentSpec | None = None) -> Ground:
+        """What a prompt is sent with; in another directory where it was typed there. Raises ReadOnly, AgentMissing."""
         tenure = self.writable()
         assert self._between is not None, "whoever may write has it"
         return Ground(
             services=self.services,
             tenure=tenure,
-            record=self.record,
-            spec=self._spec_of(self.record.agent),
+            record=replace(self.record, cwd=cwd) if cwd else self.record,
+            spec=spec or self._spec_of(self.record.agent, self.record.profile),
             agents=self._agents,
             sessions=self.sessions,
             ear=self._ear,
-            open_windows=lambda: frozenset(self._doing),
+            open_windows=lambda: self.windows,
             agent_started=lambda agent: self._agent_started(self.record.family, agent),
             tell=self.tell,
             doing=self.now,
@@ -128,17 +177,26 @@ class Core:
             detach=self.turn_over,
             settle=self._between.settle,
             claimed=self.carried_by,
+            around=self.around,
         )
 
-    async def rename(self, title: str | None) -> None:
-        """Give the conversation a title."""
+    async def rename(self, title: str | None, *, by: str | None = None) -> None:
+        """Give the conversation a title; what was done ``by`` a person in a window can be undone there."""
         async with self.writable().write() as tx:
-            await conversations.set_title(tx, self.record.id, title)
+            if by is None:
+                await conversations.set_title(tx, self.record.id, title)
+            else:
+                await moves.rename(tx, window_id=by, conversation_id=self.record.id, title=title)
         self.record = replace(self.record, title=title)
         for window_id in self._doing:
             self.tell(Renamed(window_id, title))
 
     # --- windows and the sessions that carry them
+
+    @property
+    def windows(self) -> frozenset[str]:
+        """Those that are open in this client."""
+        return frozenset(self._doing)
 
     def enter(self, window_id: str) -> None:
         """The window is open in this client: what it owns is its own."""
@@ -170,11 +228,21 @@ class Core:
     def agent_title(self) -> str:
         """What the person reads for the agent that the next prompt goes to."""
         try:
-            spec = self._spec_of(self.record.agent)
+            spec = self._spec_of(self.record.agent, self.record.profile)
         except AgentMissing:
             return self.record.agent
         agent = self._agents.live(spec, self.record.family)
         return title_of(spec, agent.abilities if agent else None)
+
+    def last_lines(self) -> tuple[str, ...]:
+        """The last lines of standard error of the agent that the next prompt goes to, as far as it runs."""
+        try:
+            agent = self._agents.live(
+                self._spec_of(self.record.agent, self.record.profile), self.record.family
+            )
+        except AgentMissing:
+            return ()
+        return agent.stderr_tail if agent else ()
 
     def live(self, window_id: str) -> LiveSession:
         """The open session that carries a window. Raises AgentError."""
@@ -183,6 +251,11 @@ class Core:
         if live is None or not live.agent.alive:
             raise AgentError("no session is open yet; send a message first")
         return live
+
+    @property
+    def own_sessions(self) -> list[LiveSession]:
+        """The live sessions that tell us, and no other conversation of the family."""
+        return [live for live in self.sessions if live.ear is self._ear]
 
     def agent_died(self, agent: AgentPort) -> None:
         """A process of ours ends; what it carries is cold from now on."""
@@ -197,12 +270,16 @@ class Core:
         for event in running.leftover():
             self._received(running.live, event)
 
+    async def settle(self) -> None:
+        """Bring into the store what sessions have told between turns."""
+        if self._between:
+            await self._between.settle_all()
+
     async def close(self) -> None:
         """Bring into the store what sessions told between turns, and close them."""
         if self._tasks:
             await asyncio.wait(set(self._tasks))
-        if self._between:
-            await self._between.settle_all()
+        await self.settle()
         await asyncio.gather(*(self.sessions.let_go(live) for live in self.sessions if live.ear is self._ear))
 
     # --- what sessions tell
@@ -212,7 +289,7 @@ class Core:
 
     def _received(self, live: LiveSession, event: Event) -> None:
         if isinstance(event, TitleChanged) and event.title and self.record.title is None and self.tenure:
-            self._spawn(self._retitle(event.title))
+            self.spawn(self._retitle(event.title))
         running = self._running.get(live.link_id)
         if running and running.live is live:
             running.receive(event)
@@ -250,7 +327,8 @@ class Core:
             if link_id == live.link_id:
                 self.tell(SessionChanged(window_id, live.state))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something in the background, to its end before the conversation is closed."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from catena_acp.abilities import Abilities
 from catena_acp.conversation import route
 from catena_acp.conversation.agents import Agents
-from catena_acp.conversation.news import (
-    Doing,
-    News,
-    Problem,
-    Troubled,
-)
+from catena_acp.conversation.around import Around
+from catena_acp.conversation.news import Doing, LinkChanged, News
+from catena_acp.conversation.powers_kept import kept_powers
 from catena_acp.conversation.services import Services, Tenure
-from catena_acp.conversation.session_settings import set_mode_and_model
 from catena_acp.conversation.sessions import Ear, LiveSession, SessionContradicts, Sessions
 from catena_acp.conversation.turn import RunningTurn
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentRefused
 from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionPlace
-from catena_acp.troubles import Trouble
 from catena_store import chains, learnt, turns
 from catena_store.database import Reader, Writer
+from catena_store.errors import SessionHeld
 from catena_store.records import Cause, Conversation, How, Link, LinkState, PathRow, Turn
 
 FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
@@ -48,10 +45,18 @@ class Ground:
     detach: Callable[[RunningTurn], None]  # … and from here on no more
     settle: Callable[[str], Awaitable[None]]  # what a session told between turns is in the store
     claimed: Callable[[str, LiveSession], None]  # the window is carried by this session
+    around: Around
 
     @property
     def place(self) -> SessionPlace:
-        return SessionPlace(self.record.cwd)
+        return SessionPlace(self.record.cwd, self.around.existing_directories, self.around.mcp_servers)
+
+    def place_for(self, window_id: str) -> SessionPlace:
+        """The place of a session that carries a window: with the tools that its agent is handed."""
+        if (tools := self.services.checkpointing.tools) is None:
+            return self.place
+        server = tools(self.record.id, window_id)
+        return replace(self.place, mcp_servers=(*self.place.mcp_servers, server))
 
     @property
     def target(self) -> route.Target:
@@ -67,11 +72,15 @@ class Ground:
         self, reader: Reader, agent: AgentPort, window_id: str, path: Sequence[PathRow]
     ) -> route.Situation:
         """What the route looks at, read in the caller's transaction."""
+        return await self.situation_with(reader, agent.abilities, window_id, path)
+
+    async def situation_with(
+        self, reader: Reader, abilities: Abilities | None, window_id: str, path: Sequence[PathRow]
+    ) -> route.Situation:
+        """The same for an agent that may not run: ``abilities`` is None then."""
         links = await chains.of_family(reader, self.record.family, self.spec.name, self.spec.profile)
         ids = [link.id for link in links]
-        abilities = agent.abilities
-        known = await learnt.known(reader, abilities.name, abilities.version)
-        forks_at = abilities.fork and known.get(FORK_AT) == "honoured"
+        powers = await self._powers(reader, abilities)
         return route.Situation(
             target=self.target,
             conversation_id=self.record.id,
@@ -79,45 +88,65 @@ class Ground:
             path=path,
             links=links,
             busy=frozenset(await turns.open_on(reader, ids)),
-            clean_turns=await turns.clean_on(reader, ids) if forks_at else (),
+            clean_turns=await turns.clean_on(reader, ids) if powers.forks_at else (),
             open_windows=self.open_windows(),
             warm=self.sessions.warm(links),
-            powers=route.Powers(
-                reopens=abilities.reopens,
-                forks=abilities.fork,
-                forks_at=forks_at,
-            ),
+            powers=powers,
         )
 
-    async def lose(self, link: Link, why: str) -> None:
-        """Mark a link as lost, which takes proof; a turn that runs on it all the same is heard to its end."""
-        async with self.tenure.write() as tx:
-            await self._lose(tx, link, why)
+    async def _powers(self, reader: Reader, abilities: Abilities | None) -> route.Powers:
+        if abilities is None:
+            return await kept_powers(reader, self.spec)
+        known = await learnt.known(reader, abilities.name, abilities.version)
+        return route.Powers(
+            reopens=abilities.reopens,
+            forks=abilities.fork,
+            forks_at=abilities.fork and known.get(FORK_AT) == "honoured",
+        )
 
-    async def _lose(self, tx: Writer, link: Link, why: str) -> None:
-        await chains.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
+    async def lose(self, link: Link, why: str, window_id: str | None = None) -> None:
+        """Mark a link as lost, which takes proof; a turn that runs on it all the same is heard to its end.
+
+        Told to the window that met it, else to the one that it carried.
+        """
+        async with self.tenure.write() as tx:
+            lost = await self._lose(tx, link, why)
+        if window_id := window_id or lost.owner:
+            self.tell(LinkChanged(window_id, lost, why))
+
+    async def distrust(self, held: SessionHeld, window_id: str) -> None:
+        """A fork got the id of another session: an id that is handed out twice is trusted by nobody."""
+        async with self.services.db.read() as reader:
+            twice = await chains.get(reader, held.link_id) if held.link_id else None
+        if twice:
+            await self.lose(twice, "the agent gave its session id to a fork", window_id)
+
+    async def _lose(self, tx: Writer, link: Link, why: str) -> Link:
+        lost = await chains.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
         if not await turns.open_on(tx, [link.id]):
             self.sessions.forget(link.id)
+        return lost
 
     async def open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
         """Open a new session; its link is committed before anything else happens to it."""
-        opened = await agent.new_session(self.place)
+        opened = await agent.new_session(self.place_for(window_id))
         async with self.tenure.write() as tx:
             held = await chains.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
-            if held:
-                await self._lose(tx, held, "the agent gave its session id to another session")
+            why = "the agent gave its session id to another session"
+            lost = await self._lose(tx, held, why) if held else None
             link = await self._add(tx, opened, Cause.NEW, window_id)
+        if lost:
+            self.tell(LinkChanged(window_id, lost, why))
+        self.tell(LinkChanged(window_id, link, None))
         return self.sessions.adopt(link, agent, opened, How.FRESH, self.ear)
 
-    async def restore(self, live: LiveSession, before: Turn, window_id: str) -> None:
-        """Put a new session into the mode and model of a turn before; a failure is told, not silent."""
-        if not before.link_id or (before.model == live.state.model and before.mode == live.state.mode):
-            return
-        try:
-            await set_mode_and_model(live, before.mode, before.model)
-        except AgentError as error:
-            text = f"{self.spec.title} did not take the mode or model of before: {error}"
-            self.tell(Troubled(window_id, Problem(Trouble.REFUSED, text)))
+    async def open_session_of(self, link: Link) -> LiveSession | None:
+        """The link's live session; None where it was opened with other directories than there are now, and closes."""
+        live = self.sessions.of(link)
+        if live and self.around.outgrown(live):
+            await self.sessions.let_go(live)
+            return None
+        return live
 
     async def fork(
         self, agent: AgentPort, source: Link, window_id: str, at: tuple[Turn, str] | None = None
@@ -127,15 +156,22 @@ class Ground:
         Raises ForkWrong, SessionHeld or any AgentError.
         """
         await self.sessions.drop_stale(source)
-        if not agent.abilities.quirks.fork_cold and self.sessions.of(source) is None:
-            await self.sessions.open_cold(source, agent, self.place, self.ear)
+        if not agent.abilities.quirks.fork_cold:
+            await self._open_to_fork(agent, source, window_id)
         async with self.services.db.read() as reader:
             source = await chains.get(reader, source.id) or source
-        opened = await agent.fork_session(source.session_id, self.place, at[1] if at else None)
+        place, anchor = self.place_for(window_id), at[1] if at else None
+        try:
+            opened = await agent.fork_session(source.session_id, place, anchor)
+        except AgentRefused:
+            # Some fork only what they have open, and say of the rest that it is not there.
+            if not agent.abilities.reopens or not await self._open_to_fork(agent, source, window_id):
+                raise
+            opened = await agent.fork_session(source.session_id, place, anchor)
         if opened.session_id == source.session_id:
             raise SessionContradicts(f"{self.spec.title} answered the fork with its source's own id")
         pointers = _pointers(source, at[0] if at else None)
-        await self.sessions.check_fork(agent, opened, self.place, pointers)
+        await self.sessions.check_fork(agent, opened, self.place_for(window_id), pointers)
         cause = Cause.FORK_AT if at else Cause.FORK
         async with self.tenure.write() as tx:
             now = await chains.get(tx, source.id)
@@ -145,7 +181,16 @@ class Ground:
         if moved:
             await agent.close_session(opened.session_id)
             return None
+        self.tell(LinkChanged(window_id, link, None))
         return self.sessions.adopt(link, agent, opened, How.FORKED_AT if at else How.FORKED, self.ear)
+
+    async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:
+        """Open a session that is to be forked; False where it is open. Raises as ``Sessions.open_cold``."""
+        if self.sessions.of(source) is not None:
+            return False
+        place = replace(self.place_for(source.owner or window_id), cwd=source.cwd)
+        await self.sessions.open_cold(source, agent, place, self.ear)
+        return True
 
     async def _add(
         self,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catena_acp.conversation.recovery import EndGroup
-from catena_acp.conversation.services import StartAgent
+from catena_acp.conversation.services import SpecOf, StartAgent
+from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.records import AgentGroup
 
@@ -17,7 +18,7 @@ class Machine:
     """How agents are found, started and ended, and processes told apart."""
 
     start_agent: StartAgent
-    spec_of: Callable[[str], AgentSpec]
+    spec_of: SpecOf
     end_group: EndGroup
     start_time_of: Callable[[int], str | None]
 
@@ -33,10 +34,15 @@ def this_machine(client_version: str, specs: Mapping[str, AgentSpec]) -> Machine
         files = FileAccess(roots=(Path(cwd),))
         return await start_agent(spec, cwd=cwd, client_version=client_version, files=files)
 
-    def spec_of(name: str) -> AgentSpec:
+    def spec_of(name: str, profile: str) -> AgentSpec:
         from catena_acp.catalog import spec_named
 
-        return specs[name] if name in specs else spec_named(name)
+        for spec in specs.values():
+            if (spec.name, spec.profile) == (name, profile):
+                return spec
+        if profile:
+            raise AgentMissing(f"{name} ({profile})", "no such profile is known here")
+        return spec_named(name)
 
     async def end_group(group: AgentGroup) -> bool:
         return await process_group.end_group(group.pid, group.started)

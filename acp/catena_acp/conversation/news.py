@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from catena_acp.events import Choice, Command, Option, PermissionOption, ToolCallChanged
 from catena_acp.troubles import Offer, Trouble
-from catena_store.records import Link, Message, QueueItem, Turn
+from catena_store.records import Attachment, Link, Message, QueueItem, Turn
 
 
 class Doing(StrEnum):
@@ -22,6 +22,7 @@ class Doing(StrEnum):
     IDLE = "idle"
     STARTING = "starting"  # the agent's process
     OPENING = "opening"  # a session: new, resumed, forked
+    LOGGING_IN = "logging_in"  # the agent waits until the person has logged in
     WORKING = "working"
     ASKING = "asking"  # the agent waits for a permission
     STOPPING = "stopping"
@@ -99,10 +100,11 @@ class LeafMoved:
 
 @dataclass(frozen=True, slots=True)
 class PromptReturned:
-    """No agent accepted the prompt: its text belongs back in the composer."""
+    """No agent accepted the prompt, or it was taken out of the queue: it belongs back in the composer."""
 
     window_id: str
     text: str
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class Renamed:
 
 @dataclass(frozen=True, slots=True)
 class LinkChanged:
-    """A link of the chain was born or lost; ``why`` in words, where there is a reason."""
+    """A link of the chain was born, lost or became suspect; ``why`` in words, where there is a reason."""
 
     window_id: str
     link: Link
@@ -191,6 +193,14 @@ class HoldChanged:
     window_id: str
     read_only: bool
     free: bool  # nobody who lives holds it
+
+
+@dataclass(frozen=True, slots=True)
+class Remarked:
+    """Something worth knowing that nobody has to act on; one line."""
+
+    window_id: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +226,7 @@ News = (
     | QueueChanged
     | Renamed
     | Troubled
+    | Remarked
     | LinkChanged
     | HoldChanged
 )

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from catena_acp.conversation.core import Core
+from catena_acp.conversation.news import LeafMoved, MessageAdded
 from catena_acp.conversation.turn import RunningTurn
-from catena_store import conversations, messages, turns, windows
-from catena_store.database import Writer
-from catena_store.records import Kind, Message, MessageState, NewMessage, StopReason
+from catena_store import attachments, conversations, messages, turns, windows
+from catena_store.database import Reader, Writer
+from catena_store.errors import StoreError
+from catena_store.records import (
+    Attachment,
+    Kind,
+    Message,
+    MessageState,
+    NewMessage,
+    PathRow,
+    QueueItem,
+    StopReason,
+)
 
 _CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these forget in silence
 
@@ -26,6 +38,20 @@ class Attempt:
     came_from: str | None  # the window's leaf before
     typed: bool = True  # its text is to return to the composer
     born: bool = True  # the row was made for this attempt
+    item: QueueItem | None = None  # what it was as it waited
+
+
+Birth = tuple[Attempt, MessageAdded | LeafMoved]  # a prompt whose row was made, and what is to be told of it
+
+
+async def last_prompt(reader: Reader, path: Sequence[PathRow]) -> tuple[int, Message | None]:
+    """Where the branch's last turn begins, and its prompt; not what was said into the turn later."""
+    for at in reversed(range(len(path))):
+        if path[at].kind is Kind.USER:
+            prompt = await messages.get(reader, path[at].id)
+            if prompt and not prompt.data.get("steered"):
+                return at, prompt
+    return -1, None
 
 
 class PromptRows:
@@ -35,7 +61,7 @@ class PromptRows:
         self._core = core
         self._window_id = window_id
 
-    async def add_barrier(self, tx: Writer) -> Message:
+    async def add_barrier(self, tx: Writer, text: str = "cleared by you") -> Message:
         window = await windows.get(tx, self._window_id)
         row = await messages.insert(
             tx,
@@ -44,7 +70,7 @@ class PromptRows:
                 conversation_id=self._core.record.id,
                 parent_id=window.leaf_id if window else None,
                 kind=Kind.SEAM,
-                text="cleared by you",
+                text=text,
                 data={"cleared": True},
                 barrier=True,
             ),
@@ -52,36 +78,49 @@ class PromptRows:
         await windows.advance(tx, self._window_id, row.id)
         return row
 
-    async def add(self, tx: Writer, text: str) -> Message:
+    async def add(self, tx: Writer, text: str, files: Sequence[Attachment] = ()) -> Message:
+        """A prompt with what is attached to it, below the window's leaf."""
         if clears(text):
             return await self.add_barrier(tx)
         window = await windows.get(tx, self._window_id)
+        if window and window.conversation_id != self._core.record.id:
+            raise StoreError("this tab shows another conversation by now")
         leaf = window.leaf_id if window else None
         # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
+        data = {"attachments": [each.described() for each in files]} if files else {}
         row = await messages.refused_below(tx, self._core.record.id, leaf, text)
-        if row:
+        if row and row.data.get("attachments") == data.get("attachments"):
             row = await messages.update(tx, row.id, state=MessageState.FINAL)
-        row = row or await messages.insert(
-            tx,
-            NewMessage(
-                id=self._core.services.new_id(),
-                conversation_id=self._core.record.id,
-                parent_id=leaf,
-                kind=Kind.USER,
-                text=text,
-            ),
-        )
+        else:
+            row = await messages.insert(
+                tx,
+                NewMessage(
+                    id=self._core.services.new_id(),
+                    conversation_id=self._core.record.id,
+                    parent_id=leaf,
+                    kind=Kind.USER,
+                    text=text,
+                    data=data,
+                ),
+            )
+            await attachments.add_to_message(tx, row.id, files)
         await windows.advance(tx, self._window_id, row.id)
         await conversations.touch(tx, self._core.record.id)
         return row
 
-    async def put_back(self, attempt: Attempt, claimed: RunningTurn | None) -> None:
+    async def put_back(self, attempt: Attempt, claimed: RunningTurn | None) -> list[Attachment]:
+        """Take the row back; what was typed is the draft again, with the files that are returned."""
         async with self._core.writable().write() as tx:
             if claimed:
                 await turns.end(tx, claimed.turn.id, stop_reason=StopReason.NOT_SENT)
             if attempt.born:
                 await messages.update(tx, attempt.row.id, state=MessageState.REFUSED)
+            files = await attachments.of_message(tx, attempt.row.id) if attempt.typed else []
             await windows.set_leaf(tx, self._window_id, attempt.came_from)
             window = await windows.get(tx, self._window_id)
             if attempt.typed and window and not window.draft:
                 await windows.set_draft(tx, self._window_id, attempt.row.text)
+            if files:
+                kept = await attachments.of_draft(tx, self._window_id)
+                await attachments.set_of_draft(tx, self._window_id, [*files, *kept])
+        return files

@@ -142,15 +142,19 @@ class Recorder:
         if last.turn_id:
             await turns.set_last(tx, last.turn_id, last.id)
         window = await windows.get(tx, self._window_id)
-        if window and window.leaf_id == first.parent_id and await self._belongs(tx, first):
+        here = window and (window.conversation_id, window.leaf_id) == (first.conversation_id, first.parent_id)
+        if here and await self._belongs(tx, first):
             await windows.advance(tx, self._window_id, last.id)
             return True
         return first.turn_id is not None
 
     async def _belongs(self, tx: Writer, row: NewMessage) -> bool:
-        """False for what comes between turns below a prompt: another session may just be answering that."""
+        """False for what comes between turns below a prompt: another session may just be answering that.
+
+        Not so below one that was said into a turn: only the session of that turn can.
+        """
         above = await messages.get(tx, row.parent_id) if row.parent_id and row.turn_id is None else None
-        return above is None or above.kind is not Kind.USER
+        return above is None or above.kind is not Kind.USER or bool(above.data.get("steered"))
 
 
 def _folded(ops: Sequence[Op]) -> tuple[list[NewMessage], list[Change], dict[str, list[str]]]:

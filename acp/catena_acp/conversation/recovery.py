@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from catena_acp.conversation.services import Tenure
+from catena_acp.conversation.steered_rows import take_up
 from catena_acp.conversation.tool_data import is_over
 from catena_acp.conversation.words import ending_words
-from catena_store import chains, leases, messages, turns, windows
+from catena_store import chains, leases, messages, queue, turns, windows
 from catena_store.database import Writer
 from catena_store.records import (
     AgentGroup,
@@ -39,6 +40,8 @@ async def recover(
         proved = await end_group(group) and proved
     async with tenure.write() as tx:
         left_open = await turns.open_in(tx, tenure.conversation_id)
+        left_open = await take_up(tx, tenure.conversation_id, left_open)
+        await queue.hold_of_conversation(tx, tenure.conversation_id)
         for turn in left_open:
             await _close(tx, turn, tenure, proved=proved, agent_title=agent_title)
         await leases.set_agents(tx, tenure.conversation_id, tenure.services.owner.id, own_groups)
@@ -58,7 +61,7 @@ async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_
             conversation_id=turn.conversation_id,
             parent_id=turn.last_id,
             kind=Kind.NOTICE,
-            text=ending_words(agent_title, StopReason.INTERRUPTED, None) or "",
+            text=ending_words(agent_title, StopReason.INTERRUPTED) or "",
             turn_id=turn.id,
             link_id=turn.link_id,
             data={"trouble": StopReason.INTERRUPTED.value},

@@ -6,10 +6,11 @@ Pure but for the ids it makes: it says which rows to insert, grow and change, in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, assert_never
 
+from catena_acp.conversation.compaction import WORDS, Compaction
 from catena_acp.conversation.tool_data import changed_tool, is_over
 from catena_acp.events import (
     CommandsChanged,
@@ -97,6 +98,7 @@ class Reducer:
     answered: bool = False  # an agent or tool row came
     compacted: bool = False
     _text: _Text | None = None
+    _compaction: Compaction | None = None  # that is under way
     _held_space: str = ""  # white space before a row's first word
     _tools: dict[str, _Tool] = field(default_factory=dict)
     _plans: dict[str | None, str] = field(default_factory=dict)
@@ -119,9 +121,7 @@ class Reducer:
             case Noticed(text=text, level=level):
                 return [*self._end_text(), self._insert(Kind.NOTICE, text, {"level": level})]
             case Compacted(text=text, status=status):
-                self.compacted = True
-                words = text or "the agent shortened its own context"
-                return [*self._end_text(), self._insert(Kind.NOTICE, words, {"compacted": status or "done"})]
+                return self._compact(text, status)
             case UnknownUpdate():
                 return self._keep_unknown(event)
             case (
@@ -140,6 +140,13 @@ class Reducer:
         """What is known of a tool call."""
         tool = self._tools.get(tool_call_id)
         return tool.data if tool else None
+
+    def interject(self, row_id: str, text: str, data: Mapping[str, Any]) -> list[Op]:
+        """What the person said into the turn, at its place: what is told from here on comes after it."""
+        ops = self._end_text()
+        row = replace(self._insert(Kind.USER, text, data).row, id=row_id)
+        self.last_id = row_id
+        return [*ops, Insert(row)]
 
     def close(self, *, clean: bool, tool_status: str) -> list[Op]:
         """End what is open: text whole or interrupted, tool calls that did not finish as ``tool_status``."""
@@ -209,6 +216,17 @@ class Reducer:
             return [Change(row_id, data)]
         insert = self._insert(Kind.PLAN, "", data)
         self._plans[plan.plan_id] = insert.row.id
+        return self._end_text_before(insert)
+
+    def _compact(self, text: str | None, status: str | None) -> list[Op]:
+        compaction = self._compaction or Compaction()
+        compaction.take(text, status)
+        self.compacted = self.compacted or compaction.done
+        self._compaction = None if compaction.over else compaction
+        if compaction.row_id:
+            return [Change(compaction.row_id, compaction.data)]
+        insert = self._insert(Kind.NOTICE, WORDS, compaction.data)
+        compaction.row_id = insert.row.id
         return self._end_text_before(insert)
 
     def _keep_unknown(self, update: UnknownUpdate) -> list[Op]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from catena_store.records import CONTENT_KINDS, SPOKEN_KINDS, Kind, Link, LinkState, PathRow, Turn
+from catena_store.records import CONTENT_KINDS, SPOKEN_KINDS, Cause, Kind, Link, LinkState, PathRow, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,9 @@ def gap_of(path: Sequence[PathRow], knows: str | None) -> int:
 
 
 def _is_for(link: Link, target: Target) -> bool:
-    return (link.agent, link.profile, link.cwd) == (target.agent, target.profile, target.cwd)
+    """True where the link's session could serve; an aside's holds what was never said on any branch."""
+    meant = (link.agent, link.profile, link.cwd) == (target.agent, target.profile, target.cwd)
+    return meant and link.cause is not Cause.ASIDE
 
 
 def _is_ours(link: Link, situation: Situation) -> bool:

@@ -6,23 +6,29 @@ text goes out twice at most: the second time only where the first was refused be
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from catena_acp.conversation import route
-from catena_acp.conversation.claim import Claim, NotSent, turn_before
+from catena_acp.conversation.attached import prompt_blocks
+from catena_acp.conversation.claim import Claim, NotSent
+from catena_acp.conversation.endings import Ending, RefusedAtOnce
+from catena_acp.conversation.fork_points import anchor_of
+from catena_acp.conversation.full_sessions import begins_empty, was_full
 from catena_acp.conversation.ground import Ground
 from catena_acp.conversation.news import Doing
+from catena_acp.conversation.problems import short
 from catena_acp.conversation.sessions import ForkWrong, LiveSession
-from catena_acp.conversation.turn import Ending, RefusedAtOnce, RunningTurn
-from catena_acp.errors import AgentError, AgentRefused, LoginNeeded, SessionGone
+from catena_acp.conversation.turn import RunningTurn
+from catena_acp.conversation.whole import heed_a_stop, whole
+from catena_acp.diagnosis import diagnose
+from catena_acp.errors import AgentError, AgentRefused, SessionGone
 from catena_acp.events import PromptBlock, TextBlock
 from catena_acp.port import AgentPort
-from catena_store import chains, messages
-from catena_store.errors import SessionHeld, StoreError
+from catena_acp.troubles import Trouble
+from catena_store import attachments, chains, messages
+from catena_store.errors import SessionHeld
 from catena_store.records import (
-    Kind,
+    How,
     Link,
     Message,
     PathRow,
@@ -34,8 +40,16 @@ from catena_store.records import (
 class Sending:
     """One prompt row on its way."""
 
-    def __init__(self, ground: Ground, window_id: str, row: Message) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        window_id: str,
+        row: Message,
+        ready: Callable[[LiveSession], Awaitable[None]] | None = None,
+    ) -> None:
+        """``ready`` gets a session ready for just this prompt, before it is claimed."""
         self._ground = ground
+        self._ready = ready
         self._window_id = window_id
         self._row = row
         self._path: Sequence[PathRow] = ()
@@ -51,6 +65,7 @@ class Sending:
         Raises NotSent where no session accepted it.
         """
         texts = 0
+        await self._ground.around.come_back(self._window_id, self._row.parent_id, self._ground.record.cwd)
         while texts < 2:
             agent = await self._agent()
             step = await self._next(agent)
@@ -63,7 +78,6 @@ class Sending:
                     running = await self._use(link, agent)
                     if running is None:
                         continue
-                    self.turn = running
                     texts += 1
                     ending = await self._run(running)
                     if ending is not None:
@@ -87,83 +101,77 @@ class Sending:
             if not self._path:
                 self._path = await messages.path(reader, self._row.id)
             situation = await self._ground.situation(reader, agent, self._window_id, self._path)
+            full = await was_full(reader, self._row)
         steps = route.candidates(situation)
-        return next((step for step in steps if route.key_of(step) not in self._tried), None)
+        untried = (step for step in steps if route.key_of(step) not in self._tried)
+        return next((step for step in untried if not full or begins_empty(step)), None)
 
     async def _open_new(self, agent: AgentPort) -> None:
-        """Open a session, in the mode and with the model that the branch had before."""
+        """Open a session; it is put into what the branch had before when it is used."""
         try:
-            live = await self._ground.open_new(agent, self._window_id)
+            await self._ground.open_new(agent, self._window_id)
         except AgentError as error:
             raise NotSent(error) from error
-        async with self._ground.services.db.read() as reader:
-            before = await turn_before(reader, self._row)
-        if before:
-            await self._ground.restore(live, before, self._window_id)
 
     async def _use(self, link: Link, agent: AgentPort) -> RunningTurn | None:
         """Open the session where it is cold, and claim it; None where it can carry the prompt no more."""
-        live = self._ground.sessions.of(link)
+        live = await self._ground.open_session_of(link)
         if live is None:
             try:
                 live = await self._ground.sessions.open_cold(
-                    link, agent, self._ground.place, self._ground.ear
+                    link, agent, self._ground.place_for(self._window_id), self._ground.ear
                 )
             except AgentError as error:
                 await self._failed(link, error)
                 return None
         await self._ground.settle(link.id)
+        if live.opened is not How.CONTINUED:
+            await self._ground.around.restore(live, self._row.id, self._window_id)
+        if self._ready:
+            await self._ready(live)
         return await self._claim_whole(live, agent)
 
     async def _claim_whole(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Claim in one piece: who stops us in the middle of it still finds the turn that it opened."""
-        attempt = Claim(self._ground, self._window_id, self._row, self._path, self._lost)
-        claim = asyncio.ensure_future(attempt.take(live, agent))
-        try:
-            return await asyncio.shield(claim)
-        except asyncio.CancelledError:
-            with contextlib.suppress(NotSent, StoreError):
-                self.turn = await claim
-            raise
+        claim = Claim(self._ground, self._window_id, self._row, self._path, self._lost)
+        self.turn = await whole(claim.take(live, agent))
+        heed_a_stop()
+        return self.turn
 
     async def _fork(self, link: Link, turn: Turn | None, agent: AgentPort) -> None:
         try:
-            at = (turn, await self._anchor(turn)) if turn else None
+            at = None
+            if turn:
+                async with self._ground.services.db.read() as reader:
+                    at = (turn, await anchor_of(reader, turn, agent.abilities.quirks))
             await self._ground.fork(agent, link, self._window_id, at)
         except SessionHeld as held:
-            # An id that is handed out twice is trusted by nobody.
-            async with self._ground.services.db.read() as reader:
-                twice = await chains.get(reader, held.link_id) if held.link_id else None
-            if twice:
-                await self._ground.lose(twice, "the agent gave its session id to a fork")
+            await self._ground.distrust(held, self._window_id)
         except ForkWrong as error:
             self._last_error = error
         except AgentError as error:
             await self._failed(link, error)
 
-    async def _anchor(self, turn: Turn) -> str:
-        """The agent's id of the turn's last answer, which a fork at it keeps."""
-        async with self._ground.services.db.read() as reader:
-            last = await messages.get(reader, turn.last_id)
-        if last is None or last.kind is not Kind.AGENT or not last.agent_message_id:
-            raise ForkWrong("the turn does not end with an answer that has an id")
-        return last.agent_message_id
-
     async def _failed(self, link: Link, error: AgentError) -> None:
         """A step failed: the link is lost on proof; else it is only tried for this prompt."""
         self._last_error = error
-        if isinstance(error, LoginNeeded):
+        if self._trouble(error) in _ABOUT_THE_ACCOUNT:
             raise NotSent(error) from error
         if isinstance(error, SessionGone):
-            self._lost = f"session lost ({error})"
-            await self._ground.lose(link, str(error))
+            self._lost = f"session lost ({short(str(error))})"
+            await self._ground.lose(link, str(error), self._window_id)
+
+    def _trouble(self, error: AgentError) -> Trouble:
+        return diagnose(error, now=self._ground.services.clock()).trouble
 
     async def _run(self, running: RunningTurn) -> Ending | None:
         """Send the text; None where it was refused at once and may go out again."""
         blocks: list[PromptBlock] = []
         if running.turn.prior_context:
             blocks.append(TextBlock(running.turn.prior_context))
-        blocks.append(TextBlock(self._row.text))
+        async with self._ground.services.db.read() as reader:
+            files = await attachments.of_message(reader, self._row.id)
+        blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
         self._ground.attach(running)
         self._ground.doing(self._window_id, Doing.WORKING)
         release = self._ground.agents.hold(running.live.agent)
@@ -176,7 +184,7 @@ class Sending:
             release()
 
     async def _refused(self, running: RunningTurn, error: AgentRefused) -> Ending | None:
-        if not _may_go_elsewhere(error):
+        if self._trouble(error) in _NOWHERE_BETTER:
             return Ending(StopReason.ERROR, error)
         self._last_error = error
         await running.mark_not_sent(error)
@@ -186,19 +194,12 @@ class Sending:
         async with self._ground.services.db.read() as reader:
             link = await chains.get(reader, running.live.link_id)
         if link and isinstance(error, SessionGone):
-            self._lost = f"session lost ({error})"
-            await self._ground.lose(link, str(error))
+            self._lost = f"session lost ({short(str(error))})"
+            await self._ground.lose(link, str(error), self._window_id)
         return None
 
 
-_ABOUT_THE_ACCOUNT = ("rate limit", "rate_limit", "429", "529", "overloaded", "quota", "credit", "billing")
-
-
-def _may_go_elsewhere(error: AgentRefused) -> bool:
-    """False where another session of the same agent would be refused for the same reason."""
-    if isinstance(error, LoginNeeded):
-        return False
-    if isinstance(error, SessionGone):
-        return True
-    said = f"{error.code} {error} {error.data}".lower()
-    return not any(word in said for word in _ABOUT_THE_ACCOUNT)
+# A session that is opened in another's place would be refused for the same reason,
+_ABOUT_THE_ACCOUNT = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.LOGIN_NEEDED})
+# … and so would the prompt. That a full session is left for one that is told is for the person to say.
+_NOWHERE_BETTER = _ABOUT_THE_ACCOUNT | {Trouble.OVERLOAD, Trouble.CONTEXT_FULL}

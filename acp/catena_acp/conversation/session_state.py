@@ -21,7 +21,7 @@ from catena_acp.port import AgentPort, AgentSpec
 
 def title_of(spec: AgentSpec, abilities: Abilities | None) -> str:
     """What a person reads for an agent: the catalogue's title, or what a command calls itself once it runs."""
-    if abilities and is_command(spec):
+    if abilities and is_command(spec) and not spec.profile:
         return abilities.title or abilities.name or spec.title
     return spec.title
 

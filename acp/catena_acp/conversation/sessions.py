@@ -151,6 +151,19 @@ class Sessions:
                 link = await chains.get(reader, link.id) or link
             return self.of(link) or await self._opened(link, agent, place, ear)
 
+    async def look(self, link: Link, agent: AgentPort, place: SessionPlace, ear: Ear) -> None:
+        """Open a cold session as for a prompt, and close it again, so that nobody meets it meanwhile.
+
+        It stays open where the agent cannot close it. Raises as ``open_cold``.
+        """
+        async with self._opening.setdefault(link.id, asyncio.Lock()):
+            async with self._services.db.read() as reader:
+                link = await chains.get(reader, link.id) or link
+            if self.of(link) is None:
+                live = await self._opened(link, agent, place, ear)
+                if agent.abilities.close:
+                    await self.let_go(live)
+
     async def _opened(self, link: Link, agent: AgentPort, place: SessionPlace, ear: Ear) -> LiveSession:
         await self.drop_stale(link)
         abilities = agent.abilities
@@ -178,18 +191,21 @@ class Sessions:
 
         Closes the fork and raises ForkWrong where it is something else.
         """
-        replay = opened.replay
-        if not any(isinstance(event, TextChunk) for event in replay):
-            can_look = agent.abilities.load and not agent.abilities.quirks.load_twice_breaks
-            if not can_look or not await self._replay_is_faithful(agent):
-                return
+        expected = await self._expected(vouched)
+        told = any(isinstance(event, TextChunk) for event in opened.replay)
+        if told and await asyncio.to_thread(verdict, opened.replay, expected) is Verdict.AGREES:
+            return
+        quirks, faithful = agent.abilities.quirks, await self._replay_is_faithful(agent)
+        can_look = agent.abilities.load and not quirks.load_twice_breaks and not quirks.load_destroys
+        if can_look and (faithful or (told and faithful is None)):
+            # OpenCode tells only the last twenty messages of a fork; what it loads is all of it.
             replay = (await agent.load_session(opened.session_id, place)).replay
-        match await asyncio.to_thread(verdict, replay, await self._expected(vouched)):
-            case Verdict.AGREES:
+            if await asyncio.to_thread(verdict, replay, expected) is Verdict.AGREES:
                 return
-            case Verdict.EMPTY | Verdict.CONTRADICTS:
-                await agent.close_session(opened.session_id)
-                raise ForkWrong(f"{agent.spec.title}'s fork is not what was asked for")
+        elif not told:
+            return
+        await agent.close_session(opened.session_id)
+        raise ForkWrong(f"{agent.spec.title}'s fork is not what was asked for")
 
     async def _compare(self, link: Link, agent: AgentPort, opened: SessionOpened, *, learn: bool) -> None:
         expected = await self._expected(link)
@@ -247,6 +263,8 @@ def _expected_of(rows: Sequence[Message], whole: int, known: int, clean: Set[str
     holds: list[tuple[Said, str]] = []
     answered: str | None = None  # the clean turn whose answer stands last in `holds`
     for row in rows[whole:known]:
+        if row.kind is Kind.USER and row.data.get("steered"):
+            continue  # agents keep what was said into a turn elsewhere, or as something else
         if row.kind is Kind.USER:
             holds.append((Said.PERSON, row.text))
             answered = None

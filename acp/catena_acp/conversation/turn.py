@@ -8,43 +8,45 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from catena_acp.conversation import words
-from catena_acp.conversation.news import MessageAdded, News
+from catena_acp.conversation.anchors import id_said_back
+from catena_acp.conversation.around import note_end
+from catena_acp.conversation.endings import (
+    Ending,
+    NotKept,
+    RefusedAtOnce,
+    problem_of_end,
+    stop_reason_of,
+    unfinished_status,
+)
+from catena_acp.conversation.kept_problem import kept
+from catena_acp.conversation.news import LinkChanged, MessageAdded, MessageChanged, News, Problem
+from catena_acp.conversation.only_words import OnlyWords
 from catena_acp.conversation.recorder import Recorder
 from catena_acp.conversation.reducer import Op, Reducer
+from catena_acp.conversation.said_errors import mark_said_error, says_its_error
 from catena_acp.conversation.services import Services, Tenure
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.whole import heed_a_stop
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
-from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, PromptBlock, PromptEnded
+from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, PromptBlock
 from catena_store import chains, messages, turns, windows
 from catena_store.database import Writer
 from catena_store.errors import StoreError
-from catena_store.records import Kind, LinkState, Message, MessageState, NewMessage, StopReason, Turn
-
-
-class NotKept(AgentError):
-    """The store does not take what the agent says; it was asked to stop."""
-
-
-class RefusedAtOnce(Exception):
-    """The agent refused the prompt before any update of the turn: it may go out once more."""
-
-    def __init__(self, error: AgentRefused) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a turn came to its end."""
-
-    stop: StopReason
-    error: AgentError | None = None
-    answer: PromptEnded | None = None
+from catena_store.records import (
+    How,
+    Kind,
+    Link,
+    LinkState,
+    Message,
+    MessageState,
+    NewMessage,
+    StopReason,
+    Turn,
+)
 
 
 class RunningTurn:
@@ -82,10 +84,17 @@ class RunningTurn:
         self._out = asyncio.Event()
         self._unkept: StoreError | None = None  # why the agent was asked to stop
         self._closing: list[Op] | None = None
+        self._writing = asyncio.Lock()  # what comes, and what is said into it, one after the other
+        self._behind: list[Event] | None = None  # what comes after something that is about to be a row
         self._updated = False
+        self._said = OnlyWords()
+        self._prompt_id: str | None = None  # the agent's own id of the prompt, where it says it back
 
     def receive(self, event: Event) -> None:
         """Take an event of the session; called in order, on the loop, and never waits."""
+        if self._behind is not None:
+            self._behind.append(event)
+            return
         self._events.append(event)
         self._wake.set()
 
@@ -106,7 +115,8 @@ class RunningTurn:
                 heed_a_stop()
                 if self.recorder.failed and not self._unkept:
                     self._unkept = self.recorder.failed
-                    await self.live.agent.cancel(self.live.session_id)
+                    with contextlib.suppress(AgentError):  # it is gone: its answer says so
+                        await self.live.agent.cancel(self.live.session_id)
         finally:
             if not prompt.done():
                 prompt.cancel()
@@ -126,10 +136,14 @@ class RunningTurn:
             return Ending(StopReason.ERROR, error)
         if self._unkept:
             return Ending(StopReason.ERROR, NotKept(f"what it says cannot be kept: {self._unkept}"), answer)
-        return Ending(_stop_reason(answer.stop_reason), None, answer)
+        stop = stop_reason_of(answer.stop_reason)
+        if self.stopping and stop is StopReason.END_TURN and not self.reducer.answered:
+            # OpenCode, stopped while it waits to ask its model again, says that it came to its end.
+            stop = StopReason.CANCELLED
+        return Ending(stop, None, answer)
 
     async def end(self, ending: Ending) -> tuple[Turn, Message | None]:
-        """Close the turn in one transaction; the turn as it is kept, and the notice that tells of a bad end.
+        """Close the turn in one transaction; the turn as it is kept, and the row that tells of a bad end.
 
         May be called again where the transaction failed.
         """
@@ -138,15 +152,24 @@ class RunningTurn:
             came = self.leftover() if ending.stop is StopReason.INTERRUPTED else []
             self._closing = [op for event in came for op in self.reducer.reduce(event)]
             well = ending.stop.clean and self.reducer.answered
-            self._closing += self.reducer.close(clean=well, tool_status=_unfinished_status(ending.stop))
+            self._closing += self.reducer.close(clean=well, tool_status=unfinished_status(ending.stop))
         clean = ending.stop.clean and self.reducer.answered
         empty = ending.stop.clean and not self.reducer.answered
+        now = self._services.clock()
+        said_error = says_its_error(ending, self._said.text, now)
         async with self._tenure.write() as tx:
             news = await self.recorder.apply(tx, self._closing)
             last_id = self.reducer.last_id
             whole = self.turn.prompt_id if self.reducer.compacted else self.turn.whole_id
-            await self._move_link(tx, last_id, clean=clean, empty=empty, whole=whole, ending=ending)
-            notice = await self._add_notice(tx, ending, empty=empty)
+            error_row = await mark_said_error(tx, self.turn, last_id) if said_error else None
+            brought = self.reducer.answered and error_row is None
+            title, words_said = self.live.state.agent_title, self._said.text
+            problem = problem_of_end(ending, title, answered=brought, only_words=words_said, now=now)
+            link = await self._move_link(
+                tx, last_id, clean=clean, empty=empty, brought=brought, whole=whole, ending=ending
+            )
+            marked = await self._mark_words(tx, problem) if clean and problem else None
+            notice = None if marked else await self._add_notice(tx, ending, problem)
             usage = self.live.state.usage
             turn = await turns.end(
                 tx,
@@ -160,10 +183,19 @@ class RunningTurn:
                 mode=self.live.state.mode,
                 whole_id=whole,
             )
+            await note_end(tx, turn.id, self.live.state)
+            if clean and self._prompt_id:
+                await messages.set_agent_id(tx, turn.prompt_id, self._prompt_id)
+        if error_row:
+            news.append(MessageChanged(self.window_id, error_row))
         if notice:
             news.append(MessageAdded(self.window_id, notice))
+        if marked:
+            news.append(MessageChanged(self.window_id, marked))
+        if empty and link.state is LinkState.SUSPECT:
+            news.append(LinkChanged(self.window_id, link, link.ended))
         self.recorder.committed(news)
-        return turn, notice
+        return turn, marked or notice
 
     async def stop(self) -> None:
         """Ask the agent to stop; the turn ends when it answers."""
@@ -194,9 +226,37 @@ class RunningTurn:
                 await self._wake.wait()
         self._wake.clear()
 
+    def hold_place(self) -> None:
+        """What comes from here on stands below what was just said into the turn, until ``go_on``."""
+        if self._behind is None:
+            self._behind = []
+
+    def go_on(self) -> None:
+        """Take in what came meanwhile."""
+        behind, self._behind = self._behind, None
+        for event in behind or ():
+            self.receive(event)
+
+    async def interject(self, row_id: str, text: str, data: Mapping[str, Any]) -> None:
+        """Put what the person said into the turn, below all that came until now; the session holds it, too.
+
+        Raises Fenced; what the store does not take for another reason is tried again with what comes next.
+        """
+        async with self._writing:
+            await self._take_events()
+            self._updated = True
+            await self.recorder.write(self.reducer.interject(row_id, text, data))
+            self.go_on()
+            await self._take_events()
+
     async def _take_all(self) -> None:
-        events = list(self._events)
-        self._events.clear()
+        async with self._writing:
+            await self._take_events()
+
+    async def _take_events(self) -> None:
+        events = self.leftover()
+        self._said.take(events)
+        self._prompt_id = self._prompt_id or id_said_back(events)
         rows_before = self.reducer.last_id
         await self.recorder.take(events)
         self._updated = self._updated or self.reducer.last_id != rows_before
@@ -205,8 +265,16 @@ class RunningTurn:
                 self._asked(self.live, event)
 
     async def _move_link(
-        self, tx: Writer, last_id: str | None, *, clean: bool, empty: bool, whole: str | None, ending: Ending
-    ) -> None:
+        self,
+        tx: Writer,
+        last_id: str | None,
+        *,
+        clean: bool,
+        empty: bool,
+        brought: bool,
+        whole: str | None,
+        ending: Ending,
+    ) -> Link:
         link_id = self.live.link_id
         if clean:
             link = await chains.move(tx, link_id, knows=last_id, reach=last_id, whole=whole)
@@ -215,7 +283,7 @@ class RunningTurn:
             link = await chains.move(tx, link_id, reach=self.turn.prompt_id, event="suspect", detail=why)
             if link.state is LinkState.OPEN:
                 link = await chains.move(tx, link_id, state=LinkState.SUSPECT, ended=why)
-        elif not self.reducer.answered:
+        elif not brought:
             # The same row can be sent again, and then fits: `reach` is the prompt itself.
             link = await chains.move(tx, link_id, reach=self.turn.prompt_id, whole=whole)
         else:
@@ -223,18 +291,19 @@ class RunningTurn:
         if ending.stop is StopReason.AGENT_GONE:
             await chains.record(tx, link_id, "agent_gone", str(ending.error))
         self.live.version = link.version
+        return link
 
-    async def _add_notice(self, tx: Writer, ending: Ending, *, empty: bool) -> Message | None:
-        title = self.live.state.agent_title
-        text = (
-            words.EMPTY_TURN.format(title=title)
-            if empty
-            else words.ending_words(title, ending.stop, ending.error)
-        )
+    async def _mark_words(self, tx: Writer, problem: Problem) -> Message | None:
+        """The agent's words stay as they are; their row also keeps what they mean."""
+        said = await messages.get(tx, self.reducer.last_id) if self.reducer.last_id else None
+        if said is None or said.kind is not Kind.AGENT:
+            return None
+        return await messages.update(tx, said.id, data={**said.data, **kept(problem), "means": problem.text})
+
+    async def _add_notice(self, tx: Writer, ending: Ending, problem: Problem | None) -> Message | None:
+        text = problem.text if problem else words.ending_words(self.live.state.agent_title, ending.stop)
         if text is None:
             return None
-        detail = list(ending.error.stderr_tail) if isinstance(ending.error, AgentGone) else []
-        trouble = "empty_turn" if empty else ending.stop.value
         notice = await messages.insert(
             tx,
             NewMessage(
@@ -246,7 +315,7 @@ class RunningTurn:
                 state=MessageState.FINAL,
                 turn_id=self.turn.id,
                 link_id=self.live.link_id,
-                data={"trouble": trouble, "detail": detail},
+                data=kept(problem) if problem else {"trouble": ending.stop.value, "detail": []},
             ),
         )
         window = await windows.get(tx, self.window_id)
@@ -269,20 +338,9 @@ class RunningTurn:
         before = link.cost_total if link and link.cost_total is not None else 0.0
         moved = await chains.move(tx, self.live.link_id, cost_total=usage.cost)
         self.live.version = moved.version
+        opened_anew = self.turn.how in (How.RESUMED, How.FORKED, How.CAUGHT_UP)
+        if usage.cost < before and opened_anew:
+            return (
+                usage.cost
+            )  # its total began again with the process; a fork at a message has only a part of it
         return max(0.0, usage.cost - before)
-
-
-def _stop_reason(text: str) -> StopReason:
-    """The protocol's stop reason; one that we do not know is an end all the same."""
-    try:
-        return StopReason(text)
-    except ValueError:
-        return StopReason.END_TURN
-
-
-def _unfinished_status(stop: StopReason) -> str:
-    match stop:
-        case StopReason.CANCELLED:
-            return "cancelled"
-        case _:
-            return "unknown"

@@ -1,23 +1,11 @@
-"""What a person is told when the context's way changed or something went wrong.
+"""What a person is told when the context's way changed, and when a turn's end does not speak for itself.
 
 What happened, what it means, what can be done; in that order, in one line.
 """
 
 from __future__ import annotations
 
-from catena_acp.conversation.news import (
-    Problem,
-)
-from catena_acp.errors import (
-    AgentError,
-    AgentGone,
-    AgentMissing,
-    AgentRefused,
-    AgentSilent,
-    LoginNeeded,
-)
-from catena_acp.troubles import Trouble
-from catena_store.records import How, StopReason
+from catena_store.records import How, Link, StopReason
 
 
 def counted(number: int, noun: str) -> str:
@@ -25,26 +13,26 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def agent_and_profile(link: Link) -> str:
+    """A link's agent, with its profile where it has one."""
+    return f"{link.agent} ({link.profile})" if link.profile else link.agent
+
+
 def seam_text(
-    how: How, cause: str | None, *, told: int, told_total: int, tools_listed: int, left_out: int
+    how: How,
+    cause: str | None,
+    *,
+    told: int,
+    told_total: int,
+    tools_listed: int,
+    left_out: int,
+    abridged: bool = False,
 ) -> str:
-    """The seam's one line."""
+    """The seam's one line; ``abridged``: the session was told the beginning only in part, when it was told."""
     parts = [cause] if cause else []
-    match how:
-        case How.CONTINUED:
-            parts.append("same session")
-        case How.RESUMED:
-            parts.append("session resumed · nothing told again")
-        case How.FORKED:
-            parts.append("forked session · nothing told again")
-        case How.FORKED_AT:
-            parts.append("session forked at this point · nothing told again")
-        case How.CAUGHT_UP:
-            parts.append(f"caught up with {_told(told, told_total)}")
-        case How.TOLD:
-            parts.append(f"new session · told {_told(told, told_total)}")
-        case How.FRESH:
-            parts.append("new session · nothing to tell")
+    parts.append(how_words(how, told, told_total))
+    if abridged:
+        parts.append(ABRIDGED)
     if tools_listed:
         parts.append(f"{counted(tools_listed, 'tool call')} listed")
     if left_out:
@@ -52,18 +40,35 @@ def seam_text(
     return " · ".join(parts)
 
 
+ABRIDGED = "what it was told earlier is abridged"
+
+
+def how_words(how: How, told: int, told_total: int) -> str:
+    """How a turn's context reached the agent."""
+    match how:
+        case How.CONTINUED:
+            return "same session"
+        case How.RESUMED:
+            return "session resumed · nothing told again"
+        case How.FORKED:
+            return "forked session · nothing told again"
+        case How.FORKED_AT:
+            return "session forked at this point · nothing told again"
+        case How.CAUGHT_UP:
+            return f"caught up with {_told(told, told_total)}"
+        case How.TOLD:
+            return f"new session · told {_told(told, told_total)}"
+        case How.FRESH:
+            return "new session · nothing to tell"
+
+
 def _told(told: int, total: int) -> str:
     return f"{told:,} of {counted(total, 'message')}"
 
 
-def ending_words(title: str, stop: StopReason, error: AgentError | None) -> str | None:
-    """What a turn's notice says of its end; None where the end speaks for itself."""
+def ending_words(title: str, stop: StopReason) -> str | None:
+    """What a turn's notice says of an end that is no trouble; None where the end speaks for itself."""
     match stop:
-        case StopReason.AGENT_GONE:
-            how = str(error) if error else "ended"
-            return f"{title} {how}. What it said is kept; the next prompt starts it again."
-        case StopReason.ERROR:
-            return f"{title} could not go on: {error}"
         case StopReason.REFUSAL:
             return f"{title} refused to answer this. The next prompt may leave it out."
         case StopReason.INTERRUPTED:
@@ -74,33 +79,8 @@ def ending_words(title: str, stop: StopReason, error: AgentError | None) -> str 
             return "The turn was cut: the limit of model requests was reached."
         case StopReason.CANCELLED:
             return "Stopped by you."
-        case StopReason.END_TURN | StopReason.NOT_SENT:
+        case StopReason.END_TURN | StopReason.NOT_SENT | StopReason.AGENT_GONE | StopReason.ERROR:
             return None
 
 
-EMPTY_TURN = (
-    "{title} ended the turn without a word and without a tool call. The next prompt goes another way."
-)
-
-
 BACK_IN_COMPOSER = " Your text is back in the composer."
-
-
-def problem_of(title: str, error: AgentError, *, returned: bool) -> Problem:
-    """The problem behind an error; ``returned`` says that the prompt's text is back in the composer."""
-    back = BACK_IN_COMPOSER if returned else ""
-    match error:
-        case AgentMissing():
-            text = f"{title} cannot be started: {error}.{back} `catena agents` tells how to get it."
-            return Problem(Trouble.AGENT_MISSING, text)
-        case LoginNeeded():
-            return Problem(Trouble.LOGIN_NEEDED, f"{title} wants you to log in first: {error}.{back}")
-        case AgentGone(stderr_tail=tail):
-            text = f"{title} {error}.{back} The next prompt starts it again."
-            return Problem(Trouble.AGENT_GONE, text, tail)
-        case AgentSilent():
-            return Problem(Trouble.AGENT_SILENT, f"{title} did not answer: {error}.{back}")
-        case AgentRefused():
-            return Problem(Trouble.REFUSED, f"{title} refused: {error}.{back}")
-        case _:
-            return Problem(Trouble.NO_CARRIER, f"{title}: {error}.{back}")

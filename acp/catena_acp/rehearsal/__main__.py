@@ -16,10 +16,10 @@ from catena_acp.rehearsal.options import Options, read_options
 def main() -> None:
     """Be an agent, or, with ``--login``, the login of one."""
     options = read_options(sys.argv[1:], os.environ)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     if options.login:
         _log_in(options)
         return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     if options.stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)

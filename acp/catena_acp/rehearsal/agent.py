@@ -124,8 +124,8 @@ class Agent:
                 self._opened(request_id, session, names_it="other_id" in fault)
             case "session/fork" if offered.fork:
                 session = self._fork(params, fault)
-                if offered.fork_replays:
-                    self._replay(session)
+                if offered.fork_replays is not None:
+                    self._replay(session, last=offered.fork_replays)
                 self._opened(request_id, session, names_it=True)
             case "session/list" if offered.list:
                 self._wire.answer(request_id, self._list(params))
@@ -138,6 +138,8 @@ class Agent:
                 self._wire.answer(request_id, {})
             case "session/prompt":
                 self._prompt(request_id, params)
+            case "_session/steering" if offered.steering:
+                self._steer(request_id, params)
             case "session/set_mode" if offered.modes:
                 self._set_mode(request_id, params)
             case "session/set_config_option" if offered.options:
@@ -183,8 +185,8 @@ class Agent:
             return known or self._take(source)
         return self._take(self._shelf.fork(source, cwd, _abridged(exchanges, fault)))
 
-    def _replay(self, session: Session) -> None:
-        replay(session.transcript, self._wire, message_ids=self._options.message_ids)
+    def _replay(self, session: Session, *, last: int = 0) -> None:
+        replay(session.transcript, self._wire, message_ids=self._options.message_ids, last=last)
 
     def _opened(self, request_id: Any, session: Session, *, names_it: bool) -> None:
         """Answer with what an open session offers; its commands come after, as they do from real agents."""
@@ -261,6 +263,19 @@ class Agent:
                 }
                 turn.update(echoed)
         begin(turn, self._heard)
+
+    def _steer(self, request_id: Any, params: Params) -> None:
+        """Say something into the running turn; where none runs, it is to be sent as a prompt."""
+        turn = self._session(params).turn
+        prompt = params.get("prompt")
+        if not isinstance(prompt, list) or not prompt:
+            raise Refusal(INVALID_PARAMS, "A prompt has at least one block")
+
+        def answer(outcome: str) -> None:
+            self._wire.answer(request_id, {"outcome": outcome})
+
+        if turn is None or not turn.steer(tuple(prompt), lambda: answer("injected")):
+            answer("promptRequired")
 
     def _set_mode(self, request_id: Any, params: Params) -> None:
         session = self._session(params)

@@ -11,7 +11,7 @@ from catena_acp.rehearsal.options import Options
 def handshake(options: Options, login: Login) -> dict[str, Any]:
     """The abilities that are switched on. Fork at a message is not among them, as with the agents that have it."""
     can = {"list": options.list, "resume": options.resume, "fork": options.fork}
-    can |= {"close": options.close, "delete": options.delete, "additionalDirectories": True}
+    can |= {"close": options.close, "delete": options.delete, "additionalDirectories": options.directories}
     return {
         "protocolVersion": 1,
         "agentInfo": {"name": options.name, "title": "Rehearsal", "version": options.version},
@@ -23,4 +23,5 @@ def handshake(options: Options, login: Login) -> dict[str, Any]:
             **({} if options.auth == "none" else {"auth": {"logout": {}}}),
         },
         "authMethods": login.methods(),
+        **({"_meta": {"steering": {"supported": True}}} if options.steering else {}),
     }

@@ -37,7 +37,7 @@ class Heard:
         line: dict[str, Any] = {"method": method, "id": message.get("id")}
         if isinstance(params, dict):
             line["session"] = params.get("sessionId")
-            if method == "session/prompt":
+            if method in ("session/prompt", "_session/steering"):
                 prompt = params.get("prompt") or []
                 line["blocks"] = [block.get("text", "") for block in prompt if block.get("type") == "text"]
                 line["kinds"] = [block.get("type") for block in prompt]

@@ -13,7 +13,7 @@ KEEPS = ("user", "partial", "nothing")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What this process offers. The defaults are an agent that can do everything but fork at a message."""
+    """What this process offers. The defaults are an agent that can do all but fork at a message and be steered."""
 
     home: Path
     name: str = "catena-rehearsal"
@@ -24,6 +24,8 @@ class Options:
     list: bool = True
     close: bool = True
     delete: bool = True
+    directories: bool = True  # beside the working directory
+    steering: bool = False  # takes what is said into a running turn
     modes: bool = True
     options: bool = True
     commands: bool = True
@@ -40,7 +42,7 @@ class Options:
     error_keeps: str = "user"
     permission_outlives_cancel: bool = False  # a stopped turn still waits for its open permission
     resume_replays: bool = False
-    fork_replays: bool = False
+    fork_replays: int | None = None  # so many turns are told on fork; 0: all
     echo_user: bool = False
     banner: bool = False
     child: bool = False
@@ -74,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     for ability in (
         *("load", "resume", "fork", "list", "close", "delete", "modes", "options", "commands"),
-        *("message-ids", "titles", "usage", "cold-fork"),
+        *("message-ids", "titles", "usage", "cold-fork", "directories"),
     ):
         parser.add_argument(f"--no-{ability}", dest=ability.replace("-", "_"), action="store_false")
     parser.add_argument("--name", default="catena-rehearsal", help="what it calls itself")
@@ -87,12 +89,15 @@ def _parser() -> argparse.ArgumentParser:
         const="air",
         help="honour a fork point; without it, ignore it",
     )
+    parser.add_argument("--steering", action="store_true", help="take what is said into a running turn")
     parser.add_argument("--auth", choices=("none", "offered", "required", "terminal"), default="offered")
     parser.add_argument("--cancel-keeps", choices=KEEPS, default="partial")
     parser.add_argument("--error-keeps", choices=KEEPS, default="user")
     parser.add_argument("--permission-outlives-cancel", action="store_true")
     parser.add_argument("--resume-replays", action="store_true", help="tell the history on resume, too")
-    parser.add_argument("--fork-replays", action="store_true", help="tell the history on fork, too")
+    parser.add_argument(
+        "--fork-replays", nargs="?", type=int, const=0, help="tell the history on fork, too; its last turns"
+    )
     parser.add_argument("--echo-user", action="store_true", help="tell each prompt back as a user message")
     parser.add_argument("--banner", action="store_true", help="greet in plain text on standard output")
     parser.add_argument("--child", action="store_true", help="start a process that outlives this one")

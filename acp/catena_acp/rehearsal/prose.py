@@ -209,3 +209,5 @@ PIXEL: Final = (
 )
 
 LIMIT_AS_TEXT: Final = "exceeded retry limit, last status: 429 Too Many Requests"
+
+HEEDED: Final = "[heeded] {heard}"

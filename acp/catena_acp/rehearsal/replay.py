@@ -9,10 +9,10 @@ from catena_acp.rehearsal.transcripts import Entry, Exchange, Transcript
 from catena_acp.rehearsal.wire import Wire, encode
 
 
-def replay(transcript: Transcript, wire: Wire, *, message_ids: bool) -> None:
-    """Tell everything, in order, in one go."""
+def replay(transcript: Transcript, wire: Wire, *, message_ids: bool, last: int = 0) -> None:
+    """Tell everything, in order, in one go; only the ``last`` turns, where there is such a number."""
     lines: list[bytes] = []
-    for exchange in transcript.exchanges:
+    for exchange in transcript.exchanges[-last:]:
         for update in _updates(exchange):
             if not message_ids:
                 update.pop("messageId", None)
@@ -33,6 +33,9 @@ def _updates_of(entry: Entry) -> Iterator[dict[str, Any]]:
         case {"kind": "agent", "id": id, "text": text}:
             content = {"type": "text", "text": text}
             yield {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": id}
+        case {"kind": "steered", "id": id, "prompt": prompt}:
+            for block in prompt:
+                yield {"sessionUpdate": "user_message_chunk", "content": block, "messageId": id}
         case {"kind": "thought", "id": id, "text": text}:
             content = {"type": "text", "text": text}
             yield {"sessionUpdate": "agent_thought_chunk", "content": content, "messageId": id}

@@ -41,6 +41,11 @@ def _wait(turn: Turn, step: Step) -> None:
     turn.pause(step.number("seconds", 1))
 
 
+def _heed(turn: Turn, step: Step) -> None:
+    said = turn.next_steered(step.number("seconds", 5))
+    turn.say("Nothing was said into it." if said is None else prose.HEEDED.format(heard=said))
+
+
 def _text(text: str) -> Perform:
     def perform(turn: Turn, step: Step) -> None:
         turn.say(text)
@@ -196,6 +201,7 @@ SPEECH: Final[dict[str, Scene]] = {
     "unknown": Scene(NOTHING, _unknown, "unknown", "an update that nobody knows"),
     "escape": Scene(NOTHING, _escape, "escape", "control sequences and markup everywhere"),
     "wait": Scene(MAYBE_SECONDS, _wait, "wait [SECONDS]", "says nothing for a while"),
+    "heed": Scene(MAYBE_SECONDS, _heed, "heed [SECONDS]", "waits until something is said into the turn"),
     "history": Scene(r"(?P<count>\d+)", _history, "history N", "pretends that N more turns took place"),
     "echo": Scene(NOTHING, _echo, "echo", "what this session has heard"),
     "context": Scene(NOTHING, _context, "context", "the same, whole"),

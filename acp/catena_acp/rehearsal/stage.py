@@ -40,6 +40,7 @@ def begin(turn: Turn, heard: Heard) -> None:
 def _play(turn: Turn, steps: tuple[Step, ...], heard: Heard) -> None:
     """Play the whole turn, keep what is to be kept, and answer."""
     ending = _perform(turn, steps)
+    turn.take_no_more()
     session = turn.session
     _keep(turn, ending.keeps)
     if ending.refusal is None and ending.stop_reason != "cancelled" and turn.entries:
@@ -65,6 +66,9 @@ def _perform(turn: Turn, steps: tuple[Step, ...]) -> _Ending:
             _SCENES[step.scene].perform(turn, step)
         if not steps:
             turn.say(prose.FREE_ANSWER.format(heard=_first_words(turn.script, 200)))
+        while (said := turn.next_steered()) is not None:
+            turn.next_scene()
+            _play_steered(turn, said)
     except TurnCancelled:
         return _Ending(turn.options.cancel_keeps, "cancelled")
     except TurnStopped as stopped:
@@ -75,6 +79,16 @@ def _perform(turn: Turn, steps: tuple[Step, ...]) -> _Ending:
     except OSError as error:
         return _Ending(turn.options.error_keeps, refusal=Refusal(INTERNAL_ERROR, str(error)))
     return _Ending("partial", "end_turn")
+
+
+def _play_steered(turn: Turn, said: str) -> None:
+    """What was said into a turn is a script, too."""
+    steps = read_script(said, _FORMS)
+    for step in steps:
+        turn.next_scene()
+        _SCENES[step.scene].perform(turn, step)
+    if not steps:
+        turn.say(prose.HEEDED.format(heard=_first_words(said, 200)))
 
 
 def _keep(turn: Turn, keeps: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +17,13 @@ from typing import Any
 
 Block = dict[str, Any]
 Entry = dict[str, Any]
-"""One thing that the agent did in a turn; ``kind`` is agent, thought, content, tool or plan."""
+"""One thing that happened in a turn; ``kind`` is agent, thought, content, tool, plan, or steered: said into it."""
 
 _SESSION_ID = re.compile(r"[0-9a-f-]{8,64}")
+
+
+def _texts(prompt: Sequence[Block]) -> str:
+    return "\n".join(block_text(block) for block in prompt if block_text(block))
 
 
 class NoSuchSession(Exception):
@@ -38,12 +42,19 @@ class Exchange:
     @property
     def heard(self) -> str:
         """The texts of the prompt, a block a line."""
-        return "\n".join(block_text(block) for block in self.prompt if block_text(block))
+        return _texts(self.prompt)
 
-    @property
-    def said(self) -> str:
-        """The text of the answer."""
-        return "".join(entry["text"] for entry in self.entries if entry["kind"] == "agent")
+    def spoken(self) -> list[tuple[str, str]]:
+        """Who said what in it, in order; what was said into the turn stands at its place."""
+        spoken = [("user", self.heard)]
+        for entry in self.entries:
+            if entry["kind"] == "steered":
+                spoken.append(("user", _texts(entry["prompt"])))
+            elif entry["kind"] == "agent" and spoken[-1][0] == "assistant":
+                spoken[-1] = ("assistant", spoken[-1][1] + entry["text"])
+            elif entry["kind"] == "agent" and entry["text"]:
+                spoken.append(("assistant", entry["text"]))
+        return spoken
 
 
 @dataclass(slots=True)
@@ -80,12 +91,7 @@ class Transcript:
 
     def context(self) -> list[tuple[str, str]]:
         """What a model would be given: (``user`` or ``assistant``, text), oldest first."""
-        spoken: list[tuple[str, str]] = []
-        for exchange in self.exchanges:
-            spoken.append(("user", exchange.heard))
-            if exchange.said:
-                spoken.append(("assistant", exchange.said))
-        return spoken
+        return [said for exchange in self.exchanges for said in exchange.spoken()]
 
     def _add(self, turn_id: str, entries: tuple[Entry, ...]) -> None:
         self.exchanges[:] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -57,13 +58,15 @@ class Turn:
         self.usage_told = False
         self.afterwards: list[Callable[[], None]] = []
         self._question: Question | None = None
+        self._steered: deque[tuple[Block, ...]] = deque()
+        self._said_into = threading.Condition()
+        self._over = False  # nothing is taken any more
         self._between_scenes = False
 
     @property
     def script(self) -> str:
         """The text that picks the scenes: the last text block, for what comes before it is context."""
-        texts = [block["text"] for block in self.prompt if block.get("type") == "text" and block_text(block)]
-        return texts[-1] if texts else ""
+        return script_of(self.prompt)
 
     def client_offers(self, *path: str) -> bool:
         """True where the client said so in ``initialize``; the path leads into its capabilities."""
@@ -87,6 +90,46 @@ class Turn:
         """Wait, None for ever. Raises ``TurnCancelled``."""
         if self.cancelled.wait(seconds):
             raise TurnCancelled
+
+    def steer(self, prompt: tuple[Block, ...], taken: Callable[[], None]) -> bool:
+        """Take what the client says into the turn, and tell it before it is heeded; False where the turn is over.
+
+        Called in the reader's thread.
+        """
+        with self._said_into:
+            if self._over or self.cancelled.is_set():
+                return False
+            taken()
+            self._steered.append(prompt)
+            self._said_into.notify_all()
+            return True
+
+    def take_no_more(self) -> None:
+        """Nothing can be said into it any more."""
+        with self._said_into:
+            self._over = True
+
+    def next_steered(self, seconds: float = 0) -> str | None:
+        """What was said into the turn next, waited for; it is part of the context then. Raises ``TurnCancelled``.
+
+        With the first call that finds nothing and need not wait, None, the turn takes no more.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            self.heed_cancel()
+            with self._said_into:
+                if self._steered:
+                    prompt = self._steered.popleft()
+                    break
+                if not seconds:
+                    self._over = True
+                    return None
+                if time.monotonic() >= end:
+                    return None
+                self._said_into.wait(0.02)
+        self.entries.append({"kind": "steered", "id": self.new_id(), "prompt": list(prompt)})
+        self._between_scenes = False
+        return script_of(prompt)
 
     def update(self, update: dict[str, Any]) -> None:
         """Tell the client something about the session."""
@@ -225,6 +268,12 @@ class Turn:
         line = encode({"jsonrpc": "2.0", "method": "session/update", "params": params})
         before, after = line.split(json.dumps("\0").encode())
         return before, after
+
+
+def script_of(prompt: tuple[Block, ...]) -> str:
+    """The last text block of a prompt."""
+    texts = [block["text"] for block in prompt if block.get("type") == "text" and block_text(block)]
+    return texts[-1] if texts else ""
 
 
 def offers(abilities: Any, *path: str) -> bool:

@@ -12,6 +12,7 @@ THINK                                   a thought before the echo
 EMPTY                                   nothing, and a normal end
 HANG                                    nothing, and no end
 FAIL429 (any status), FAILNR429         an HTTP error; NR: with the header that forbids to try again
+FAIL429 ONCE                            the same, until the model hears this line a second time
 FAILCTX                                 the error of a prompt that is too long
 ======================================  ==================================================================
 """
@@ -131,7 +132,10 @@ def _asked_for(
 ) -> Reply:
     if match := re.search(r"\bFAIL(NR)?(\d{3})\b", line):
         status = int(match[2])
-        return Reply(failure=Failure(status, f"fake error ({status})", bool(match[1])), number=number)
+        if not (re.search(r"\bONCE\b", line) and _times_heard(line, heard) > 1):
+            failure = Failure(status, f"fake error ({status})", bool(match[1]))
+            return Reply(failure=failure, number=number)
+        return Reply(echo, number=number, prompts=prompts)
     if re.search(r"\bFAILCTX\b", line):
         too_long = Failure(400, "prompt is too long: 250000 tokens > 200000 maximum")
         return Reply(failure=too_long, number=number)
@@ -170,6 +174,11 @@ def _counting(keyword: str, count: str | None, number: int, prompts: int) -> Rep
     counted = " ".join(f"w{i}" for i in range(1, words + 1))
     text = f"[{keyword.lower()} {words}] {counted} [end]"
     return Reply(text, pause=pause, cut=keyword == "CUT", number=number, prompts=prompts)
+
+
+def _times_heard(line: str, heard: Sequence[Heard]) -> int:
+    said = [text for message in heard if message.role == "user" for text in message.texts]
+    return sum(text.strip().endswith(line.strip()) for text in said)
 
 
 def _tool_has_answered(heard: Sequence[Heard]) -> bool:

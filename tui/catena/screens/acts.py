@@ -9,12 +9,26 @@ from catena.commands import OWN_COMMANDS, own_command, split_slash
 from catena.external_editor import EditorFailed, edited
 from catena.open_tabs import OpenTabs
 from catena.screens import choices
+from catena.screens.aside_acts import AsideActs
+from catena.screens.attach_acts import AttachActs
+from catena.screens.branch_acts import BranchActs
+from catena.screens.chain_acts import ChainActs
+from catena.screens.checkpoint_acts import CheckpointActs
 from catena.screens.desk import Desk
+from catena.screens.domain_acts import DomainActs
+from catena.screens.edit_acts import EditActs
+from catena.screens.hold_acts import HoldActs
+from catena.screens.login_acts import LoginActs
 from catena.screens.picker import Picker, fuzzy_match
+from catena.screens.queue_acts import QueueActs
 from catena.screens.setting_acts import SettingActs
+from catena.screens.suspend_act import SuspendAct
 from catena.screens.tab_acts import TabActs
 from catena.screens.tab_view import Parts, TabView
 from catena.screens.talk_acts import TalkActs
+from catena.screens.tree_acts import TreeActs
+from catena.screens.trouble_acts import TroubleActs
+from catena.screens.undo_acts import UndoActs
 from catena.widgets.row_list import Row
 from catena_acp.conversation.core import ReadOnly
 from catena_acp.errors import AgentError
@@ -34,34 +48,85 @@ class Acts:
         self.desk = desk = Desk(screen, parts, tabs, view, self.run)
         self.tabs = TabActs(desk)
         self.talk = TalkActs(desk)
-        self.settings = SettingActs(desk)
+        self.chains = ChainActs(desk)
+        self.settings = SettingActs(desk, prices=self.chains.prices)
+        self.queue = QueueActs(desk)
+        self.attaching = AttachActs(desk)
+        self.domains = DomainActs(desk)
+        self.trouble = TroubleActs(desk, self.talk, do=self.do, choose_agent=self.settings.agent)
+        self.logins = LoginActs(desk, self.talk)
+        self.undoing = UndoActs(desk, self.tabs)
+        self.asides = AsideActs(desk, self.tabs)
+        self.edits = EditActs(desk, screen.branch)
+        self.branches = BranchActs(desk, self.tabs, self.edits, screen.branch)
+        self.trees = TreeActs(desk, self.tabs, self.branches)
+        self.checkpoints = CheckpointActs(desk, self.branches)
         self._by_name: dict[str, Act] = {
             "new": self.tabs.new,
             "history": self.tabs.history,
             "close": self.tabs.close,
             "rename": self.talk.rename,
             "clear": self.talk.clear,
-            "retry": self.talk.retry,
+            "retry": self.edits.retry,
+            "again": self.edits.again,
+            "edit": self.edits.edit,
+            "fork": self.branches.fork,
+            "fork-beside": self.branches.fork_beside,
+            "sibling-before": self.branches.sibling_before,
+            "sibling-after": self.branches.sibling_after,
+            "branch-point-before": self.branches.branch_point_before,
+            "branch-point-after": self.branches.branch_point_after,
+            "lineage": self.branches.lineage,
+            "tree": self.trees.tree,
             "stop": self.talk.stop,
+            "checkpoint": self.checkpoints.checkpoint,
+            "label": self.checkpoints.label,
+            "checkpoints": self.checkpoints.checkpoints,
+            "rewind": self.checkpoints.rewind,
+            "stderr": self.trouble.last_lines,
+            "suspend": SuspendAct(desk).suspend,
+            "takeover": HoldActs(desk).take_over,
+            "queue": self.queue.enter,
+            "attach": self.attaching.attach,
+            "detach": self.attaching.detach,
             "unqueue": self.talk.unqueue,
             "inputs": self.talk.search_inputs,
             "agent": self.settings.agent,
+            "login": self.logins.login,
+            "logout": self.logins.logout,
             "model": self.settings.model,
             "mode": self.settings.mode,
             "options": self.settings.options,
             "theme": self.settings.theme,
+            "chain": self.chains.chain,
+            "context": self.chains.context,
+            "files": self.domains.files,
+            "usage": self.domains.usage,
+            "add-dir": self.domains.add_directory,
+            "btw": self.asides.btw,
+            "summary": self.asides.summary,
+            "pr": self.asides.pull_request,
             "find": self.find,
             "browse": self.browse,
             "editor": self.editor,
             "copy": self.copy,
             "palette": self.palette,
             "help": self.help,
+            "undo": self.undoing.undo,
+            "redo": self.undoing.redo,
+            "reflog": self.undoing.reflog,
+            "delete": self.undoing.delete,
+            "archive": self.undoing.archive,
             "quit": self.quit,
         }
 
     def do(self, name: str, argument: str = "") -> None:
         """Do what the command of this name does."""
         self.run(self._by_name[name](argument))
+
+    def close_innermost(self) -> bool:
+        """Leave an edit, stop waiting, put trouble away, in this order; False where there is none of them."""
+        return self.edits.leave_edit() or self.trouble.stop_waiting() or self.trouble.put_away()
 
     def run(self, act: Awaitable[None]) -> None:
         """Let an act go on by itself."""
@@ -78,8 +143,13 @@ class Acts:
         slash = split_slash(text)
         command = own_command(slash[0]) if slash else None
         self.talk.stop_walking()
+        edited = self.desk.tab if self.desk.tab and self.desk.tab.editing else None
         if slash and command:
             self.do(command.name, slash[1])
+            if edited and edited.editing:  # it stood where the prompt stands that is edited
+                self.desk.parts.composer.put(edited.editing.prompt.text)
+        elif edited:
+            self.run(self.edits.send(edited, text))
         else:
             self.run(self._send(text))
 
@@ -138,9 +208,14 @@ class Acts:
             (row.label, f"{row.detail} {row.note}".strip())
             for row in choices.agent_rows(self.desk.settings, None)
         ]
-        place = {"reason": "question", "finding": "composer"}.get(
-            self.desk.screen.place, self.desk.screen.place
-        )
+        place = self.desk.screen.place
+        elsewhere = {
+            "reason": "question",
+            "finding": "composer",
+            "choosing": "browsing",
+            "branch": "browsing",
+        }
+        place = elsewhere.get(place, place)
         await self.desk.app.push_screen_wait(PageScreen("help", help_text(place, agents)))
 
     async def quit(self, argument: str = "") -> None:

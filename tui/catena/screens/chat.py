@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 
-from catena.screens.chat_writing import ChatWriting
+from catena.screens.chat_panels import ChatPanels
 from catena.widgets.conversation_area import ConversationArea
 from catena.widgets.find_bar import FindBar
-from catena.widgets.permission_panel import PermissionPanel, change_in_words, styled_diff
-from catena.widgets.queue_list import QueueList
 from catena.widgets.tab_bar import TabBar
 
 if TYPE_CHECKING:  # the first frame needs none of these
@@ -26,7 +24,7 @@ if TYPE_CHECKING:  # the first frame needs none of these
 _QUESTION_PAUSE = 0.4  # seconds in which what is typed still belongs to the composer
 
 
-class ChatScreen(ChatWriting, inherit_bindings=False):
+class ChatScreen(ChatPanels, inherit_bindings=False):
     """One tab at a time: its transcript, what it asks, and the composer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -37,9 +35,11 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
         Binding("ctrl+t", "act('new')", "new tab", id="tab.new"),
         Binding("ctrl+pageup", "step_tab(-1)", "tab before", id="tab.previous"),
         Binding("ctrl+pagedown", "step_tab(1)", "next tab", id="tab.next"),
+        Binding("ctrl+n", "act('queue')", "waiting prompts", id="queue"),
         Binding("ctrl+f", "act('find')", "find", id="find"),
         Binding("ctrl+p", "act('palette')", "every command", id="palette"),
         Binding("f1", "act('help')", "help", id="help"),
+        Binding("ctrl+z", "undo_or_suspend", "undo; to the shell", id="suspend"),
         Binding("pageup", "page(-1)", "scroll up", id="scroll.up"),
         Binding("pagedown", "page(1)", "scroll down", id="scroll.down"),
     ]
@@ -70,11 +70,15 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
         transcript = self.conversation.make_transcript(self.start.directory, still=self.still)
         parts = Parts(
             tabs=self.tab_bar,
+            lineage=self.lineage,
             welcome=self.conversation.welcome,
             transcript=transcript,
             plan=self.plan,
             queue=self.queue,
+            attached=self.attached,
             permission=self.permission,
+            trouble=self.trouble,
+            edit=self.edit,
             composer=self.composer,
             hints=self.hints,
             status=self.status,
@@ -89,6 +93,7 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
         self.acts = Acts(self, parts, tabs, view)
         self.run_worker(view.follow(), group="news")
         self.acts.run(self._begin_tabs(self.acts))
+        tabs.when_mended(self.hints.say)
 
     async def _begin_tabs(self, acts: Acts) -> None:
         try:
@@ -106,7 +111,14 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
     # Keys.
 
     def action_escape(self) -> None:
-        """Close what is open, the innermost first; else stop the turn."""
+        """Close what is open, the innermost first; else stop the turn. Twice with neither: edit an earlier prompt."""
+        busy = self._tab is not None and self._tab.busy
+        closed = self._close_or_stop()
+        if self.acts is not None:
+            self.acts.edits.escaped(idle=not (closed or busy))
+
+    def _close_or_stop(self) -> bool:
+        """Close the innermost, else stop; False where there was nothing to close."""
         self.hints.hush()
         place = self.place
         if self.completion.is_open:
@@ -119,12 +131,21 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
         elif place == "question":
             self.composer.focus()
             self.hints.say("The question stays open; tab goes back to it. Esc once more stops the turn.")
-        elif place == "browsing":
+        elif place == "trouble":
+            self.composer.focus()
+            self.hints.say("Tab goes back to it; esc once more puts it away.")
+        elif place == "branch":
+            self.branch.leave()
+        elif place == "choosing" and self.acts:
+            self.acts.edits.leave_choosing()
+        elif place in ("browsing", "queue"):
             self.composer.focus()
         elif self.selections:
             self.clear_selection()
-        else:
+        elif not (self.acts and self.acts.close_innermost()):
             self.action_act("stop")
+            return False
+        return True
 
     def action_copy_or_stop(self) -> None:
         """Copy what is selected; else as Esc, but a question does not stay open."""
@@ -135,9 +156,14 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
         else:
             busy = self._tab is not None and self._tab.busy
             idle = self.place == "composer" and not (busy or self.completion.is_open or self.find_bar.is_open)
-            self.action_escape()
+            idle = not self._close_or_stop() and idle
             if idle:
                 self.hints.say("Ctrl+D in an empty composer leaves, and so does /quit.")
+
+    def action_undo_or_suspend(self) -> None:
+        """Undo what was written last; with nothing to undo, what Ctrl+Z does in a shell."""
+        if self.focused is not self.composer or not self.composer.undo_last():
+            self.action_act("suspend")
 
     def action_step_tab(self, step: int) -> None:
         """Go through the tabs."""
@@ -156,11 +182,13 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         """What was said gives way to the hints with the next key."""
         if event.key != "escape":
-            self.hints.hush()
+            self.on_composer_typed()
 
     def on_composer_typed(self) -> None:
         """The same, for the keys that stay in the composer."""
         self.hints.hush()
+        if self.acts is not None:
+            self.acts.edits.typed()
 
     def on_descendant_focus(self) -> None:
         """The hints are those of the place that has the keys."""
@@ -170,6 +198,7 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
 
     def tab_shown(self) -> None:
         """Another tab is on the screen."""
+        self.branch.leave()
         self.composer.focus()
         self.find_bar.remove_class("-open")
         self._asked = None
@@ -178,6 +207,8 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
     def _drawn(self) -> None:
         """After every drawing: hints, and who gets the keys where a question came or went."""
         self._hint()
+        if self.acts is not None:
+            self.acts.edits.price_anew()
         ask = self.permission.ask
         if ask is None and self._asked is not None and self.focused is not self.composer:
             self.composer.focus()
@@ -197,27 +228,6 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
         elif tab is not self._tab and tab.asks:
             self.hints.say(text)
 
-    def on_permission_panel_answered(self, event: PermissionPanel.Answered) -> None:
-        """The person answered."""
-        if self.acts is not None:
-            self.acts.run(self.acts.talk.answer(event.ask, event.option, event.reason))
-
-    def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
-        """Show the whole change."""
-        from catena.screens.page import PageScreen
-
-        change = styled_diff(change_in_words(event.ask.tool_call))
-        self.app.push_screen(PageScreen("the change that is asked for", change))
-
-    def on_permission_panel_mistyped(self, event: PermissionPanel.Mistyped) -> None:
-        """A key without a meaning."""
-        self.hints.say(event.text)
-
-    def on_queue_list_removed(self, event: QueueList.Removed) -> None:
-        """A click takes a waiting prompt back."""
-        if self.acts is not None and (tab := self._tab):
-            self.acts.run(self.acts.talk.take_back(tab, event.item))
-
     def on_tab_bar_wanted(self, event: TabBar.Wanted) -> None:
         """A click goes to a tab."""
         self.action_go_to_tab(event.index + 1)
@@ -233,6 +243,16 @@ class ChatScreen(ChatWriting, inherit_bindings=False):
         """Show what the session was told there."""
         if self.acts is not None:
             self.acts.run(self.acts.desk.view.tell_seam(event.message_id))
+
+    def on_transcript_sibling_wanted(self, event: Transcript.SiblingWanted) -> None:
+        """A click on the arrows of a prompt."""
+        if self.acts is not None:
+            self.acts.branches.sibling_clicked(event.message_id, event.step)
+
+    def on_browsing_branch_wanted(self, event: Transcript.BranchWanted) -> None:
+        """A click on a button of a prompt."""
+        if self.acts is not None:
+            self.acts.branches.clicked(event.message_id, event.act)
 
     def on_transcript_link_opened(self, event: Transcript.LinkOpened) -> None:
         """Open a link where the person sits; over a line there is no browser here."""

@@ -32,6 +32,9 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
         self.acts: Acts | None = None  # once the store is open
         self._early: list[str] | None = []  # sent before the tabs were there; None once they are
         self._keeping: Timer | None = None
+        self._offered: tuple[list[str], str, str] | None = (
+            None  # pasted files, the text without and with them
+        )
 
     @property
     def _tab(self) -> Tab | None:
@@ -47,9 +50,17 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
             self.acts.do(name)
 
     def action_to_question(self) -> None:
-        """To an open question."""
+        """To an open question, else to what can be done about trouble."""
         if self.permission.ask is not None:
             self.permission.focus()
+        elif self.trouble.can_act:
+            self.trouble.focus()
+
+    def written_in_vain(self) -> list[str]:
+        """What was typed before there was a store to keep it, in lines for the terminal that is left."""
+        from catena.store_trouble import typed_in_vain
+
+        return typed_in_vain([*(self._early or ()), self.composer.text]) if self.acts is None else []
 
     def _hint(self) -> None:
         self.hint(busy=self._tab is not None and self._tab.busy)
@@ -74,7 +85,8 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
     def on_composer_wanted(self, event: Composer.Wanted) -> None:
         """A key of the composer that opens something."""
         if event.command == "tab":
-            self.action_to_question()
+            if not self._take_offer():
+                self.action_to_question()
         elif event.command == "quit":
             self.leave()
         else:
@@ -84,11 +96,30 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
         """The draft is kept, and a beginning slash completed."""
         text, tab = self.composer.text, self._tab
         session = tab.session if tab else None
-        self.completion.offer(text, session.commands if session else ())
+        where = tab.conversation.record.cwd if tab else self.start.directory
+        self.completion.offer(text, session.commands if session else (), where)
         self._completions_changed()
-        if tab is not None and tab is self._shown and tab.draft != text:
-            tab.draft = text
+        if tab is not None and tab is self._shown and tab.write(text):
             self._keep_soon()
+
+    def on_composer_pasted(self, event: Composer.Pasted) -> None:
+        """A file that is dropped on a terminal is pasted as its path: it can be attached instead."""
+        from catena.pasted_paths import pasted_files
+
+        files = pasted_files(event.pasted)
+        self._offered = (files, event.before, event.after) if files else None
+        if files:
+            what = "the file" if len(files) == 1 else f"{len(files)} files"
+            self.hints.say(f"Tab attaches {what} instead of the path.")
+
+    def _take_offer(self) -> bool:
+        """Attach what was just pasted, where nothing was written since."""
+        offered, self._offered = self._offered, None
+        if offered is None or self.acts is None or self.composer.text != offered[2]:
+            return False
+        self.composer.put(offered[1])
+        self.acts.run(self.acts.attaching.attach_all(offered[0]))
+        return True
 
     def _completions_changed(self) -> None:
         self.composer.completing = self.completion.is_open
@@ -118,8 +149,12 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
 
     def on_conversation_area_quoted(self, event: ConversationArea.Quoted) -> None:
         """Quote into the composer."""
+        self.quote(event.text)
+
+    def quote(self, text: str) -> None:
+        """Put a quote behind what is written."""
         before = self.composer.text.rstrip()
-        self.composer.put(f"{before}\n\n{event.text}\n\n" if before else f"{event.text}\n\n")
+        self.composer.put(f"{before}\n\n{text}\n\n" if before else f"{text}\n\n")
         self.composer.focus()
 
     def _place_changed(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from textual.app import App
 
-from catena.agent_choice import REHEARSAL, agent_kept, agent_named, agent_of_setting
+from catena.agent_choice import REHEARSAL, agent_kept, agent_named, agent_of_setting, name_of_kept
 from catena.agent_list import agent_lines
 from catena.config import Settings
 from catena.screens.picker import Picker, fuzzy_match
@@ -18,13 +20,21 @@ from catena_acp.errors import AgentMissing
 from catena_acp.events import Option
 from catena_acp.port import AgentSpec
 
+# What the next prompt would need with each of some agents, in words.
+Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
 
-def kept_agent(name: str, settings: Settings) -> AgentSpec | None:
-    """The agent that a conversation was kept with; None where nothing is known of it any more."""
+
+def kept_agent(tab: Tab, settings: Settings) -> AgentSpec | None:
+    """The agent that a tab's conversation was kept with; None where nothing is known of it any more."""
     try:
-        return agent_kept(name, settings)
+        return agent_kept(tab.agent, tab.profile, settings)
     except AgentMissing:
         return None
+
+
+def row_of(kept: tuple[str, str] | None, settings: Settings) -> str | None:
+    """The row of the agent and profile that a conversation was kept with."""
+    return name_of_kept(*kept, settings) if kept else None
 
 
 def agent_rows(
@@ -34,7 +44,7 @@ def agent_rows(
     own = []
     for setting in settings.agents.values():
         try:
-            spec = agent_of_setting(setting)
+            spec = agent_of_setting(setting, settings)
         except AgentMissing:
             continue
         own.append(Row(setting.name, spec.title, note=" ".join(spec.command), detail="from your settings"))
@@ -66,17 +76,26 @@ def agent_rows(
     return [*here_and_now, *missing]
 
 
-async def agent(app: App[object], title: str, settings: Settings, last_used: str | None) -> AgentSpec | None:
-    """The agent that the person chooses, None where they leave."""
+async def agent(
+    app: App[object],
+    title: str,
+    settings: Settings,
+    last_used: str | None,
+    *,
+    prices: Prices | None = None,
+) -> AgentSpec | None:
+    """The agent that the person chooses, None where they leave; ``prices`` says what each would have to be told."""
     note = ""
     keep = last_used
+    priced = await _prices_by_row(agent_rows(settings, last_used), settings, prices)
 
     async def with_versions() -> list[Row]:
         lines = await agent_lines(settings)
-        return agent_rows(settings, last_used, {line.name: line.version for line in lines if line.version})
+        versions = {line.name: line.version for line in lines if line.version}
+        return _with_prices(agent_rows(settings, last_used, versions), priced)
 
     while True:
-        rows = agent_rows(settings, last_used)
+        rows = _with_prices(agent_rows(settings, last_used), priced)
         picker = Picker(
             title,
             rows,
@@ -94,6 +113,26 @@ async def agent(app: App[object], title: str, settings: Settings, last_used: str
             how = next((row.note for row in rows if row.key == chosen), "")
             note = f"{error}. To get it: {how}" if how else f"{error}"
             keep = chosen
+
+
+async def _prices_by_row(rows: Sequence[Row], settings: Settings, prices: Prices | None) -> dict[str, str]:
+    """The price of each agent that is there, by its row's key."""
+    specs = {}
+    for row in rows:
+        with contextlib.suppress(AgentMissing):
+            if not row.dim:
+                specs[row.key] = agent_named(row.key, settings)
+    return dict(zip(specs, await prices(list(specs.values())), strict=True)) if prices else {}
+
+
+def _with_prices(rows: Sequence[Row], priced: Mapping[str, str]) -> list[Row]:
+    """The rows, with the price before what their notes say."""
+    return [
+        replace(row, note=f"{price} · {row.note}" if row.note else price)
+        if (price := priced.get(row.key))
+        else row
+        for row in rows
+    ]
 
 
 def model_option(tab: Tab) -> Option | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from catena.tab import Tab
 
 if TYPE_CHECKING:
     from catena.screens.chat import ChatScreen
+    from catena_store.records import Attachment
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,10 @@ class Desk:
         """Tell the person, in the hint line."""
         self.parts.hints.say(text, wrong=wrong)
 
-    def give_back(self, tab: Tab, text: str) -> None:
-        """Text that was not sent goes back to where it was written."""
-        if tab is self.view.shown:
+    def give_back(self, tab: Tab, text: str, files: Sequence[Attachment] = ()) -> None:
+        """Text that was not sent goes back to where it was written, with what was attached to it."""
+        if tab is self.view.shown and not tab.editing:
+            tab.attachments = (*files, *tab.attachments)
             self.parts.composer.give_back(text)
         else:
-            tab.draft = f"{text}\n{tab.draft}" if tab.draft.strip() else text
+            tab.take_back(text, files)

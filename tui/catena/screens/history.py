@@ -3,41 +3,62 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from datetime import datetime
+from typing import ClassVar, Protocol
 
 from rich.cells import cell_len, set_cell_size
 from textual import events, on
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
 
 from catena.ages import age
 from catena.safe_text import safe_line
 from catena.screens.picker import Picker
+from catena.screens.putting_away import PuttingAway
 from catena.tab import title_of
 from catena.widgets.row_list import Row
 from catena_store.conversations import page_key
+from catena_store.journal import Act
 from catena_store.records import Summary
 
 _FIRST = 100
 _MORE = 1_000
 _COLUMNS_FROM = 100  # cells of a screen on which agent and directory have columns
 
-Pages = Callable[[tuple[int, str] | None, int], Awaitable[list[Summary]]]
+_HINT = "enter open · ctrl+x delete · ctrl+e archive · ctrl+z undo that · esc leave"
+
+
+class Pages(Protocol):
+    """Reads a page of the conversations, or of those in the archive."""
+
+    def __call__(
+        self, before: tuple[int, str] | None, limit: int, /, *, archived: bool = False
+    ) -> Awaitable[list[Summary]]: ...
 
 
 class HistoryScreen(Picker):
     """Gives the id of the chosen conversation. The first page is there at once; the others follow."""
 
-    def __init__(self, pages: Pages, *, now: datetime, opened: frozenset[str]) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+x", "put_away('delete')", "delete", priority=True, id="history.delete"),
+        Binding("ctrl+e", "put_away('archive')", "archive", priority=True, id="history.archive"),
+        Binding("ctrl+z", "undo", "undo that", priority=True, id="history.undo"),
+    ]
+
+    def __init__(self, pages: Pages, *, now: datetime, opened: frozenset[str], away: PuttingAway) -> None:
         """``opened``: the conversations that have a tab."""
         super().__init__(
             "history",
-            hint="type to filter · enter open, in its tab or a new one · esc leave",
+            hint=_HINT,
             empty="no conversation yet",
         )
         self.add_class("-whole")
         self._pages = pages
         self._now = now
         self._opened = opened
+        self._away = away
+        self._archived: set[str] = set()
         self._home = os.path.expanduser("~")  # noqa: PTH111 - a text to compare with
         self._columns: dict[tuple[str, int], str] = {}  # few agents and directories stand in many rows
 
@@ -46,28 +67,60 @@ class HistoryScreen(Picker):
         """Read the first page before the picker shows its rows, and the others once these are drawn."""
         first = await self._pages(None, _FIRST)
         self._all = [self._row(summary) for summary in first]
-        if len(first) == _FIRST:
-            self.call_after_refresh(lambda: self.run_worker(self._read_on(first[-1])))
+        last = first[-1] if len(first) == _FIRST else None
+        self.call_after_refresh(lambda: self.run_worker(self._read_on(last), group="pages", exclusive=True))
 
-    async def _read_on(self, last: Summary) -> None:
-        while True:
+    async def _read_on(self, last: Summary | None) -> None:
+        while last is not None:
             page = await self._pages(page_key(last), _MORE)
             self.show_rows([*self._all, *(self._row(summary) for summary in page)])
+            last = page[-1] if len(page) == _MORE else None
+        await self._read_archive()
+
+    async def _read_archive(self) -> None:
+        """What is in the archive stands behind all others."""
+        last: tuple[int, str] | None = None
+        while True:
+            page = await self._pages(last, _MORE, archived=True)
+            self._archived |= {summary.id for summary in page}
+            if page:
+                self.show_rows([*self._all, *(self._row(summary, archived=True) for summary in page)])
             if len(page) < _MORE:
                 return
-            last = page[-1]
+            last = page_key(page[-1])
 
-    def _row(self, summary: Summary) -> Row:
+    async def action_put_away(self, act: str) -> None:
+        """Delete the conversation under the cursor, or put it into the archive and take it out again."""
+        if (row := self.list.chosen) is not None:
+            said = await self._away.put_away(row.key, row.label, Act(act), archived=row.key in self._archived)
+            await self._read_again(said)
+
+    async def action_undo(self) -> None:
+        """Take back what was put away last."""
+        await self._read_again(await self._away.undo())
+
+    async def _read_again(self, said: str) -> None:
+        at = self.list.cursor
+        self._archived.clear()
+        self._opened = self._away.opened
+        await self.read()
+        self.show_rows(self._all)
+        self.list.cursor = min(at, max(0, len(self.list.rows) - 1))
+        self.query_one("#hint", Static).update(said)
+
+    def _row(self, summary: Summary, *, archived: bool = False) -> Row:
         title = summary.title or title_of(summary.preview) or "untitled"
         where = summary.cwd
         if where == self._home or where.startswith(self._home + os.sep):
             where = "~" + where[len(self._home) :]
         when = age(summary.updated_at, self._now)
-        mark = "open" if summary.id in self._opened else ""
+        mark = "archived" if archived else "open" if summary.id in self._opened else ""
         if self.app.size.width < _COLUMNS_FROM:
-            return Row(summary.id, title, note=f"{summary.agent} · {where}", detail=f"{mark} {when}")
-        detail = f"{mark:<6}{self._column(summary.agent, 12)}{self._column(where, 26)}{when:>10}"
-        return Row(summary.id, title, detail=detail)
+            return Row(
+                summary.id, title, note=f"{summary.agent} · {where}", detail=f"{mark} {when}", dim=archived
+            )
+        detail = f"{mark:<10}{self._column(summary.agent, 12)}{self._column(where, 26)}{when:>10}"
+        return Row(summary.id, title, detail=detail, dim=archived)
 
     def _column(self, text: str, width: int) -> str:
         column = self._columns.get((text, width))

@@ -16,6 +16,7 @@ class PageScreen(ModalScreen[None]):
     """Something to read, and any way out."""
 
     CSS_PATH = "page.tcss"
+    HINT: ClassVar[str] = "↑ ↓ scroll · esc back"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,f1,ctrl+c,d", "leave", "back", priority=True),
         Binding("j,down", "scroll(1)", show=False, priority=True),
@@ -24,8 +25,10 @@ class PageScreen(ModalScreen[None]):
         Binding("pageup", "page(-1)", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, text: Content) -> None:
+    def __init__(self, title: str, text: Content, *, at_end: bool = False) -> None:
+        """``at_end``: what matters is at the end, so it begins there."""
         super().__init__()
+        self._at_end = at_end
         self._title = title
         self._text = text
 
@@ -34,7 +37,13 @@ class PageScreen(ModalScreen[None]):
         yield Static(self._title, id="title", markup=False)
         with VerticalScroll(id="text"):
             yield Static(self._text, markup=False)
-        yield Static("↑ ↓ scroll · esc back", id="hint", markup=False)
+        yield Static(self.HINT, id="hint", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin where it matters."""
+        if self._at_end:
+            text = self.query_one("#text", VerticalScroll)
+            text.call_after_refresh(text.scroll_end, animate=False)
 
     def action_leave(self) -> None:
         """Back."""

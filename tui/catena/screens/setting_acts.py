@@ -12,8 +12,9 @@ _NO_SESSION = "The agent has not told yet what it offers; it does when its sessi
 class SettingActs:
     """Acts on the session of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, *, prices: choices.Prices) -> None:
         self._desk = desk
+        self._prices = prices
 
     async def agent(self, argument: str = "") -> None:
         """Go on with another agent."""
@@ -22,20 +23,21 @@ class SettingActs:
         if argument:
             spec = agent_named(argument, desk.settings)
         else:
-            last_used = tab.agent if tab else await desk.tabs.last_used_agent()
+            kept = (tab.agent, tab.profile) if tab else await desk.tabs.last_used_agent()
+            last_used = choices.row_of(kept, desk.settings)
             title = "go on with which agent?" if tab else "which agent?"
-            chosen = await choices.agent(desk.app, title, desk.settings, last_used)
+            chosen = await choices.agent(desk.app, title, desk.settings, last_used, prices=self._prices)
             if chosen is None:
                 return
             spec = chosen
         if tab is None:
             await desk.screen.open_with(spec)
-        elif spec.name == tab.agent:
+        elif tab.answered_by(spec):
             desk.say(f"{spec.title} answers here already.")
         else:
+            (price,) = await self._prices([spec])
             await tab.conversation.set_agent(tab.window_id, spec)
-            told = "" if tab.untouched else " It is told this conversation with your next prompt."
-            desk.say(f"{spec.title} answers from now on.{told}")
+            desk.say(f"{spec.title} answers from now on." + (f" Your next prompt: {price}." if price else ""))
             await tab.conversation.prepare(tab.window_id)
 
     async def model(self, argument: str = "") -> None:

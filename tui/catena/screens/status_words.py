@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from catena.safe_text import safe_line
 from catena.tab import Tab
 from catena.widgets.status_line import Status
 from catena_acp.conversation.news import Doing, SessionState, Usage
@@ -17,13 +18,34 @@ def status_of(tab: Tab, *, stopping_for: float | None) -> Status:
     parts = [session.agent_title, session.model or "", mode_name(session)]
     who = " · ".join(part for part in parts if part)
     if tab.conversation.read_only:
-        return Status(who, meter(session.usage), "read only: another Catena has this conversation")
+        return Status(who, meter(session.usage), _hold(tab), tab.since if tab.busy else None)
     if not tab.busy:
         return Status(who, meter(session.usage), f"{len(tab.queue)} waiting" if tab.queue else "")
     doing, ways = _doing(tab.doing, session.agent_title)
-    if tab.doing is Doing.STOPPING and stopping_for is not None and stopping_for >= STOP_PATIENCE:
+    if _unheeded(tab, stopping_for):
         ways = "esc again ends the agent's process"
     return Status(who, meter(session.usage), doing, tab.since, ways)
+
+
+def _hold(tab: Tab) -> str:
+    holder = tab.conversation.holder
+    if tab.conversation.free:
+        return "its Catena is gone: type, or /takeover, to go on here"
+    if holder is None:
+        return "read only: another Catena has it"
+    return f"read only: Catena on {safe_line(holder.host)} ({holder.pid}) has it"
+
+
+def unheeded_stop(tab: Tab, stopping_for: float | None) -> str:
+    """What can be done where a stop is not heeded, "" where it is, or may still be."""
+    if not _unheeded(tab, stopping_for):
+        return ""
+    agent = (tab.session or tab.conversation.session(tab.window_id)).agent_title
+    return f"{agent} does not stop. Esc ends its process; what it said is kept."
+
+
+def _unheeded(tab: Tab, stopping_for: float | None) -> bool:
+    return tab.doing is Doing.STOPPING and stopping_for is not None and stopping_for >= STOP_PATIENCE
 
 
 def _doing(doing: Doing, agent: str) -> tuple[str, str]:
@@ -34,6 +56,8 @@ def _doing(doing: Doing, agent: str) -> tuple[str, str]:
             return f"starting {agent}", "esc stop"
         case Doing.OPENING:
             return "opening a session", "esc stop"
+        case Doing.LOGGING_IN:
+            return f"{agent} waits for you to log in in the browser", "esc gives up"
         case Doing.WORKING:
             return "", "esc stop"
         case Doing.ASKING:

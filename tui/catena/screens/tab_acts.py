@@ -6,6 +6,7 @@ from catena.agent_choice import agent_named, default_agent
 from catena.screens import choices
 from catena.screens.desk import Desk
 from catena.screens.history import HistoryScreen
+from catena.screens.putting_away import PuttingAway
 from catena.tab import Tab
 from catena_acp.port import AgentSpec
 from catena_store.ids import utc_now
@@ -21,6 +22,9 @@ class TabActs:
         """Bring the tabs back, or begin the first one."""
         desk, start = self._desk, self._desk.start
         await desk.tabs.restore()
+        if desk.tabs.read_only:
+            await self._begin_to_read()
+            return
         if start.conversation_id is not None:
             await self.show(await desk.tabs.open_conversation(start.conversation_id))
         elif start.agent is not None:
@@ -34,9 +38,20 @@ class TabActs:
         if not desk.tabs.workspace_is_ours:
             desk.say("Another Catena has this directory's tabs; ctrl+o opens their conversations, read only.")
 
+    async def _begin_to_read(self) -> None:
+        """Begin where nothing can be kept, and so nothing be said."""
+        desk, start = self._desk, self._desk.start
+        desk.say("The store may not be written: what was said can be read, and nothing be sent.", wrong=True)
+        if start.conversation_id is not None:
+            await self.show(await desk.tabs.open_conversation(start.conversation_id))
+        elif desk.tab is not None:
+            await self.show(desk.tab)
+        else:
+            await self.history()
+
     def _empty_tab(self, agent: AgentSpec) -> Tab | None:
         """An untouched tab of that agent, so that starting again and again leaves no trail of empty ones."""
-        return next((tab for tab in self._desk.tabs.tabs if tab.untouched and tab.agent == agent.name), None)
+        return next((tab for tab in self._desk.tabs.tabs if tab.untouched and tab.answered_by(agent)), None)
 
     async def first_tab(self) -> None:
         """A tab where there is none: with the agent of the settings, else with one that the person chooses."""
@@ -46,7 +61,7 @@ class TabActs:
         elif not desk.tabs.workspace_is_ours:
             spec = default_agent(desk.settings, await desk.tabs.last_used_agent())
         else:
-            last_used = await desk.tabs.last_used_agent()
+            last_used = choices.row_of(await desk.tabs.last_used_agent(), desk.settings)
             spec = await choices.agent(desk.app, "which agent?", desk.settings, last_used)
         if spec is not None:
             await self.show(await desk.tabs.open_new(spec))
@@ -58,16 +73,19 @@ class TabActs:
         desk = self._desk
         composer = desk.parts.composer
         before = desk.view.shown
-        # What was typed before there was any tab goes behind the draft that comes back.
-        typed_early = composer.text if before is None else ""
-        if before is not None:
+        if before in desk.tabs.tabs:  # a closed one keeps what it had
             self.remember(before)
         await desk.screen.ready_to_show()
+        kept = tab.written
         await desk.view.show(tab)
-        composer.put(tab.draft + typed_early)
+        # What was typed before there was any tab goes behind the draft that comes back.
+        composer.put(kept + composer.text if before is None else tab.written)
         desk.screen.tab_shown()
         if not tab.prepared and not tab.conversation.read_only:
             tab.prepared = True
+            if before is None or tab.untouched:
+                for directory in desk.start.further_directories:
+                    await tab.conversation.add_directory(directory)
             # To start a process holds everything up; what is to be read is drawn before.
             desk.parts.transcript.call_after_refresh(self._prepare, tab)
 
@@ -77,14 +95,14 @@ class TabActs:
 
     def remember(self, tab: Tab) -> None:
         """Take the draft and the place of the tab that is shown from the screen."""
-        tab.draft = self._desk.parts.composer.text
+        tab.write(self._desk.parts.composer.text)
         tab.scroll = self._desk.parts.transcript.position()
         self._desk.run(self._desk.tabs.keep(tab))
 
     async def new(self, argument: str = "") -> None:
         """A new conversation with the agent of this tab, in a new tab."""
         desk = self._desk
-        spec = choices.kept_agent(desk.tab.agent, desk.settings) if desk.tab else desk.start.agent
+        spec = choices.kept_agent(desk.tab, desk.settings) if desk.tab else desk.start.agent
         if spec is None:
             await self.first_tab()
         else:
@@ -95,8 +113,15 @@ class TabActs:
         desk = self._desk
         opened = frozenset(tab.conversation.id for tab in desk.tabs.tabs)
         chosen = await desk.app.push_screen_wait(
-            HistoryScreen(desk.tabs.summaries, now=utc_now(), opened=opened)
+            HistoryScreen(
+                desk.tabs.summaries, now=utc_now(), opened=opened, away=PuttingAway(desk.tabs.undoing)
+            )
         )
+        if desk.view.shown is not None and desk.view.shown not in desk.tabs.tabs:
+            desk.parts.composer.put("")
+            if chosen is None:
+                await self.show_what_is_left(desk.view.shown)
+                return
         if chosen is not None:
             await self.show(await desk.tabs.open_conversation(chosen))
         elif desk.tab is None:
@@ -107,10 +132,18 @@ class TabActs:
         desk = self._desk
         if (tab := desk.tab) is None:
             return
-        spec = choices.kept_agent(tab.agent, desk.settings)
-        tab.draft = ""
+        if not desk.tabs.read_only:  # /undo brings it back as it is
+            tab.write(desk.parts.composer.text)
+            tab.scroll = desk.parts.transcript.position()
+            await desk.tabs.keep(tab)
         desk.parts.composer.put("")
         await desk.tabs.close(tab)
+        await self.show_what_is_left(tab)
+
+    async def show_what_is_left(self, gone: Tab | None) -> None:
+        """Look at another tab after one is gone; where it was the last, a new one with its agent."""
+        desk = self._desk
+        spec = choices.kept_agent(gone, desk.settings) if gone else None
         if desk.tab is not None:
             await self.show(desk.tab)
         elif spec is not None:

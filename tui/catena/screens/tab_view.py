@@ -10,17 +10,24 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from catena.open_tabs import OpenTabs
-from catena.screens.status_words import status_of
+from catena.queue_words import note_of
+from catena.screens.status_words import status_of, unheeded_stop
 from catena.tab import Tab
+from catena.widgets.attachment_bar import AttachmentBar
 from catena.widgets.composer import Composer
+from catena.widgets.edit_panel import EditPanel
 from catena.widgets.hint_line import HintLine
+from catena.widgets.lineage_line import LineageLine
 from catena.widgets.permission_panel import PermissionPanel
 from catena.widgets.plan_panel import PlanPanel
 from catena.widgets.queue_list import QueueList
 from catena.widgets.status_line import StatusLine
 from catena.widgets.tab_bar import TabBar, TabLabel
 from catena.widgets.transcript import Transcript
+from catena.widgets.trouble_panel import TroublePanel
 from catena.widgets.welcome import Welcome
+from catena_acp.conversation.kept_problem import problem_of_notice
+from catena_acp.conversation.left_open import left_open_on
 from catena_acp.conversation.news import (
     Asked,
     AskSettled,
@@ -34,6 +41,7 @@ from catena_acp.conversation.news import (
     News,
     PromptReturned,
     QueueChanged,
+    Remarked,
     Renamed,
     SessionChanged,
     Troubled,
@@ -50,11 +58,15 @@ class Parts:
     """The widgets of the chat screen."""
 
     tabs: TabBar
+    lineage: LineageLine
     welcome: Welcome
     transcript: Transcript
     plan: PlanPanel
     queue: QueueList
+    attached: AttachmentBar
     permission: PermissionPanel
+    trouble: TroublePanel
+    edit: EditPanel
     composer: Composer
     hints: HintLine
     status: StatusLine
@@ -89,15 +101,22 @@ class TabView:
         self._rows: dict[str, Message] = {}
         self._oldest: Message | None = None
         self._reload = asyncio.Event()
+        self._over = False  # a turn ended that may have done what was left open
         self._prompts: list[str] = []  # said since the last frame
         self.shown: Tab | None = (
             None  # what the screen shows; behind the active tab while a page is being read
         )
         self.stop_wanted_at: float | None = None
+        self.moving: Tab | None = None  # it is brought to another leaf; its news wait until it stands there
 
     def newest(self, kind: Kind) -> Message | None:
         """The newest row of a kind, as far as rows are loaded."""
         return next((row for row in reversed(self._rows.values()) if row.kind is kind), None)
+
+    @property
+    def oldest(self) -> Message | None:
+        """The row at the top of what is loaded."""
+        return self._oldest
 
     @property
     def empty(self) -> bool:
@@ -115,8 +134,13 @@ class TabView:
             if self._reload.is_set() and self._tabs.active is not None:
                 self._reload.clear()
                 await self.show(self._tabs.active)
-            while self._prompts:
-                self._parts.transcript.set_siblings(await self._tabs.siblings(self._prompts.pop()))
+                if self._tabs.active.attachments:  # they are of the draft at the leaf where it stands now
+                    await self._tabs.keep_attachments(self._tabs.active)
+            if self._over and self._tabs.active is not None:
+                self._over = False
+                await self._look_for_open_work(self._tabs.active)
+            while self._prompts and (tab := self._tabs.active):
+                self._parts.transcript.set_siblings(await self._tabs.siblings(tab, self._prompts.pop()))
             await asyncio.sleep(max(_FRAME, time.monotonic() - began))
 
     async def show(self, tab: Tab) -> None:
@@ -127,18 +151,31 @@ class TabView:
         await self._tabs.make_active(tab)
         try:
             page = await self._tabs.newest_page(tab)
+            lineage = await self._tabs.lineage_line(tab)
         finally:
             self._loading = False
         if self._tabs.active is not tab:  # another one was wanted meanwhile
             return
         self.shown = tab
+        self._parts.lineage.show(lineage)
         self._rows = {row.id: row for row in page.rows}
         self._oldest = page.rows[0] if page.rows else None
         tab.plan = next((row for row in reversed(page.rows) if row.kind is Kind.PLAN), tab.plan)
+        if page.rows and not tab.busy:
+            kept = problem_of_notice(page.rows[-1])
+            tab.trouble.come_back(kept, agent=(tab.agent, tab.profile), leaf_id=page.rows[-1].id)
         transcript = self._parts.transcript
         transcript.show(page.rows, more_above=page.more_above, scroll=tab.scroll)
         transcript.set_siblings(page.siblings)
         self._draw_news()
+        await self._look_for_open_work(tab)
+
+    async def _look_for_open_work(self, tab: Tab) -> None:
+        plan_before = tab.plan
+        left = await self._tabs.of_branch(tab, left_open_on)
+        tab.take_left_open(left, plan_before=plan_before)
+        if self._tabs.active is tab:
+            self.refresh()
 
     async def show_older(self) -> None:
         """Read the page above and put it there; what is on the screen does not move."""
@@ -160,14 +197,20 @@ class TabView:
         self._parts.transcript.set_seam_detail(message_id, told or "Nothing was told.")
 
     def _draw_news(self) -> None:
-        """Take in everything that was told since the last frame; pieces of one text are joined."""
+        """Take in what was told since the last frame, as much as there is time for; pieces of a text are joined."""
         coming = self._held
         self._held = deque()
         coming.extend(self._tabs.news)
         self._tabs.news.clear()
         grown: tuple[Tab, str, list[str]] | None = None
-        for tab, news in coming:
-            if self._loading and tab is self._tabs.active:
+        until = time.monotonic() + _FRAME
+        while coming:
+            if time.monotonic() > until:
+                self._tabs.news.extendleft(reversed(coming))
+                self._tabs.heard.set()
+                break
+            tab, news = coming.popleft()
+            if (self._loading and tab is self._tabs.active) or tab is self.moving:
                 self._held.append((tab, news))
                 continue
             if isinstance(news, MessageGrew) and grown and grown[:2] == (tab, news.message_id):
@@ -189,33 +232,39 @@ class TabView:
 
     def _draw(self, tab: Tab, news: News) -> None:
         active = tab is self._tabs.active
+        stood = tab.leaf_id
         tab.hear(news, seen=active and self._looked_at())
         self._call_for_attention(tab, news)
         if not active:
             return
         parts = self._parts
         match news:
-            case MessageAdded(message=message) | MessageChanged(message=message):
-                if message.id in self._rows:
-                    parts.transcript.change(message)
-                else:
-                    parts.transcript.add(message)
-                    if message.kind is Kind.USER:
-                        self._prompts.append(message.id)
+            case MessageAdded(message=message) if message.id not in self._rows:
+                parts.transcript.add(message)
+                if message.kind is Kind.USER:
+                    self._prompts.append(message.id)
                 self._rows[message.id] = message
+            case MessageAdded(message=message) | MessageChanged(message=message):
+                if message.id in self._rows:  # else it is above what is loaded: read as it is then
+                    parts.transcript.change(message)
+                    self._rows[message.id] = message
             case MessageGrew(message_id=message_id, text=text):
                 if message_id in self._rows:
                     parts.transcript.grow(message_id, text)
             case LeafMoved():
-                self._reload.set()
+                if tab.leaf_id != stood:
+                    self._reload.set()
             case PromptReturned(text=text):
-                parts.composer.give_back(text)
-            case TurnEnded(problem=problem):
+                if not tab.editing:  # else it waits with the draft
+                    parts.composer.give_back(text)
+            case TurnEnded():
+                self._over = self._over or bool(tab.todos)
                 self.stop_wanted_at = None
-                if problem is not None:
-                    parts.hints.say(problem.text, wrong=True)
             case Troubled(problem=problem):
-                parts.hints.say(problem.text, wrong=True)
+                if not problem.offers:  # else it stands in its panel
+                    parts.hints.say(problem.text, wrong=True)
+            case Remarked(text=text):
+                parts.hints.say(text)
             case (
                 TurnStarted()
                 | DoingChanged()
@@ -256,10 +305,16 @@ class TabView:
         if empty:
             session = tab.session or tab.conversation.session(tab.window_id)
             parts.welcome.show(agent=session.agent_title, where=tab.conversation.record.cwd)
-        entries = tab.plan.data.get("entries", ()) if tab.plan is not None else ()
-        parts.plan.show(entries if isinstance(entries, list | tuple) else ())
-        parts.queue.show(tab.queue)
+        parts.plan.show(*tab.open_work())
+        session = tab.session or tab.conversation.session(tab.window_id)
+        parts.queue.show(
+            tab.queue, [note_of(item, session, tab.conversation.record.cwd) for item in tab.queue]
+        )
+        parts.attached.show([(file.name, len(file.content)) for file in tab.attachments])
         parts.permission.show(tab.asks)
         stopping = None if self.stop_wanted_at is None else time.monotonic() - self.stop_wanted_at
+        warning = unheeded_stop(tab, stopping)
+        parts.edit.show(tab.editing, busy=tab.at_work)
+        parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
         parts.status.show(status_of(tab, stopping_for=stopping))
         self._changed()

@@ -15,9 +15,9 @@ from catena_acp.conversation.news import Asked, Doing
 from catena_acp.errors import AgentError
 from catena_acp.events import PermissionOption
 from catena_store.errors import StoreError
-from catena_store.records import QueueItem
+from catena_store.records import Attachment, QueueItem
 
-_BUSY = "The agent is still at work; esc stops it."
+BUSY = "The agent is still at work; esc stops it."
 
 
 class TalkActs:
@@ -27,17 +27,27 @@ class TalkActs:
         self._desk = desk
         self._inputs = InputHistory()
 
-    async def send(self, tab: Tab, text: str) -> None:
-        """Say it, or queue it while a turn runs; where neither works the text comes back."""
+    async def send(self, tab: Tab, text: str, *, is_draft: bool = True) -> None:
+        """Say it, or queue it while a turn runs; where neither works the text comes back.
+
+        What is attached goes along where the text is the draft that it was attached to.
+        """
         self._inputs.add(text)
+        files: tuple[Attachment, ...] = ()
+        if is_draft:
+            files, tab.attachments = tab.attachments, ()
         tab.sending += 1
         try:
-            await tab.conversation.say(tab.window_id, text)
+            await tab.conversation.say(tab.window_id, text, files)
         except (AgentError, StoreError, ReadOnly):
-            self._desk.give_back(tab, text)
+            self._desk.give_back(tab, text, files)
             raise
         finally:
             tab.sending -= 1
+        if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
+            await self._desk.tabs.keep(tab)
+        if tab.attachments:
+            await self._desk.tabs.keep_attachments(tab)
         if tab is self._desk.view.shown:
             self._desk.parts.transcript.follow()
 
@@ -47,19 +57,11 @@ class TalkActs:
         if tab is not None and not tab.busy and tab.queue:
             await tab.conversation.send_queued(tab.window_id)
 
-    async def retry(self, argument: str = "") -> None:
-        """The last prompt again."""
-        if tab := self._desk.tab:
-            if tab.busy:
-                self._desk.say(_BUSY)
-            else:
-                await tab.conversation.retry(tab.window_id)
-
     async def clear(self, argument: str = "") -> None:
         """A floor for what is told again."""
         if tab := self._desk.tab:
             if tab.busy:
-                self._desk.say(_BUSY)
+                self._desk.say(BUSY)
             else:
                 await tab.conversation.clear(tab.window_id)
 
@@ -68,7 +70,7 @@ class TalkActs:
         if not (tab := self._desk.tab):
             return
         if argument:
-            await tab.conversation.rename(argument)
+            await tab.conversation.rename(argument, by=tab.window_id)
             self._desk.say(f"This conversation is now called “{argument}”.")
         else:
             self._desk.parts.composer.put("/rename ")
@@ -77,6 +79,9 @@ class TalkActs:
         """Stop the turn; where that is not heeded for a while, end the agent's process."""
         tab, view = self._desk.tab, self._desk.view
         if tab is None or not tab.busy:
+            return
+        if tab.conversation.read_only:
+            self._desk.say("Only the Catena that has this conversation can stop it.")
             return
         if view.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
             view.stop_wanted_at = time.monotonic()
@@ -90,7 +95,7 @@ class TalkActs:
         if tab := self._desk.tab:
             await tab.conversation.answer(ask.ask_id, option.id)
             if reason:
-                await self.send(tab, reason)
+                await self.send(tab, reason, is_draft=False)
 
     async def unqueue(self, argument: str = "") -> None:
         """Take the newest waiting prompt back into the composer."""
@@ -98,14 +103,14 @@ class TalkActs:
             await self.take_back(tab, tab.queue[-1])
 
     async def take_back(self, tab: Tab, item: QueueItem) -> None:
-        """Take a waiting prompt back into the composer."""
-        await tab.conversation.unqueue(tab.window_id, item.id)
-        self._desk.give_back(tab, item.text)
+        """Take a waiting prompt back into the composer, with what is attached to it."""
+        await tab.conversation.take_back(tab.window_id, item.id)
+        self._desk.parts.composer.focus()
 
     async def walk(self, *, older: bool) -> None:
         """↑ and ↓ at the edges of the composer; ↑ in an empty one takes a waiting prompt back first."""
         desk, composer = self._desk, self._desk.parts.composer
-        if older and composer.blank and not self._inputs.walking and desk.tab and desk.tab.queue:
+        if older and composer.blank and not self._inputs.walking and desk.tab and _may_take_back(desk.tab):
             await self.unqueue()
             return
         if not self._inputs.loaded:
@@ -133,3 +138,7 @@ class TalkActs:
         )
         if chosen is not None:
             composer.put(next(row.label for row in rows if row.key == chosen))
+
+
+def _may_take_back(tab: Tab) -> bool:
+    return bool(tab.queue) and not tab.conversation.read_only

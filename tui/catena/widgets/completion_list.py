@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _OWN = "own:"
 _AGENT = "agent:"
+_PATH = "path:"
 
 
 class CompletionList(RowList):
@@ -33,9 +34,13 @@ class CompletionList(RowList):
         """True while there is something to take."""
         return self.has_class("-open")
 
-    def offer(self, text: str, agent_commands: Sequence[Command]) -> None:
-        """Show what ``text`` can become."""
+    def offer(self, text: str, agent_commands: Sequence[Command], directory: str) -> None:
+        """Show what ``text`` can become; relative paths in it are below ``directory``."""
         rows = completions(text, agent_commands)
+        if not rows and text.startswith("/attach "):
+            from catena.path_completion import path_rows
+
+            rows = path_rows(text, directory)
         self.set_class(bool(rows), "-open")
         if rows:
             self.show(rows)
@@ -49,6 +54,9 @@ class CompletionList(RowList):
         row = self.chosen
         if row is None:
             return None
+        if row.key.startswith(_PATH):
+            path = row.key.removeprefix(_PATH)
+            return path, not path.endswith("/")
         if row.key.startswith(_AGENT):
             takes_more = row.label != f"/{row.key.removeprefix(_AGENT)}"
             return f"/{row.key.removeprefix(_AGENT)}" + (" " if takes_more else ""), not takes_more

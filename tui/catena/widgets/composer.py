@@ -78,6 +78,15 @@ class Composer(TextArea):
             super().__init__()
             self.command = command
 
+    class Pasted(Message):
+        """A text was pasted; ``before`` and ``after`` are the whole text without it and with it."""
+
+        def __init__(self, pasted: str, before: str, after: str) -> None:
+            super().__init__()
+            self.pasted = pasted
+            self.before = before
+            self.after = after
+
     class Typed(Message):
         """A key was pressed that is the composer's own."""
 
@@ -121,6 +130,12 @@ class Composer(TextArea):
         """A line end in the text."""
         self.insert("\n")
 
+    def undo_last(self) -> bool:
+        """Undo what was written last; False where there is nothing to undo."""
+        undone = bool(self.history.undo_stack)
+        self.undo()
+        return undone
+
     def action_complete(self) -> None:
         """Take a completion, where there is one."""
         if self.completing:
@@ -142,6 +157,13 @@ class Composer(TextArea):
             self.action_delete_right()
         else:
             self.post_message(self.Wanted("quit"))
+
+    def action_delete_left(self) -> None:
+        """Delete to the left; with nothing there at all, take off what is attached."""
+        if self.text:
+            super().action_delete_left()
+        else:
+            self.post_message(self.Wanted("detach"))
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Up a line; at the first one, to an older input."""
@@ -187,4 +209,7 @@ class Composer(TextArea):
         event.stop()
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         kept = "".join(character for character in text if character >= " " or character in "\n\t")
-        self.insert(kept.replace("\x7f", ""))
+        kept = kept.replace("\x7f", "")
+        before = self.text
+        self.insert(kept)
+        self.post_message(self.Pasted(kept, before, self.text))

@@ -34,6 +34,27 @@ class ConversationArea(Vertical):
         Binding("y", "copy_message", "copy message", id="browse.copy"),
         Binding("Y,shift+y", "copy_code", "copy code block", id="browse.copy_code"),
         Binding("q", "quote", "quote", id="browse.quote"),
+        Binding("c", "screen.act('context')", "what it knows", id="browse.context"),
+        Binding("u", "screen.act('undo')", "undo", id="browse.undo"),
+        Binding("t", "screen.act('tree')", "every branch", id="browse.tree"),
+        Binding("e", "screen.act('edit')", "edit the prompt", id="browse.edit"),
+        Binding("r", "screen.act('again')", "the prompt again", id="browse.retry"),
+        Binding("f", "screen.act('fork')", "fork from here", id="browse.fork"),
+        Binding("F,shift+f", "screen.act('fork-beside')", "fork side by side", id="browse.fork_beside"),
+        Binding("h,left", "screen.act('sibling-before')", "version before", id="browse.sibling_before"),
+        Binding("l,right", "screen.act('sibling-after')", "next version", id="browse.sibling_after"),
+        Binding(
+            "left_square_bracket",
+            "screen.act('branch-point-before')",
+            "branch point above",
+            id="browse.branch_before",
+        ),
+        Binding(
+            "right_square_bracket",
+            "screen.act('branch-point-after')",
+            "branch point below",
+            id="browse.branch_after",
+        ),
         *(Binding(str(number), f"screen.go_to_tab({number})", show=False) for number in range(1, 10)),
     ]
     DEFAULT_CSS = """
@@ -53,6 +74,9 @@ class ConversationArea(Vertical):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
+
+    class Chosen(Message):
+        """The prompt in focus was chosen to be edited."""
 
     class NothingThere(Message):
         """What was wanted is not there, in words."""
@@ -96,6 +120,11 @@ class ConversationArea(Vertical):
         """True while the keys are here."""
         return self.transcript is not None and self.transcript.has_focus
 
+    @property
+    def choosing(self) -> bool:
+        """True while a prompt is to be chosen."""
+        return self.browsing and self.transcript is not None and self.transcript.choosing
+
     def browse(self) -> None:
         """Take the keys."""
         if self.transcript is not None and self.transcript.display:
@@ -122,7 +151,7 @@ class ConversationArea(Vertical):
     def action_step(self, step: int, prompts: bool = False) -> None:
         """To another message, or prompt."""
         if self.transcript is not None:
-            self.transcript.move(step, prompts=prompts)
+            self.transcript.move(step, prompts=prompts or self.transcript.choosing)
 
     def action_go_top(self) -> None:
         """To the top of what is loaded."""
@@ -135,8 +164,10 @@ class ConversationArea(Vertical):
             self.transcript.follow()
 
     def action_fold(self) -> None:
-        """Fold or unfold the message."""
-        if self.transcript is not None:
+        """Fold or unfold the message; edit the prompt that is chosen."""
+        if self.choosing:
+            self.post_message(self.Chosen())
+        elif self.transcript is not None:
             self.transcript.toggle_fold(self.transcript.current)
 
     def action_copy_message(self) -> None:

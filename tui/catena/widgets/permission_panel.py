@@ -29,6 +29,7 @@ _VERBS = {
     "search": "search",
     "execute": "run",
     "fetch": "fetch",
+    "rewind": "take this conversation back",
 }
 
 

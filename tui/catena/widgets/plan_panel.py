@@ -24,9 +24,11 @@ class PlanPanel(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._entries: Sequence[Mapping[str, Any]] = ()
+        self._source = ""
 
-    def show(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Show these entries where one of them is open; else nothing."""
+    def show(self, entries: Sequence[Mapping[str, Any]], source: str = "") -> None:
+        """Show these entries where one of them is open; else nothing. ``source``: where they are from, if no plan."""
+        self._source = source
         kept = entries if any(entry.get("status") != "completed" for entry in entries) else ()
         if kept != self._entries:
             self._entries = kept
@@ -41,7 +43,8 @@ class PlanPanel(Widget):
             (index for index, entry in enumerate(entries) if entry.get("status") != "completed"), 0
         )
         start = max(0, min(first_open - 1, len(entries) - _SHOWN))
-        lines = [Content.assemble(("  plan", "$accent"), f"  {done} of {len(entries)} done")]
+        title, note = ("todo", f" · {self._source}") if self._source else ("plan", "")
+        lines = [Content.assemble((f"  {title}", "$accent"), f"  {done} of {len(entries)} done{note}")]
         for entry in entries[start : start + _SHOWN]:
             status = str(entry.get("status", "pending"))
             text = f"  {_MARKS.get(status, '·')} " + safe_line(str(entry.get("text", "")))

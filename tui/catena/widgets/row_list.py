@@ -29,6 +29,7 @@ class Row:
     detail: str = ""  # right-aligned and dim
     note: str = ""  # dim, behind the label
     dim: bool = False
+    lead: str = ""  # drawn before the label as it is; it has no text from outside
 
 
 class RowList(ScrollView, can_focus=False):
@@ -161,13 +162,16 @@ def _segments(row: Row, width: int, notes_at: int, style: Style, faint: Style) -
     if detail_width and detail_width > width // 2:
         detail = _cut(detail, width // 2)
         detail_width = cell_len(detail)
-    room = max(1, width - 3 - (detail_width + 2 if detail_width else 0))
+    lead = _shortened(row.lead, width // 3)
+    room = max(1, width - 3 - cell_len(lead) - (detail_width + 2 if detail_width else 0))
     label = _cut(label, room)
     indent = max(0, notes_at - cell_len(label)) if width >= 2 * _LABELS else 0
     note_room = room - cell_len(label) - indent - 2
     note = _cut(note, note_room) if note and note_room > 3 else ""
-    segments = [Segment("  " + label, style)]
-    used = 2 + cell_len(label)
+    segments = (
+        [Segment(f"  {lead}", faint), Segment(label, style)] if lead else [Segment("  " + label, style)]
+    )
+    used = 2 + cell_len(lead) + cell_len(label)
     if note:
         segments.append(Segment(" " * indent, style))
         used += indent
@@ -184,3 +188,8 @@ def _cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - 1)).rstrip() + "…"
+
+
+def _shortened(lead: str, width: int) -> str:
+    """What stands nearest to the label is kept."""
+    return lead if len(lead) <= width else "…" + lead[len(lead) - max(0, width - 1) :]

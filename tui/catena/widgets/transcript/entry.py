@@ -25,7 +25,7 @@ from catena.widgets.transcript.other_rows import (
     seam_words,
 )
 from catena.widgets.transcript.parts import Part, one_row, text_parts
-from catena.widgets.transcript.prompt_rows import Siblings, attachments_of, draw_below, draw_more, draw_prompt
+from catena.widgets.transcript.prompt_rows import Siblings, draw_below, draw_more, draw_prompt, has_below
 from catena.widgets.transcript.tool_rows import tool_parts
 from catena_store.records import Kind, Message, MessageState
 
@@ -218,7 +218,7 @@ class Entry:
             part.draw = partial(draw_prompt, text, self.siblings) if first else partial(draw_more, text)
             first = False
             yield part
-        if attachments_of(message) or message.state is MessageState.REFUSED:
+        if has_below(message):
             yield Part(partial(draw_below, message), "", size=0, breaks=0)
 
     def _thought(self, message: Message) -> Iterator[Part]:

@@ -22,6 +22,11 @@ _HOW = {
     How.TOLD: "new session",
     How.FRESH: "new session",
 }
+_COMPACTING = {
+    "in_progress": "the agent is shortening its own context",
+    "failed": "the agent could not shorten its own context",
+    "cancelled": "the agent did not shorten its own context after all",
+}
 
 
 def draw_thought_line(message: Message, folded: bool, look: Look) -> Line:
@@ -72,23 +77,27 @@ def notice_details(message: Message) -> str:
 
 
 def draw_notice(message: Message, folded: bool, look: Look) -> list[Line]:
-    """Draw a notice: what went wrong stands out, anything else is dim."""
+    """Draw a notice: what went wrong stands out, anything else is dim; a compaction divides what is above it."""
     palette = look.palette
+    more = f" {'▸' if folded else '▾'}" if notice_details(message) else ""
+    if compacted := message.data.get("compacted"):
+        words = _COMPACTING.get(str(compacted)) or safe_line(message.text)
+        return _across(words, more, palette.muted, look)
     trouble = is_trouble(message)
     style = palette.trouble if trouble else palette.muted
     mark = Mark("! " if trouble else "· ", "  ", style)
     text = safe_line(message.text) or "notice"
     lines = lay([(text, style if trouble else palette.muted)], look.width - 4)
-    if notice_details(message):
-        lines[-1].segments.append(Segment(f" {'▸' if folded else '▾'}", palette.muted))
-        lines[-1].cells += 2
+    if more:
+        lines[-1].segments.append(Segment(more, palette.muted))
+        lines[-1].cells += len(more)
     return marked(lines, mark)
 
 
 def seam_words(message: Message) -> str:
     """Return in words how the context got to the agent."""
     if message.barrier or message.data.get("cleared"):
-        return "cleared by you"
+        return safe_line(message.text) or "cleared by you"
     if message.text.strip():
         return safe_line(message.text)
     data = message.data
@@ -110,8 +119,12 @@ def draw_seam(message: Message, folded: bool, look: Look) -> list[Line]:
     style = look.palette.seam
     words = seam_words(message)
     unfolds = not (message.barrier or message.data.get("cleared"))
+    return _across(words, f" {'▸' if folded else '▾'}" if unfolds else "", style, look)
+
+
+def _across(words: str, more: str, style: Style, look: Look) -> list[Line]:
+    """Words in a dashed line across the column."""
     head = "╌╌ " if look.narrow else "╌ "
-    more = f" {'▸' if folded else '▾'}" if unfolds else ""
     room = look.width - width_of(head) - len(more) - 3
     lines = lay([(words, style)], max(8, room))
     last = lines[-1]

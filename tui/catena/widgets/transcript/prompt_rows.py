@@ -41,16 +41,27 @@ def draw_more(rows: str, look: Look) -> list[Line]:
 
 
 def draw_below(message: Message, look: Look) -> list[Line]:
-    """Draw what stands under the text of a prompt: its attachments, and that nobody took it."""
+    """Draw what stands under the text of a prompt: its attachments, and what became of it."""
     within = _beside_bar(look)
     lines = [
         single((text, look.palette.muted), text="")
         for attachment in attachments_of(message)
         for text in (line.shown for line in lay([(f"+ {attachment}", look.palette.muted)], within.width))
     ]
+    if message.data.get("steered"):
+        said = "said into the running turn"
+        if message.data.get("doubtful"):
+            said += "; whether it was heard is not known"
+        lines.append(single((said, look.palette.muted), text=""))
     if message.state is MessageState.REFUSED:
         lines.append(single(("not sent: no agent took it", look.palette.trouble), text=""))
     return _bar(lines, within)
+
+
+def has_below(message: Message) -> bool:
+    """True where something stands under the text of a prompt."""
+    refused = message.state is MessageState.REFUSED
+    return refused or bool(message.data.get("steered")) or bool(attachments_of(message))
 
 
 def attachments_of(message: Message) -> list[str]:
@@ -64,6 +75,11 @@ def attachments_of(message: Message) -> list[str]:
             words = (item.get("name"), item.get("path"), item.get("description"), item.get("kind"))
             names.append(safe_line(str(next((word for word in words if word), "attachment"))))
     return names
+
+
+def arrows_width(siblings: Siblings) -> int:
+    """How many cells the siblings take."""
+    return len(f"‹ {siblings[0]}/{siblings[1]} ›")
 
 
 def _arrows(siblings: Siblings, look: Look) -> list[tuple[str, Style]]:

@@ -222,7 +222,7 @@ class Stage(ScrollView, can_focus=True, inherit_bindings=False):
         if not self._viewport.ready:
             return
         before = self._strips
-        self._strips = strips = self._viewport.strips(self.current, self._overlays())
+        self._strips = strips = self._viewport.strips(self.current, self._overlays(), self._dress())
         changed = [
             y
             for y, strip in enumerate(strips)
@@ -236,6 +236,10 @@ class Stage(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _overlays(self) -> Callable[[Row], Iterable[Overlay]] | None:
         """Return what is laid over rows, such as a selection."""
+        return None
+
+    def _dress(self) -> Callable[[Row, Strip], Strip] | None:
+        """Return what is done to rows that are drawn, such as dimming them."""
         return None
 
     def watch_current(self) -> None:

@@ -14,20 +14,22 @@ from textual.selection import Selection
 
 from catena.widgets.transcript import selection as selecting
 from catena.widgets.transcript import sources
-from catena.widgets.transcript.column import IN_GAP, Anchor, Row
+from catena.widgets.transcript.browsing import Browsing
+from catena.widgets.transcript.column import Anchor, Row
 from catena.widgets.transcript.entry import Entry
 from catena.widgets.transcript.finding import Hit
 from catena.widgets.transcript.frame import Overlay
 from catena.widgets.transcript.inline import HREF
 from catena.widgets.transcript.palette import component_class, role_names
+from catena.widgets.transcript.prompt_buttons import BRANCH_ACT
 from catena.widgets.transcript.prompt_rows import SIBLING_STEP, Siblings
 from catena.widgets.transcript.search import Search
-from catena.widgets.transcript.stage import FRAME, Stage
+from catena.widgets.transcript.stage import FRAME
 from catena_store.records import Kind
 from catena_store.records import Message as Record
 
 
-class Transcript(Stage):
+class Transcript(Browsing):
     """The messages of a branch. It knows their records and nothing else; its methods belong to the event loop.
 
     While ``following`` the end stays in sight; otherwise nothing that is on the screen moves, whatever comes.
@@ -167,27 +169,7 @@ class Transcript(Stage):
     def _older_wanted(self) -> None:
         self.post_message(self.OlderWanted())
 
-    # Browsing
-
-    def browse(self, on: bool) -> None:
-        """Begin with the newest message on the screen, or end."""
-        if not on:
-            self.current = None
-        elif self.current is None:
-            seen = [row.entry for row in self._viewport.rows if row.part != IN_GAP]
-            self.current = seen[-1].message.id if seen else None
-
-    def move(self, step: int, *, prompts: bool = False) -> None:
-        """Go on by ``step`` messages, or prompts; the message is brought on the screen."""
-        now = None if self.current is None else self._column.entry(self.current)
-        if now is None:
-            self.browse(True)
-            return
-        target = self._column.beside(now, step, prompts=prompts)
-        if target is not None:
-            self.current = target.message.id
-            self._viewport.reveal(target)
-            self._sync()
+    # Folding
 
     def toggle_fold(self, message_id: str | None = None) -> None:
         """Unfold a message that is folded, and the reverse; the one in focus for None."""
@@ -353,5 +335,7 @@ class Transcript(Stage):
             self.post_message(self.LinkOpened(str(meta[HREF])))
         elif SIBLING_STEP in meta:
             self.post_message(self.SiblingWanted(message_id, 1 if meta[SIBLING_STEP] == 1 else -1))
+        elif BRANCH_ACT in meta:
+            self.post_message(self.BranchWanted(message_id, str(meta[BRANCH_ACT])))
         elif row.entry.foldable and row.part == 0:
             self._fold(row.entry, not row.entry.folded)

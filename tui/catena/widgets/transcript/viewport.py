@@ -131,8 +131,13 @@ class Viewport:
         row = self.rows[0]
         return Place(row.entry.message.depth, row.part, row.row).pack()
 
-    def strips(self, focus: str | None, overlays: Callable[[Row], Iterable[Overlay]] | None) -> list[Strip]:
-        """Return the rows as they are drawn, as many as the screen has."""
+    def strips(
+        self,
+        focus: str | None,
+        overlays: Callable[[Row], Iterable[Overlay]] | None,
+        dress: Callable[[Row, Strip], Strip] | None = None,
+    ) -> list[Strip]:
+        """Return the rows as they are drawn, as many as the screen has; ``dress`` changes them at last."""
         composer = self.composer
         strips: list[Strip] = []
         for row in self.rows:
@@ -141,7 +146,7 @@ class Viewport:
                 over = list(overlays(row))
                 if over:
                     strip = composer.overlay(strip, composer.lead(row), over)
-            strips.append(strip)
+            strips.append(strip if dress is None else dress(row, strip))
         strips += [composer.empty] * (self.height - len(strips))
         return strips
 

@@ -1,0 +1,187 @@
+"""What a person does with the branches of a conversation: say a prompt anew, go to another branch, go back.
+
+Nothing is copied, changed or removed by any of it. A window's pointer moves, and what is said next hangs from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from catena_acp.conversation.core import Core
+from catena_acp.conversation.fork_points import NotOfThisBranch, is_part_of, point_at
+from catena_acp.conversation.moves import move_window
+from catena_acp.conversation.news import LeafMoved, TurnEnded
+from catena_acp.conversation.prompt_rows import Attempt, Birth, clears, last_prompt
+from catena_acp.conversation.said_errors import brought_something
+from catena_acp.conversation.whole import whole
+from catena_acp.port import AgentSpec
+from catena_store import attachments, inputs, messages, windows
+from catena_store.database import Reader, Writer
+from catena_store.errors import NotFound
+from catena_store.journal import Act
+from catena_store.records import Attachment, Conversation, Kind, Message
+from catena_store.siblings import siblings
+from catena_store.standing import last_stood
+from catena_store.tree import newest_leaf_below
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.seat import Seat
+
+
+class Branching:
+    """The branches of a conversation, as one of its windows goes about them."""
+
+    def __init__(self, core: Core, window_id: str, seat: Seat) -> None:
+        self._core = core
+        self._window_id = window_id
+        self._seat = seat
+
+    # --- saying a prompt anew
+
+    async def edit(self, prompt_id: str, text: str, files: Sequence[Attachment]) -> None:
+        """Say a prompt in other words, as a sibling of it; a running turn of the window is stopped first."""
+        self._core.writable()
+        prompt = await self._prompt(prompt_id)
+        await self._seat.apart(lambda: self._say_instead(prompt, text, files, None), stop=True)
+
+    async def retry_prompt(self, prompt_id: str, agent: AgentSpec | None) -> None:
+        """Say a prompt again in the same words, as a sibling; a running turn of the window is stopped first."""
+        self._core.writable()
+        prompt = await self._prompt(prompt_id)
+        async with self._core.services.db.read() as reader:
+            files = await attachments.of_message(reader, prompt.id)
+        await self._seat.apart(lambda: self._say_instead(prompt, prompt.text, files, agent), stop=True)
+
+    async def _say_instead(
+        self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
+    ) -> None:
+        # What the turn before still tells belongs to the branch that is left.
+        await self._core.settle()
+        act = Act.EDIT if agent is None and text != prompt.text else Act.RETRY
+
+        async def instead() -> Message:
+            async with self._core.writable().write() as tx:
+                await inputs.add(tx, text, self._core.record.cwd)
+                await self._move(tx, prompt.parent_id, act, agent)
+                return await self._seat.rows.add(tx, text, files)
+
+        if clears(text):
+            barrier = await instead()
+            self._moved(barrier.id, agent)
+            self._core.tell(TurnEnded(self._window_id, None, None))
+            return
+
+        async def birth() -> Birth:
+            row = await instead()
+            self._switched(agent)
+            return Attempt(row, came_from=row.parent_id), LeafMoved(self._window_id, row.id)
+
+        await self._seat.begin(birth, text, files)
+
+    def retry(self, agent: AgentSpec | None) -> None:
+        """Say the branch's last prompt again: the same row where its turn brought nothing, else as a sibling."""
+        self._core.writable()
+        if self._seat.at_rest:
+            self._seat.go(lambda: self._retry(agent))
+
+    async def _retry(self, agent: AgentSpec | None) -> None:
+        async with self._core.services.db.read() as reader:
+            window = await windows.get(reader, self._window_id)
+            path = await messages.path(reader, window.leaf_id if window else None)
+            last, prompt = await last_prompt(reader, path)
+            brought = await brought_something(reader, path[last + 1 :])
+        if prompt is None:
+            return
+        leaf = window.leaf_id if window else None
+        row = await whole(self._again(prompt, agent, as_sibling=brought))
+        self._switched(agent)
+        self._core.tell(LeafMoved(self._window_id, row.id))
+        await self._seat.carry(Attempt(row, came_from=leaf, typed=False, born=brought))
+
+    async def _again(self, prompt: Message, agent: AgentSpec | None, *, as_sibling: bool) -> Message:
+        async with self._core.writable().write() as tx:
+            await self._move(tx, prompt.parent_id if as_sibling else prompt.id, Act.RETRY, agent)
+            if not as_sibling:
+                return prompt
+            return await self._seat.rows.add(tx, prompt.text, await attachments.of_message(tx, prompt.id))
+
+    # --- going elsewhere
+
+    async def go_to(self, leaf_id: str | None, act: Act) -> None:
+        """Stand on another row, None for the very beginning. Raises StillAtWork while the window's turn runs."""
+        await self._seat.apart(lambda: self._stand_on(leaf_id, act))
+
+    async def rewind(self, message_id: str | None) -> None:
+        """Go back to a row; a running turn is stopped first, and what waits then waits for the person."""
+        ran = self._seat.busy
+        await self._seat.apart(lambda: self._stand_on(message_id, Act.REWIND), stop=True)
+        if ran:
+            await self._seat.queue.hold()
+
+    async def to_sibling(self, prompt_id: str, step: int) -> bool:
+        """Go to a sibling of a prompt, where the window last stood in it; False where there is none."""
+        record = self._core.record
+        async with self._core.services.db.read() as reader:
+            beside = await siblings(reader, prompt_id, record.id)
+            at = beside.index(prompt_id) + step if prompt_id in beside else -1
+            if not 0 <= at < len(beside):
+                return False
+            other = beside[at]
+            leaf = await last_stood(reader, self._window_id, record.id, other)
+            leaf = leaf or await newest_leaf_below(reader, other, record.id)
+        await self._seat.apart(lambda: self._stand_on(leaf, Act.SIBLING))
+        return True
+
+    async def _stand_on(self, leaf_id: str | None, act: Act) -> None:
+        await self._core.settle()
+        async with self._core.services.db.read() as reader:
+            if leaf_id is not None and not await is_part_of(reader, self._core.record, leaf_id):
+                raise NotOfThisBranch
+            leaf_id = await point_at(reader, leaf_id)
+        # Where another client holds the conversation, a window of ours may still look around in it.
+        tenure = self._core.tenure
+        async with tenure.write() if tenure else self._core.services.db.write() as tx:
+            await self._move(tx, leaf_id, act, None)
+        self._moved(leaf_id, None)
+
+    async def _move(self, tx: Writer, leaf_id: str | None, act: Act, agent: AgentSpec | None) -> None:
+        await move_window(
+            tx,
+            window_id=self._window_id,
+            conversation_id=self._core.record.id,
+            leaf_id=leaf_id,
+            act=act,
+            agent=(agent.name, agent.profile) if agent else None,
+        )
+
+    def _moved(self, leaf_id: str | None, agent: AgentSpec | None) -> None:
+        self._switched(agent)
+        self._core.tell(LeafMoved(self._window_id, leaf_id))
+        if agent is None:
+            self._core.carried_by_none(self._window_id)
+
+    def _switched(self, agent: AgentSpec | None) -> None:
+        if agent is not None:
+            record = self._core.record
+            self._core.record = replace(record, agent=agent.name, profile=agent.profile)
+            self._core.carried_by_none(self._window_id)
+
+    async def _prompt(self, prompt_id: str) -> Message:
+        async with self._core.services.db.read() as reader:
+            return await prompt_of(reader, self._core.record, prompt_id)
+
+
+async def prompt_of(reader: Reader, record: Conversation, prompt_id: str) -> Message:
+    """A prompt that can be said anew in this conversation. Raises NotFound, NotOfThisBranch."""
+    prompt = await messages.get(reader, prompt_id)
+    if prompt is None:
+        raise NotFound("message", prompt_id)
+    if prompt.kind is not Kind.USER:
+        raise NotOfThisBranch("That is no prompt; only what you said can be said anew.")
+    if prompt.data.get("steered"):
+        raise NotOfThisBranch("That was said into a turn; the prompt that the turn began with can be edited.")
+    if not await is_part_of(reader, record, prompt_id):
+        raise NotOfThisBranch
+    return prompt

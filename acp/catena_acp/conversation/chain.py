@@ -1,0 +1,201 @@
+"""The chain, as a person looks at it: every session that carried the conversation, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from catena_acp.conversation.words import ABRIDGED
+from catena_store import carriers, chains
+from catena_store.carriers import Ends, Glimpse
+from catena_store.database import Reader
+from catena_store.records import Cause, Link, LinkEvent, LinkState, StopReason
+
+SHOWN = 16  # links, where not all are wanted
+
+_SET_APART = frozenset({Cause.PARK, Cause.ASIDE, Cause.PROBE})
+
+
+class Loads(StrEnum):
+    """Whether a session can still be opened, as far as was seen."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a look at a session said; ``at`` None where nobody has looked."""
+
+    loads: Loads
+    words: str
+    at: datetime | None
+
+    @property
+    def detail(self) -> str:
+        """As the chain's record keeps it."""
+        return f"{self.loads}: {self.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEntry:
+    """One link of a chain, with what a person wants to know of it."""
+
+    link: Link
+    agent_title: str
+    cause: str  # in words, why it came to be
+    first: Glimpse | None  # the first and the last message that it carried
+    last: Glimpse | None
+    turns: int
+    ended: str | None  # in words, why it is no longer used or how its last turn went wrong
+    here: bool  # it carried a part of this branch
+    probe: Probe  # whether it still loads
+    knows: str  # in words, what its session holds at least,
+    reach: str  # … and what it may hold beyond that
+    events: tuple[LinkEvent, ...]
+
+    @property
+    def state(self) -> LinkState:
+        return self.link.state
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The links that carried prompts, by when they last did, newest last."""
+
+    entries: tuple[ChainEntry, ...]
+    older: int  # links before these
+    folded: int  # parked forks, asides, probes, and sessions that never carried anything
+
+
+async def read_chain(
+    r: Reader,
+    conversation_id: str,
+    leaf: str | None,
+    *,
+    title_of: Callable[[str, str], str],
+    warm: Collection[str] = (),
+    cap: int | None = SHOWN,
+) -> Chain:
+    """A conversation's chain, and the links of others that the branch travelled on; ``cap`` None for all of it.
+
+    ``title_of`` gives the name of an agent; ``warm`` are the links whose session is open here.
+    """
+    travelled = {link_id for _, link_id in await carriers.of_branch(r, leaf)}
+    own = await chains.of_conversation(r, conversation_id)
+    known = {link.id: link for link in own}
+    for link_id in travelled - known.keys():
+        if link := await chains.get(r, link_id):
+            known[link_id] = link
+    loads = await carriers.loads(r, known)
+    shown = [link for link in known.values() if _shows(link, link.id in loads)]
+    shown.sort(key=lambda link: loads[link.id].newest if link.id in loads else 0)
+    newest = shown if cap is None else shown[-cap:]
+    entries = []
+    for link in newest:
+        load = loads.get(link.id)
+        ends = await carriers.ends(r, link.id, load) if load else Ends(None, None, None, None, None)
+        events = tuple(await carriers.events(r, link.id))
+        marks = await carriers.glimpses(r, {row for row in (link.knows, link.reach) if row})
+        entries.append(
+            ChainEntry(
+                link=link,
+                agent_title=title_of(link.agent, link.profile),
+                cause=_cause(link, ends),
+                first=ends.first,
+                last=ends.last,
+                turns=load.turns if load else 0,
+                ended=_ended(link, ends),
+                here=link.id in travelled,
+                probe=_probe(link, events, warm=link.id in warm),
+                knows=_knows(link, marks),
+                reach=_reach(link, marks),
+                events=events,
+            )
+        )
+    return Chain(tuple(entries), len(shown) - len(newest), len(known) - len(shown))
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """The beginning of a text, as one line in quotation marks."""
+    line = " ".join(text.split())
+    return f"“{line}”" if len(line) <= length else f"“{line[: length - 1].rstrip()}…”"
+
+
+def _shows(link: Link, carried: bool) -> bool:
+    return carried or (link.cause is Cause.IMPORT and link.state is not LinkState.PARKED)
+
+
+def _cause(link: Link, ends: Ends) -> str:
+    match link.cause:
+        case Cause.NEW:
+            born = "new session"
+        case Cause.FORK | Cause.PARK | Cause.ASIDE:
+            born = "fork of another"
+        case Cause.FORK_AT:
+            born = "fork at an earlier message"
+        case Cause.PROBE:
+            born = "made to learn what the agent can do"
+        case Cause.IMPORT:
+            born = "brought in from the agent's own list"
+    return f"{born}: {ends.cause}" if ends.cause else born
+
+
+def _ended(link: Link, ends: Ends) -> str | None:
+    match link.state:
+        case LinkState.LOST:
+            return f"lost: {link.ended or 'the agent does not know it any more'}"
+        case LinkState.SUSPECT:
+            return f"not prompted any more: {link.ended or 'what it holds is not certain'}"
+        case LinkState.PARKED:
+            return "parked: to be forked, never prompted"
+        case LinkState.OPEN:
+            return link.ended or _last_trouble(ends)
+
+
+def _last_trouble(ends: Ends) -> str | None:
+    """How the newest turn went wrong, if it did."""
+    match ends.stop_reason:
+        case StopReason.AGENT_GONE:
+            return f"its agent {ends.error or 'ended'}"
+        case StopReason.INTERRUPTED:
+            return "Catena ended in the middle of its last turn"
+        case StopReason.ERROR | StopReason.REFUSAL:
+            return f"its last turn failed: {ends.error}" if ends.error else "its last turn failed"
+        case _:
+            return None
+
+
+def _probe(link: Link, events: tuple[LinkEvent, ...], *, warm: bool) -> Probe:
+    if link.state is LinkState.LOST:
+        lost = next((event.at for event in reversed(events) if event.event == "lost"), None)
+        return Probe(Loads.NO, link.ended or "it is lost", lost)
+    if warm:
+        return Probe(Loads.YES, "it is open here", None)
+    looked = next((event for event in reversed(events) if event.event == chains.LOOKED), None)
+    if looked is None:
+        return Probe(Loads.UNKNOWN, "nobody has looked", None)
+    loads, _, words = (looked.detail or "").partition(": ")
+    return Probe(Loads(loads) if loads in set(Loads) else Loads.UNKNOWN, words, looked.at)
+
+
+def _knows(link: Link, marks: dict[str, Glimpse]) -> str:
+    if link.knows is None:
+        return "nothing for certain"
+    at = f"everything up to {_named(marks.get(link.knows))}"
+    return f"{at}; {ABRIDGED}" if link.whole else at
+
+
+def _reach(link: Link, marks: dict[str, Glimpse]) -> str:
+    if link.reach == link.knows:
+        return "nothing beyond that"
+    return f"perhaps more, up to {_named(marks.get(link.reach or ''))}"
+
+
+def _named(glimpse: Glimpse | None) -> str:
+    if glimpse is None:
+        return "a message that is gone"
+    return shortened(glimpse.text) if glimpse.text.strip() else f"a {glimpse.kind} without words"

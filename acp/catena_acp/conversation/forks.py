@@ -1,0 +1,194 @@
+"""Forks: a conversation of its own that shares a beginning with another one.
+
+Nothing is copied. Its first row will hang from a row of the source, and where the agent offers it, the session that
+carries it is a fork of one that heard just that. The fork is whole, with its id and its link, before anybody sees it; a
+fork that fails leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catena_acp.conversation.fork_points import (
+    NotOfThisBranch,
+    is_part_of,
+    point_at,
+    settled_point,
+)
+from catena_acp.conversation.moves import move_window, opened_window
+from catena_acp.conversation.prepare import StillAtWork
+from catena_acp.conversation.price import Price
+from catena_acp.conversation.services import Services
+from catena_acp.conversation.whole import whole
+from catena_acp.port import AgentSpec
+from catena_store import attachments, chains, conversations, directories, messages, surroundings, windows
+from catena_store.database import Reader
+from catena_store.errors import NotFound
+from catena_store.journal import Act
+from catena_store.records import Conversation as Record
+from catena_store.records import Kind, Link, Message
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.conversation import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be forked, and how."""
+
+    source: Record
+    window_id: str | None  # the window that it is done in; None in a list
+    at: str | None  # the message that the fork is to go on from; None for where the window stands
+    side_by_side: bool  # in a window of its own
+    agent: AgentSpec | None = None  # another one
+    cwd: str | None = None  # another directory
+    directories: Sequence[str] = ()  # beside those of the source
+    mcp_servers: Sequence[dict[str, object]] = ()  # for as long as this client lives
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A fork that is committed."""
+
+    conversation: Conversation
+    window_id: str
+    link: Link | None  # the agent's own fork that it begins in; None where its first prompt is told
+    price: Price  # of its first prompt
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """Where the fork begins, and what is to be the draft there."""
+
+    leaf_id: str | None
+    prompt: Message | None  # a fork at a prompt begins before it, with its words to be changed
+
+
+class Forking:
+    """Makes one fork; ``open`` opens a conversation, ``close`` ends one that is live."""
+
+    def __init__(
+        self,
+        services: Services,
+        open: Callable[[str], Awaitable[Conversation]],
+        close: Callable[[str], Awaitable[None]],
+        source: Conversation | None,  # where it is live
+        wanted: Wanted,
+    ) -> None:
+        self._services = services
+        self._open = open
+        self._close = close
+        self._source = source
+        self._wanted = wanted
+
+    async def make(self) -> Forked:
+        """Make it. Raises AgentError in the agent's words, NotOfThisBranch, NotFound, StoreError: nothing is left."""
+        wanted = self._wanted
+        self._refuse_in_turn()
+        if self._source:
+            await self._source.settle()
+        async with self._services.db.read() as reader:
+            point = await _point(reader, wanted)
+        record = await self._kept(point.leaf_id)
+        try:
+            conversation = await self._open(record.id)
+            window_id = self._in_place or self._services.new_id()
+            live = await conversation.begin_in_fork(
+                window_id, point.leaf_id, wanted.source.cwd, wanted.mcp_servers
+            )
+            self._refuse_in_turn()
+            await whole(self._show(record, window_id, point))
+        except BaseException:
+            await whole(self._undone(record.id))
+            raise
+        if self._source and self._in_place:
+            self._source.leave(window_id)
+        conversation.enter(window_id)
+        price = await conversation.price(window_id, leaf_id=point.leaf_id)
+        async with self._services.db.read() as reader:
+            link = await chains.get(reader, live.link_id) if live else None
+        return Forked(conversation, window_id, link, price)
+
+    @property
+    def _in_place(self) -> str | None:
+        """The window that is to leave its source for the fork."""
+        return None if self._wanted.side_by_side else self._wanted.window_id
+
+    def _refuse_in_turn(self) -> None:
+        """A turn goes on where it was begun, so its window stays with it."""
+        if self._source and self._in_place and self._source.in_turn(self._in_place):
+            raise StillAtWork
+
+    async def _kept(self, leaf_id: str | None) -> Record:
+        """The conversation, with everything that it has of its source."""
+        wanted, source = self._wanted, self._wanted.source
+        agent = (wanted.agent.name, wanted.agent.profile) if wanted.agent else (source.agent, source.profile)
+        async with self._services.db.write() as tx:
+            record = await conversations.create(
+                tx,
+                id=self._services.new_id(),
+                agent=agent[0],
+                profile=agent[1],
+                cwd=wanted.cwd or source.cwd,
+                family=source.family,
+                fork_point_id=leaf_id,
+            )
+            for path in (*await directories.of_conversation(tx, source.id), *wanted.directories):
+                await directories.add(tx, record.id, path)
+        return record
+
+    async def _show(self, record: Record, window_id: str, point: _Point) -> None:
+        """Let the window show the fork: the last step, and the only one that a person sees."""
+        wanted = self._wanted
+        async with self._services.db.write() as tx:
+            if self._in_place:
+                await move_window(
+                    tx,
+                    window_id=window_id,
+                    conversation_id=record.id,
+                    leaf_id=point.leaf_id,
+                    act=Act.FORK,
+                )
+            else:
+                beside = await windows.get(tx, wanted.window_id) if wanted.window_id else None
+                await windows.open(
+                    tx,
+                    id=window_id,
+                    conversation_id=record.id,
+                    leaf_id=point.leaf_id,
+                    workspace_id=beside.workspace_id if beside else None,
+                )
+                if beside:
+                    await surroundings.copy_choices(tx, beside.id, window_id)
+                    await opened_window(tx, window_id=window_id)
+            shown = await windows.get(tx, window_id)
+            if point.prompt and shown and not shown.draft:
+                await windows.set_draft(tx, window_id, point.prompt.text)
+                files = await attachments.of_message(tx, point.prompt.id)
+                await attachments.set_of_draft(tx, window_id, files)
+
+    async def _undone(self, conversation_id: str) -> None:
+        await self._close(conversation_id)
+        async with self._services.db.write() as tx:
+            await conversations.delete_if_empty(tx, conversation_id)
+
+
+async def _point(reader: Reader, wanted: Wanted) -> _Point:
+    source, at = wanted.source, wanted.at
+    if at is None:
+        window = await windows.get(reader, wanted.window_id) if wanted.window_id else None
+        if window and window.conversation_id == source.id:
+            leaf_id = window.leaf_id
+        else:
+            leaf_id = await windows.newest_leaf(reader, source.id)
+        return _Point(await settled_point(reader, leaf_id), None)
+    message = await messages.get(reader, at)
+    if message is None:
+        raise NotFound("message", at)
+    if not await is_part_of(reader, source, at):
+        raise NotOfThisBranch
+    if message.kind is Kind.USER and not message.data.get("steered"):
+        return _Point(message.parent_id, message)
+    return _Point(await point_at(reader, at), None)

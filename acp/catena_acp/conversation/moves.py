@@ -1,0 +1,157 @@
+"""The acts of a person that can be undone: each moves a pointer, and writes its line of the journal with it.
+
+Nothing in the tree is changed or removed by any of them. Each belongs into the transaction of whoever calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from catena_store import conversations, journal, windows
+from catena_store.database import Writer
+from catena_store.errors import NotFound
+from catena_store.journal import Act, Place
+from catena_store.records import Conversation, Window
+
+
+async def move_window(
+    tx: Writer,
+    *,
+    window_id: str,
+    conversation_id: str,
+    leaf_id: str | None,
+    act: Act,
+    journal: bool = True,
+    agent: tuple[str, str] | None = None,
+) -> None:
+    """Let a window stand on another leaf, of this or another conversation; with ``agent`` (and profile) from there on.
+
+    The only place where a person's act moves a window. Raises NotFound.
+    """
+    window = await _window(tx, window_id)
+    before: dict[str, Any] = Place(window.conversation_id, window.leaf_id).as_mapping()
+    after: dict[str, Any] = Place(conversation_id, leaf_id).as_mapping()
+    await windows.show(tx, window_id, conversation_id, leaf_id)
+    if agent is not None:
+        record = await _conversation(tx, conversation_id)
+        before |= {"agent": record.agent, "profile": record.profile}
+        after |= {"agent": agent[0], "profile": agent[1]}
+        await conversations.set_agent(tx, conversation_id, *agent)
+    if journal:
+        await _record(tx, window, act, before, after)
+
+
+async def opened_window(tx: Writer, *, window_id: str, act: Act = Act.FORK) -> None:
+    """A window was opened by an act, a fork side by side: undone, it is closed. Raises NotFound."""
+    window = await _window(tx, window_id)
+    await _record(tx, window, act, {"windows": []}, {"windows": [window_id]})
+
+
+async def close_window(tx: Writer, *, window_id: str) -> None:
+    """Close a window; undone, it is open again with its draft and place. Raises NotFound."""
+    window = await _window(tx, window_id)
+    await windows.close(tx, window_id)
+    await _record(tx, window, Act.CLOSE, {"windows": [window_id]}, {"windows": []})
+
+
+async def change_agent(tx: Writer, *, window_id: str, conversation_id: str, agent: str, profile: str) -> None:
+    """Go on with another agent. Raises NotFound."""
+    record = await _conversation(tx, conversation_id)
+    before = {"agent": record.agent, "profile": record.profile}
+    await conversations.set_agent(tx, conversation_id, agent, profile)
+    await _record(tx, await _window(tx, window_id), Act.AGENT, before, {"agent": agent, "profile": profile})
+
+
+async def rename(tx: Writer, *, window_id: str | None, conversation_id: str, title: str | None) -> None:
+    """Name a conversation, or take its name away; in no window where that was done in the history. Raises NotFound."""
+    before = {"title": (await _conversation(tx, conversation_id)).title}
+    await conversations.set_title(tx, conversation_id, title)
+    window = await windows.get(tx, window_id) if window_id else None
+    await _of_conversation(tx, window, conversation_id, None, Act.RENAME, before, {"title": title})
+
+
+async def put_away(
+    tx: Writer,
+    *,
+    conversation_id: str,
+    act: Act,
+    window_id: str | None = None,
+    workspace_id: str | None = None,
+    closing: Sequence[str] = (),
+) -> None:
+    """Delete or archive a conversation (Act.DELETE, Act.ARCHIVE) and close the windows that show it.
+
+    Nothing is removed from the store. ``workspace_id`` is that of a history without a tab. Raises NotFound.
+    """
+    marks = await conversations.marks(tx, conversation_id)
+    before: dict[str, Any]
+    after: dict[str, Any]
+    if act is Act.DELETE:
+        before, after = {"deleted": marks.deleted}, {"deleted": True}
+        await conversations.set_deleted(tx, conversation_id, True)
+    else:
+        before, after = {"archived": marks.archived}, {"archived": True}
+        await conversations.set_archived(tx, conversation_id, True)
+    if closing:
+        before["windows"], after["windows"] = list(closing), []
+        for closed in closing:
+            await windows.close(tx, closed)
+    window = await windows.get(tx, window_id) if window_id else None
+    await _of_conversation(tx, window, conversation_id, workspace_id, act, before, after)
+
+
+async def take_out(tx: Writer, *, conversation_id: str, workspace_id: str | None) -> None:
+    """Take a conversation out of the archive, in the history. Raises NotFound."""
+    before = {"archived": (await conversations.marks(tx, conversation_id)).archived}
+    await conversations.set_archived(tx, conversation_id, False)
+    after = {"archived": False}
+    await _of_conversation(tx, None, conversation_id, workspace_id, Act.ARCHIVE, before, after)
+
+
+async def _of_conversation(
+    tx: Writer,
+    window: Window | None,
+    conversation_id: str,
+    workspace_id: str | None,
+    act: Act,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+) -> None:
+    await journal.record(
+        tx,
+        workspace_id=window.workspace_id if window else workspace_id,
+        window_id=window.id if window else None,
+        conversation_id=conversation_id,
+        act=act,
+        before=before,
+        after=after,
+    )
+
+
+async def _record(
+    tx: Writer, window: Window, act: Act, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> None:
+    await journal.record(
+        tx,
+        workspace_id=window.workspace_id,
+        window_id=window.id,
+        conversation_id=window.conversation_id,
+        act=act,
+        before=before,
+        after=after,
+    )
+
+
+async def _window(tx: Writer, window_id: str) -> Window:
+    window = await windows.get(tx, window_id)
+    if window is None:
+        raise NotFound("window", window_id)
+    return window
+
+
+async def _conversation(tx: Writer, conversation_id: str) -> Conversation:
+    record = await conversations.get(tx, conversation_id)
+    if record is None:
+        raise NotFound("conversation", conversation_id)
+    return record

@@ -1,0 +1,144 @@
+"""The prompts of one window that wait: each keeps its files and what was in force when it was typed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from catena_acp.conversation.core import Core
+from catena_acp.conversation.news import PromptReturned, QueueChanged
+from catena_acp.conversation.prompt_rows import PromptRows
+from catena_acp.conversation.services import Tenure
+from catena_store import attachments, inputs, queue, windows
+from catena_store.database import Writer
+from catena_store.errors import NotFound, StoreError
+from catena_store.records import Attachment, Message, QueueItem
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A prompt whose turn it is: the row that it became, and what it was as it waited."""
+
+    row: Message
+    item: QueueItem
+
+
+class PromptQueue:
+    """Keeps them, in their order, and tells of every change."""
+
+    def __init__(self, core: Core, window_id: str, rows: PromptRows) -> None:
+        self._core = core
+        self._window_id = window_id
+        self._rows = rows
+        self.unserved = False  # something came since it was last looked at
+
+    async def add(self, text: str, files: Sequence[Attachment]) -> None:
+        """Put a prompt at the end, as it was typed."""
+        session = self._core.session(self._window_id)
+        typed_in = {"cwd": self._core.record.cwd, "model": session.model, "mode": session.mode}
+        data: dict[str, object] = {name: value for name, value in typed_in.items() if value}
+        if files:
+            data["attachments"] = [each.described() for each in files]
+        item_id = self._core.services.new_id()
+        async with self._core.writable().write() as tx:
+            await inputs.add(tx, text, self._core.record.cwd)
+            await windows.set_draft(tx, self._window_id, "")
+            await attachments.set_of_draft(tx, self._window_id, ())
+            await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
+            await attachments.add_to_item(tx, item_id, files)
+        self.unserved = True
+        await self.tell()
+
+    async def take_next(self, tenure: Tenure) -> Taken | None:
+        """Make a row of the first one; None where there is none, or it waits for the person."""
+        self.unserved = False
+        async with tenure.write() as tx:
+            item = await queue.first(tx, self._window_id)
+            if item is None:
+                return None
+            files = await attachments.of_item(tx, item.id)
+            await queue.remove(tx, item.id)
+            row = await self._rows.add(tx, item.text, files)
+        await self.tell()
+        return Taken(row, item)
+
+    async def remove(self, item_id: str) -> None:
+        """Take one out for good; its text stays among what was typed. Raises NotFound."""
+        async with self._core.writable().write() as tx:
+            await self._own(tx, item_id)
+            await queue.remove(tx, item_id)
+        await self.tell()
+
+    async def take_back(self, item_id: str) -> None:
+        """Give one back to be changed: text and files become the draft, before what is there. Raises NotFound."""
+        async with self._core.writable().write() as tx:
+            item = await self._own(tx, item_id)
+            files = await attachments.of_item(tx, item_id)
+            window = await windows.get(tx, self._window_id)
+            draft = window.draft if window else ""
+            kept = await attachments.of_draft(tx, self._window_id)
+            await windows.set_draft(
+                tx, self._window_id, f"{item.text}\n{draft}" if draft.strip() else item.text
+            )
+            await attachments.set_of_draft(tx, self._window_id, [*files, *kept])
+            await queue.remove(tx, item_id)
+        await self.tell()
+        self._core.tell(PromptReturned(self._window_id, item.text, tuple(files)))
+
+    async def move(self, item_id: str, position: int) -> None:
+        """Give one another place, counted from 0. Raises NotFound."""
+        async with self._core.writable().write() as tx:
+            await self._own(tx, item_id)
+            await queue.reorder(tx, item_id, position)
+        await self.tell()
+
+    async def put_first(self, item_id: str) -> QueueItem:
+        """Let one go next, whether it waited for the person or not. Raises NotFound."""
+        async with self._core.writable().write() as tx:
+            item = await self._own(tx, item_id)
+            await queue.put_first(tx, item_id)
+        self.unserved = True
+        await self.tell()
+        return item
+
+    async def get(self, item_id: str) -> QueueItem:
+        """One that waits. Raises NotFound."""
+        async with self._core.services.db.read() as reader:
+            item = await queue.get(reader, item_id)
+        if item is None or item.window_id != self._window_id or item.steering:
+            raise NotFound("queued prompt", item_id)
+        return item
+
+    async def release(self) -> None:
+        """Let all go on that an error held."""
+        async with self._core.writable().write() as tx:
+            await queue.release(tx, self._window_id)
+        await self.tell()
+
+    async def hold(self) -> None:
+        """Let all wait for the person; what does not work is not told, for something else went wrong before."""
+        if self._core.closing or self._core.tenure is None:
+            return
+        with contextlib.suppress(StoreError):
+            async with self._core.tenure.write() as tx:
+                await queue.hold(tx, self._window_id)
+            await self.tell()
+
+    async def tell(self) -> None:
+        """Tell what waits; one that is on its way into the running turn does not.
+
+        What cannot be read is told with the next change: what was changed is in the store, and goes on.
+        """
+        try:
+            async with self._core.services.db.read() as reader:
+                items = await queue.items(reader, self._window_id)
+        except StoreError:
+            return
+        self._core.tell(QueueChanged(self._window_id, tuple(each for each in items if not each.steering)))
+
+    async def _own(self, tx: Writer, item_id: str) -> QueueItem:
+        item = await queue.get(tx, item_id)
+        if item is None or item.window_id != self._window_id or item.steering:
+            raise NotFound("queued prompt", item_id)
+        return item

@@ -1,0 +1,210 @@
+"""Undoing: the newest act of a person is taken back, or done again, by moving the same pointers the other way.
+
+What an act leaves behind stays: the branch that an edit began can still be reached, a fork in which something was
+said is in the history. What stood there when an act was taken back is where doing it again goes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from catena_acp.errors import AgentError
+from catena_store import conversations, journal, windows
+from catena_store.database import Database, Reader, Writer
+from catena_store.errors import NotFound
+from catena_store.journal import Act, Entry
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.conversation import Conversation
+    from catena_acp.conversation.conversations import Conversations
+
+_OF_CONVERSATION = frozenset({"agent", "title", "archived", "deleted"})
+_IN_TURN = "A turn is under way here; esc stops it, and then it can be undone."
+_GONE = "Nothing was said in that fork, so it left no trace; another fork can be made."
+
+
+class NotToBeUndone(AgentError):
+    """The act cannot be taken back, or done again, now; ``str()`` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One act that was taken back, or done again."""
+
+    entry: Entry  # as it was written down when it was done
+    undone: bool  # False where it was done again
+    moved: str | None  # the window that stands elsewhere now
+    opened: tuple[str, ...]  # windows
+    closed: tuple[str, ...]
+    next: Entry | None  # what one more such step would take
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """From where it is undone: a tab and its workspace, or a workspace without a tab."""
+
+    window_id: str | None
+    workspace_id: str | None
+
+
+class Undo:
+    """Takes acts back in the store and in the conversations that are live; whoever has tabs brings them along."""
+
+    def __init__(self, db: Database, live: Conversations) -> None:
+        self._db = db
+        self._live = live
+
+    async def undo(self, scope: Scope) -> Step | None:
+        """Take back the newest act; None where there is none. Raises NotToBeUndone, ReadOnly, StoreError."""
+        return await self._step(scope, undone=True)
+
+    async def redo(self, scope: Scope) -> Step | None:
+        """Do again what was taken back last; None where nothing was, or something else was done since."""
+        return await self._step(scope, undone=False)
+
+    async def entries(self, scope: Scope, *, limit: int = 200) -> list[Entry]:
+        """What was done, newest first."""
+        async with self._db.read() as reader:
+            return await journal.entries(reader, scope.window_id, scope.workspace_id, limit=limit)
+
+    async def _step(self, scope: Scope, *, undone: bool) -> Step | None:
+        while True:
+            async with self._db.read() as reader:
+                entry = await _next(reader, scope, undone=undone)
+            if entry is None:
+                return None
+            self._refuse_in_turn(entry)
+            step = await self._taken(scope, entry, undone=undone)
+            if step is not None:
+                return step
+
+    def _refuse_in_turn(self, entry: Entry) -> None:
+        if entry.act is Act.RENAME:
+            return
+        touched = {entry.window_id, *_windows(entry.before), *_windows(entry.after)}
+        if any(each.in_turn(window_id) for each in self._live.live for window_id in touched if window_id):
+            raise NotToBeUndone(_IN_TURN)
+
+    async def _taken(self, scope: Scope, entry: Entry, *, undone: bool) -> Step | None:
+        """Do the step; None where everything is as it would be after it, so that nobody would see it."""
+
+        async def work() -> Step | None:
+            if _OF_CONVERSATION & entry.before.keys():
+                async with self._held(subject_of(entry)) as conversation:
+                    async with conversation.writing() as tx:
+                        step = await _put(tx, scope, entry, undone=undone)
+                    await conversation.read_anew()
+            else:
+                async with self._db.write() as tx:
+                    step = await _put(tx, scope, entry, undone=undone)
+            if step is not None and step.moved is not None:
+                await self._tell_moved(step.moved)
+            return step
+
+        window_id = entry.window_id if "conversation_id" in entry.before else None
+        live = next((each for each in self._live.live if window_id in each.windows), None)
+        return await live.undisturbed(window_id, work) if live and window_id else await work()
+
+    @asynccontextmanager
+    async def _held(self, conversation_id: str) -> AsyncIterator[Conversation]:
+        """The conversation, held for as long as something of it is changed."""
+        was_live = any(each.id == conversation_id for each in self._live.live)
+        try:
+            yield await self._live.open(conversation_id)
+        finally:
+            if not was_live:
+                await self._live.close(conversation_id)
+
+    async def _tell_moved(self, window_id: str) -> None:
+        async with self._db.read() as reader:
+            window = await windows.get(reader, window_id)
+        for live in self._live.live:
+            if window and live.id == window.conversation_id:
+                live.moved(window_id, window.leaf_id)
+
+
+def subject_of(entry: Entry) -> str:
+    """The conversation whose agent, title or marks the act changed."""
+    return str(entry.after.get("conversation_id", entry.conversation_id))
+
+
+async def _next(r: Reader, scope: Scope, *, undone: bool) -> Entry | None:
+    find = journal.newest if undone else journal.newest_undone
+    return await find(r, scope.window_id, scope.workspace_id)
+
+
+async def _put(tx: Writer, scope: Scope, entry: Entry, *, undone: bool) -> Step | None:
+    wanted = entry.before if undone else entry.after
+    present = await _present(tx, entry)
+    if undone:
+        await journal.mark_undone(tx, entry.id, after=present)
+    else:
+        await journal.mark_undone(tx, entry.id, False, before=present)
+    if present == wanted:
+        return None
+    if "conversation_id" in wanted and entry.window_id is not None:
+        if await conversations.get(tx, wanted["conversation_id"]) is None:
+            raise NotToBeUndone(_GONE)
+        await windows.show(tx, entry.window_id, wanted["conversation_id"], wanted["leaf_id"])
+    subject = subject_of(entry)
+    if "agent" in wanted:
+        await conversations.set_agent(tx, subject, wanted["agent"], wanted["profile"])
+    if "title" in wanted:
+        await conversations.set_title(tx, subject, wanted["title"])
+    if "archived" in wanted:
+        await conversations.set_archived(tx, subject, wanted["archived"])
+    if "deleted" in wanted:
+        await conversations.set_deleted(tx, subject, wanted["deleted"])
+    opened = tuple(each for each in _windows(wanted) if each not in _windows(present))
+    closed = tuple(each for each in _windows(present) if each not in _windows(wanted))
+    for window_id in opened:
+        if await windows.get(tx, window_id) is None:
+            raise NotToBeUndone(_GONE)
+        await windows.reopen(tx, window_id)
+    for window_id in closed:
+        await windows.close(tx, window_id)
+    places = ("conversation_id", "leaf_id")
+    moved = any(present.get(key) != wanted.get(key) for key in places)
+    return Step(
+        entry=entry,
+        undone=undone,
+        moved=entry.window_id if moved else None,
+        opened=opened,
+        closed=closed,
+        # One more is wanted from where this one leads to.
+        next=await _next(tx, replace(scope, window_id=opened[-1]) if opened else scope, undone=undone),
+    )
+
+
+async def _present(tx: Writer, entry: Entry) -> dict[str, Any]:
+    """How what the act changed is now."""
+    present: dict[str, Any] = {}
+    if "conversation_id" in entry.before and entry.window_id is not None:
+        window = await windows.get(tx, entry.window_id)
+        if window is None:
+            raise NotFound("window", entry.window_id)
+        present |= {"conversation_id": window.conversation_id, "leaf_id": window.leaf_id}
+    if "windows" in entry.before:
+        known = dict.fromkeys((*_windows(entry.before), *_windows(entry.after)))
+        present["windows"] = [each for each in known if await windows.is_open(tx, each)]
+    if _OF_CONVERSATION & entry.before.keys():
+        record = await conversations.get(tx, subject_of(entry))
+        if record is None:
+            raise NotFound("conversation", subject_of(entry))
+        marks = await conversations.marks(tx, record.id)
+        now = {
+            "agent": record.agent,
+            "profile": record.profile,
+            "title": record.title,
+            "archived": marks.archived,
+            "deleted": marks.deleted,
+        }
+        present |= {key: now[key] for key in entry.before if key in now}
+    return present
+
+
+def _windows(values: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(values.get("windows", ()))

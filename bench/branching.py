@@ -1,0 +1,116 @@
+"""Scenarios of branches: a broad tree on the screen, and going from one end of a long conversation to another."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bench.seeding import Seeder, seeding
+from bench.streaming import Figures
+from bench.subject import AGENT_COMMAND, Running, Subject
+from bench.terminal import percentile
+from bench.words import markdown
+from catena_acp.catalog import spec_of_command
+from catena_store import conversations, messages
+from catena_store.records import Kind, NewMessage
+
+PROMPTS = 300
+BRANCH_EVERY = 10  # prompts
+LONG = 10_000
+SWITCHES = 10
+BROAD_TITLE, LONG_TITLE = "A broad tree", "Two ends"
+FIRST_END, OTHER_END = "THEFIRSTEND", "THEOTHEREND"
+SHIFT_TAB, ESCAPE = "\x1b[Z", "\x1b"
+
+
+def broad_tree(subject: Subject, folder: Path) -> Figures:
+    """The tree of 300 prompts, from Enter behind its command to its lines on the screen."""
+    asyncio.run(_seed(folder))
+    with subject.run(folder, options=("--resume", BROAD_TITLE)) as running:
+        _begin(running, f"Answer {PROMPTS - 1}")
+        shown = []
+        for _ in range(SWITCHES):
+            running.compose("/tree")
+            seen = len(running.terminal.outputs)
+            pressed = running.submit()
+            shown.append((running.expect(f"the tree: {PROMPTS} prompts", since=seen) - pressed) * 1e3)
+            running.terminal.settle()
+            running.terminal.write(ESCAPE)
+            running.terminal.settle(0.3)
+        return {"shown_ms": shown[0], "again_p50_ms": percentile(shown, 0.5)}
+
+
+def switched_siblings(subject: Subject, folder: Path) -> Figures:
+    """From one version of the last prompt to the other, in a conversation of 10,000 messages."""
+    asyncio.run(_seed(folder))
+    with subject.run(folder, options=("--resume", LONG_TITLE)) as running:
+        _begin(running, OTHER_END)
+        running.terminal.write(SHIFT_TAB)
+        running.terminal.settle(0.3)
+        took = []
+        for _ in range(SWITCHES):
+            for key, end in (("h", FIRST_END), ("l", OTHER_END)):
+                seen = len(running.terminal.outputs)
+                pressed = running.terminal.write(key)
+                took.append((running.expect(end, since=seen) - pressed) * 1e3)
+                running.terminal.settle()
+        return {"p50_ms": percentile(took, 0.5), "p95_ms": percentile(took, 0.95)}
+
+
+def _begin(running: Running, end: str) -> None:
+    running.expect(end)
+    running.terminal.settle(1.0)
+
+
+async def _seed(folder: Path) -> None:
+    async with seeding(folder, spec_of_command(AGENT_COMMAND).name) as seeder:
+        await _broad(seeder)
+        await _two_ends(seeder)
+
+
+async def _broad(seeder: Seeder) -> None:
+    """Prompts of which every tenth begins a branch of its own."""
+    answers: list[str] = []
+    rows = []
+    conversation = await _conversation(seeder, BROAD_TITLE)
+    for number in range(PROMPTS):
+        above = answers[-1] if answers else None
+        if number and number % BRANCH_EVERY == 0:
+            above = answers[-BRANCH_EVERY // 2]
+        prompt, answer = seeder.new_id(), seeder.new_id()
+        rows.append(NewMessage(prompt, conversation, above, Kind.USER, f"Question {number}"))
+        rows.append(NewMessage(answer, conversation, prompt, Kind.AGENT, f"Answer {number}"))
+        answers.append(answer)
+    await _keep(seeder, conversation, rows)
+
+
+async def _two_ends(seeder: Seeder) -> None:
+    """A long branch whose last prompt was said in two versions."""
+    conversation = await _conversation(seeder, LONG_TITLE)
+    rows: list[NewMessage] = []
+    for number in range(LONG - 2):
+        kind = Kind.AGENT if number % 2 else Kind.USER
+        above = rows[-1].id if rows else None
+        text = markdown(60, number) if number % 2 else f"Question {number}"
+        rows.append(NewMessage(seeder.new_id(), conversation, above, kind, text))
+    parting = rows[-1].id
+    for end in (FIRST_END, OTHER_END):
+        prompt = NewMessage(seeder.new_id(), conversation, parting, Kind.USER, "And at last?")
+        rows += [
+            prompt,
+            NewMessage(seeder.new_id(), conversation, prompt.id, Kind.AGENT, markdown(60, 1, end)),
+        ]
+    await _keep(seeder, conversation, rows)
+
+
+async def _conversation(seeder: Seeder, title: str) -> str:
+    id = seeder.new_id()
+    async with seeder.database.write() as tx:
+        await conversations.create(tx, id=id, agent=seeder.agent, cwd=seeder.cwd, title=title)
+    return id
+
+
+async def _keep(seeder: Seeder, conversation: str, rows: list[NewMessage]) -> None:
+    async with seeder.database.write() as tx:
+        await messages.insert_many(tx, rows)
+        await conversations.touch(tx, conversation)

@@ -1,0 +1,181 @@
+"""Mending in place: what damage took from indexes and auxiliary tables, without touching a message.
+
+An index is built anew from its table, the full-text index from the messages. Of an auxiliary table every row that can
+be read moves into a new one. Only damage to what a conversation consists of is left to ``salvage``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+
+from catena_store.loose_ends import tie_up
+
+CORE = frozenset({"message", "conversation", "turn", "link"})
+_FTS = "message_fts"
+_NEW = "mended"
+_PATIENCE = 5.0
+_TIDIED_BYTES = 32 * 1024 * 1024  # larger files keep the pages of what was damaged, unused
+_MOST_HALVINGS = 12
+
+Row = tuple[object, ...]
+
+
+def mend(path: Path, now: int) -> tuple[str, ...]:
+    """Mend what can be mended, on a connection of its own; the names of the tables that were damaged.
+
+    Raises sqlite3.Error where a core table cannot be read, or the file not be written: then nothing has changed.
+    """
+    with closing(_connected(path)) as look, closing(_connected(path)) as file:
+        # Whatever meets damage can write no more in its transaction: so one looks, and the other writes.
+        searches = _finds(look)
+        file.execute("BEGIN IMMEDIATE")
+        try:
+            damaged = [table for table in _tables(file) if not _is_sound(look, table)]
+            for table in damaged:
+                if table in CORE:
+                    _read_to_the_end(look, table)
+                elif not table.startswith(_FTS):
+                    _lay_anew(file, look, table)
+            for table in damaged:
+                if not table.startswith(_FTS):
+                    _build_indexes_anew(file, table)
+            if not searches or any(table.startswith(_FTS) for table in damaged):
+                damaged = [*(table for table in damaged if not table.startswith(_FTS)), _FTS]
+                _build_search_anew(file)
+            if any(table not in CORE and table != _FTS for table in damaged):
+                tie_up(file, now, leave=CORE)
+            file.execute("COMMIT")
+        finally:
+            if file.in_transaction:
+                file.execute("ROLLBACK")
+        if damaged and path.stat().st_size <= _TIDIED_BYTES:
+            with suppress(sqlite3.Error):  # somebody reads; the unused pages do no harm
+                file.execute("VACUUM")
+        return tuple(damaged)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection
+
+
+def _tables(file: sqlite3.Connection) -> list[str]:
+    listed = file.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0")
+    return [name for (name,) in listed if not name.startswith("sqlite_")]
+
+
+def _is_sound(file: sqlite3.Connection, table: str) -> bool:
+    """The table and its indexes, compared with each other."""
+    try:
+        return file.execute(f"PRAGMA integrity_check('{table}')").fetchall() == [("ok",)]
+    except sqlite3.DatabaseError:
+        return False
+
+
+def _finds(file: sqlite3.Connection) -> bool:
+    try:
+        file.execute(f"INSERT INTO {_FTS} ({_FTS}) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError:
+        return False
+    return True
+
+
+def _read_to_the_end(file: sqlite3.Connection, table: str) -> None:
+    for _ in file.execute(f"SELECT * FROM {table} NOT INDEXED"):
+        pass
+
+
+def _lay_anew(file: sqlite3.Connection, look: sqlite3.Connection, table: str) -> None:
+    """Move the rows that can be read into a new b-tree under the old name."""
+    ((sql,),) = file.execute("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,))
+    file.execute(sql.replace(table, _NEW, 1))
+    for row in _readable(look, table):
+        with suppress(sqlite3.IntegrityError):
+            file.execute(f"INSERT OR IGNORE INTO {_NEW} VALUES ({', '.join('?' * len(row))})", row)
+    file.execute("PRAGMA writable_schema = ON")
+    roots = file.execute("SELECT rootpage, name FROM sqlite_schema WHERE tbl_name = ?", (_NEW,)).fetchall()
+    file.executemany(
+        "UPDATE sqlite_schema SET rootpage = ? WHERE name = ?",
+        [(root, name.replace(_NEW, table)) for root, name in roots],
+    )
+    _forget(file, "tbl_name = ?", _NEW)
+
+
+def _readable(file: sqlite3.Connection, table: str) -> Iterator[Row]:
+    """Every row that can be read: from both ends, and from the middle of what is between."""
+    keys = [
+        name
+        for name, _ in file.execute(
+            f"SELECT name, pk FROM pragma_table_info('{table}') WHERE pk ORDER BY pk"
+        ).fetchall()
+    ]
+    ((without_rowid,),) = file.execute("SELECT wr FROM pragma_table_list WHERE name = ?", (table,))
+    if without_rowid:
+        for direction in ("", " DESC"):
+            yield from _as_far_as_it_goes(
+                file, f"SELECT * FROM {table} ORDER BY {', '.join(key + direction for key in keys)}"
+            )
+        return
+    yield from _between(file, table, -(2**62), 2**62, _MOST_HALVINGS)
+
+
+def _between(file: sqlite3.Connection, table: str, low: int, high: int, halvings: int) -> Iterator[Row]:
+    where = f"FROM {table} NOT INDEXED WHERE rowid > ? AND rowid < ? ORDER BY rowid"
+    for direction in ("", " DESC"):
+        for rowid, *row in _as_far_as_it_goes(file, f"SELECT rowid, * {where}{direction}", (low, high)):
+            yield tuple(row)
+            assert isinstance(rowid, int)
+            low, high = (low, rowid) if direction else (rowid, high)
+    if halvings and high - low > 1 and abs(low) < 2**61 and abs(high) < 2**61:
+        middle = (low + high) // 2
+        yield from _between(file, table, low, middle + 1, halvings - 1)
+        yield from _between(file, table, middle, high, halvings - 1)
+
+
+def _as_far_as_it_goes(
+    file: sqlite3.Connection, sql: str, parameters: Sequence[object] = ()
+) -> Iterator[Row]:
+    try:
+        yield from file.execute(sql, parameters)
+    except sqlite3.DatabaseError:
+        return
+
+
+def _build_indexes_anew(file: sqlite3.Connection, table: str) -> None:
+    indexes = file.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?", (table,)
+    ).fetchall()
+    for name, sql in indexes:
+        if sql is None:  # it belongs to a constraint
+            columns = file.execute(f"SELECT name FROM pragma_index_info('{name}') ORDER BY seqno").fetchall()
+            sql = f"CREATE UNIQUE INDEX {_NEW} ON {table} ({', '.join(column for (column,) in columns)})"
+        else:
+            sql = sql.replace(f"INDEX {name} ", f"INDEX {_NEW} ", 1)
+        file.execute(sql)
+        file.execute("PRAGMA writable_schema = ON")
+        file.execute(
+            "UPDATE sqlite_schema SET rootpage = (SELECT n.rootpage FROM sqlite_schema n WHERE n.name = ?)"
+            " WHERE name = ?",
+            (_NEW, name),
+        )
+        _forget(file, "name = ?", _NEW)
+
+
+def _build_search_anew(file: sqlite3.Connection) -> None:
+    ((sql,),) = file.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (_FTS,))
+    file.execute("PRAGMA writable_schema = ON")
+    _forget(file, "name LIKE ? ESCAPE '\\'", _FTS.replace("_", "\\_") + "%")
+    file.execute(sql)
+    for setting, value in (("automerge", 0), ("crisismerge", 64)):
+        file.execute(f"INSERT INTO {_FTS} ({_FTS}, rank) VALUES (?, ?)", (setting, value))
+    file.execute(f"INSERT INTO {_FTS} ({_FTS}) VALUES ('rebuild')")
+
+
+def _forget(file: sqlite3.Connection, where: str, name: str) -> None:
+    """Take something out of the list of tables without a look at its pages, and read that list again."""
+    file.execute(f"DELETE FROM sqlite_schema WHERE {where}", (name,))
+    file.execute("PRAGMA writable_schema = RESET")

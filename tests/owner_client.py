@@ -1,0 +1,36 @@
+"""A client that has a conversation until it is killed: says the same again and again.
+
+    python owner_client.py STORE REHEARSAL_HOME
+
+Its first line of output is the conversation's id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.port import AgentSpec
+from catena_store.database import Database
+from conversation_world import open_window
+
+
+async def main(store: str, home: str) -> None:
+    command = (sys.executable, "-m", "catena_acp.rehearsal")
+    spec = AgentSpec("rehearsal", "Rehearsal", command, (("CATENA_REHEARSAL_HOME", home),))
+    async with (
+        Database.open(Path(store)) as db,
+        Conversations.serve(db, specs={"rehearsal": spec}) as served,
+    ):
+        conversation = await served.create(agent=spec, cwd=str(Path(store).parent))
+        window_id = await open_window(db, conversation.id)
+        print(conversation.id, flush=True)
+        while True:
+            await conversation.say(window_id, "think first; stream 60 rate 120; tool run make; say done")
+            await conversation.wait_idle(window_id)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

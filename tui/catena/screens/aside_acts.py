@@ -1,0 +1,98 @@
+"""Asking beside the conversation: any question, a summary, the text of a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from catena.safe_text import safe
+from catena.screens import choices
+from catena.screens.desk import Desk
+from catena_acp.conversation.hold import ReadOnly
+from catena_acp.errors import AgentError
+from catena_store.errors import StoreError
+
+if TYPE_CHECKING:  # the screen of an aside is not needed before there is one
+    from catena.screens.aside import LeftAside
+    from catena.screens.tab_acts import TabActs
+    from catena.tab import Tab
+
+
+class AsideActs:
+    """Acts beside the conversation of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: Desk, tabs: TabActs) -> None:
+        self._desk = desk
+        self._tabs = tabs
+
+    async def btw(self, argument: str = "") -> None:
+        """Ask something that leaves no trace."""
+        await self._ask(argument, f"/btw {argument}", "aside")
+
+    async def summary(self, argument: str = "") -> None:
+        """Let the agent sum the conversation up, as the person wishes."""
+        from catena.aside_prompts import SUMMARY, with_wish
+
+        await self._ask(with_wish(SUMMARY, argument), f"/summary {argument}".strip(), "summary")
+
+    async def pull_request(self, argument: str = "") -> None:
+        """Let the agent write what a pull request says, as the person wishes."""
+        from catena.aside_prompts import PULL_REQUEST, with_wish
+
+        await self._ask(with_wish(PULL_REQUEST, argument), f"/pr {argument}".strip(), "pull-request")
+
+    async def _ask(self, question: str, typed: str, stem: str) -> None:
+        from catena.screens.aside import AsideScreen
+
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            desk.say("There is no conversation yet to ask about.")
+            desk.parts.composer.give_back(typed)
+            return
+        try:
+            aside = await tab.conversation.aside(tab.window_id)
+        except (AgentError, StoreError, ReadOnly):
+            desk.give_back(tab, typed)
+            raise
+        try:
+            left = await desk.app.push_screen_wait(
+                AsideScreen(
+                    aside,
+                    question=question,
+                    typed=typed,
+                    directory=tab.conversation.record.cwd,
+                    stem=stem,
+                    open_link=desk.screen.on_transcript_link_opened,
+                    still=desk.screen.still,
+                )
+            )
+        finally:
+            # It is closed beside what the person does next.
+            desk.run(aside.close())
+        await self._go_on(tab, left)
+
+    async def _go_on(self, tab: Tab, left: LeftAside) -> None:
+        from catena.screens.aside import Where
+
+        desk = self._desk
+        composer = desk.parts.composer
+        match left.where:
+            case Where.NOWHERE:
+                pass
+            case Where.COMPOSER:
+                before = composer.text.rstrip()
+                composer.put(f"{before}\n\n{safe(left.answer)}" if before else safe(left.answer))
+            case Where.NEW_CONVERSATION:
+                spec = choices.kept_agent(tab, desk.settings)
+                if spec is None:
+                    desk.say(
+                        "The agent of this conversation is not here any more; i puts it into the composer."
+                    )
+                    return
+                await self._tabs.show(await desk.tabs.open_new(spec, cwd=tab.conversation.record.cwd))
+                composer.put(f"{safe(left.answer)}\n\n")
+                desk.say("Add what you want to be done, and send it: nothing is sent yet.")
+            case _:
+                assert_never(left.where)
+        if left.unasked:
+            composer.give_back(f"/btw {left.unasked}")
+        composer.focus()

@@ -1,0 +1,302 @@
+"""The tree: every branch of a conversation, and the conversations that were forked from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.events import Resize
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from catena.comparison_page import comparison_page
+from catena.safe_text import safe_line
+from catena.screens.key_hints import key_hints
+from catena.screens.page import PageScreen
+from catena.tree_rows import Arrangement, TreeLine
+from catena.tree_words import branch_title, flat, found_by, tree_row, tree_title
+from catena.widgets.row_list import RowList
+from catena_acp.conversation.tree_face import TreeFace
+from catena_acp.errors import AgentError
+from catena_store.errors import StoreError
+from catena_store.records import MessageState
+from catena_store.tree import TreeNode
+from catena_store.tree_places import TreePlaces
+
+_WIDE = 60
+_FOREIGN = "That is in another conversation: enter goes there, and there it can be forked."
+_NOTHING_THERE = "No agent took that prompt: there is nothing to go on from. q brings it into the composer."
+_MARKED = (
+    "",
+    "Marked; d compares its branch with the one under the cursor, q quotes it.",
+    "Two are marked; d compares their branches, q quotes both.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeChoice:
+    """What is to be done with which prompts; going and forking take one."""
+
+    act: Literal["go", "fork", "quote"]
+    tree: Arrangement
+    nodes: Sequence[TreeNode]
+
+
+class TreeScreen(ModalScreen[TreeChoice | None]):
+    """Gives what the person chose to do, or None. It reads once: what is said meanwhile is not in it."""
+
+    CSS_PATH = "tree.tcss"
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "leave", "back", priority=True),
+        Binding("k,up", "move(-1)", show=False),
+        Binding("j,down", "move(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("g,home", "to_end(-1)", show=False),
+        Binding("G,shift+g,end", "to_end(1)", show=False),
+        Binding("enter", "go", "go there", id="tree.go"),
+        Binding("space", "fold", "fold", id="tree.fold"),
+        Binding("left_square_bracket", "to_parting(-1)", "branch point before", id="tree.parting_before"),
+        Binding("right_square_bracket", "to_parting(1)", "next branch point", id="tree.parting_after"),
+        Binding("e", "to_end_of_branch", "the end of its branch", id="tree.branch_end"),
+        Binding("slash", "search", "search", id="tree.search"),
+        Binding("m", "mark", "mark", id="tree.mark"),
+        Binding("d", "compare", "what differs", id="tree.compare"),
+        Binding("f", "fork", "fork from there", id="tree.fork"),
+        Binding("q", "quote", "quote it here", id="tree.quote"),
+    ]
+
+    def __init__(
+        self, conversation: TreeFace, window_id: str, *, cwd: str, clock: Callable[[], datetime]
+    ) -> None:
+        super().__init__()
+        self._conversation = conversation
+        self._window_id = window_id
+        self._cwd = cwd
+        self._clock = clock
+        self._tree = Arrangement(TreePlaces())
+        self._lines: Sequence[TreeLine] = ()
+        self._folded: set[str] = set()
+        self._marked: list[str] = []  # the latest two
+        self._selected: str | None = None
+
+    def compose(self) -> ComposeResult:
+        """Title, prompts, what was said last, what is looked for, keys."""
+        yield Static("the tree", id="title", markup=False)
+        yield RowList(empty="nothing was said here yet", id="rows")
+        yield Static("", id="said", markup=False)
+        field = Input(placeholder="search prompts, labels, agents", compact=True, id="search")
+        field.cursor_blink = False
+        field.display = False
+        yield field
+        yield Static(
+            key_hints(
+                ("enter go there", "go"),
+                ("space fold", "fold"),
+                ("/ search", "search"),
+                ("m mark", "mark"),
+                ("d what differs", "compare"),
+                ("f fork", "fork"),
+                ("q quote", "quote"),
+                ("esc back", "leave"),
+            ),
+            id="hint",
+        )
+
+    async def on_mount(self) -> None:
+        """Read the tree; where the person stands is under the cursor, and what was forked is folded."""
+        try:
+            places = await self._conversation.tree(self._window_id)
+        except StoreError as error:
+            self._say(str(error))
+            return
+        self._tree = Arrangement(places)
+        self._folded = {id for id in self._tree.heads if self._tree.below(id)}
+        self._draw(keep=places.here)
+        self.query_one("#title", Static).update(Content(tree_title(self._tree)))
+
+    @property
+    def _list(self) -> RowList:
+        return self.query_one(RowList)
+
+    @property
+    def _search(self) -> Input:
+        return self.query_one("#search", Input)
+
+    @property
+    def _node(self) -> TreeNode | None:
+        """The prompt under the cursor."""
+        row = self._list.chosen
+        return self._tree.node(row.key) if row else None
+
+    def _draw(self, *, keep: str | None = None) -> None:
+        """Show the lines, or what was found; the cursor stays with its prompt."""
+        keep = keep or self._selected
+        text, tree = self._search.value.strip(), self._tree
+        if text:
+            self._lines = [flat(line) for line in tree.lines(()) if found_by(text, tree, line.node)]
+        else:
+            self._lines = tree.lines(self._folded)
+        now, wide = self._clock(), self.size.width >= _WIDE
+        rows = [tree_row(tree, line, self._marked, now, wide=wide) for line in self._lines]
+        self._list.show(rows, keep=keep, empty="no prompt like that" if text else None)
+        self._select()
+
+    def _select(self) -> None:
+        chosen = self._list.chosen
+        self._selected = chosen.key if chosen else self._selected
+
+    def _say(self, text: str) -> None:
+        self.query_one("#said", Static).update(Content(safe_line(text)))
+
+    def on_resize(self, event: Resize) -> None:
+        """What a line has room for depends on the width."""
+        self._draw()
+
+    # Looking around.
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """A click selects; one on what is selected goes there."""
+        event.stop()
+        if event.key == self._selected:
+            self.action_go()
+        self._select()
+
+    def action_move(self, step: int) -> None:
+        """Up or down."""
+        self._list.move(step)
+        self._select()
+
+    def action_page(self, step: int) -> None:
+        """Up or down by a screenful."""
+        self.action_move(step * max(2, self._list.size.height - 1))
+
+    def action_to_end(self, step: int) -> None:
+        """To the first line or the last one."""
+        self.action_move(step * max(2, len(self._lines)))
+
+    def action_to_parting(self, step: int) -> None:
+        """To the next prompt, upwards or downwards, that several branches go on from."""
+        at = self._list.cursor
+        ahead = range(at + 1, len(self._lines)) if step > 0 else range(at - 1, -1, -1)
+        for place in ahead:
+            if self._lines[place].parts:
+                self._list.cursor = place
+                self._select()
+                return
+        self._say("No branch point below." if step > 0 else "No branch point above.")
+
+    def action_to_end_of_branch(self) -> None:
+        """To the last prompt of the branch under the cursor."""
+        if (node := self._node) is not None:
+            self._reveal(self._tree.end_of(node.id).id)
+
+    def _reveal(self, id: str) -> None:
+        self._folded -= {each.id for each in self._tree.way_to(id) if each.id != id}
+        self._draw(keep=id)
+
+    def action_fold(self) -> None:
+        """Fold or unfold what comes after the prompt."""
+        if (node := self._node) is None or not self._tree.below(node.id):
+            return
+        if self._search.value:
+            self._say("What was found is a list; esc shows the tree.")
+            return
+        self._folded ^= {node.id}
+        self._draw()
+
+    # Searching.
+
+    def action_search(self) -> None:
+        """Take what is looked for; the list is filtered with every letter."""
+        self._search.display = True
+        self._search.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter."""
+        event.stop()
+        self._draw()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep what was found; the letters are commands again."""
+        event.stop()
+        self.set_focus(None)
+        self._search.display = bool(self._search.value)
+
+    def action_leave(self) -> None:
+        """Back: first from what was searched."""
+        if not self._search.display:
+            self.dismiss(None)
+            return
+        self.set_focus(None)
+        self._search.display = False
+        self._search.value = ""
+        if self._selected is not None:
+            self._reveal(self._selected)
+
+    # Doing.
+
+    def action_go(self) -> None:
+        """Stand there."""
+        self._choose("go")
+
+    def action_fork(self) -> None:
+        """Fork from there."""
+        if (node := self._node) is not None and self._tree.foreign(node.id):
+            self._say(_FOREIGN)
+        else:
+            self._choose("fork")
+
+    def action_quote(self) -> None:
+        """Quote what is marked, else what is under the cursor, into the composer."""
+        marked = [node for node in self._tree.places.nodes if node.id in self._marked]
+        if marked:
+            self.dismiss(TreeChoice("quote", self._tree, marked))
+        else:
+            self._choose("quote")
+
+    def _choose(self, act: Literal["go", "fork", "quote"]) -> None:
+        if (node := self._node) is None:
+            return
+        if node.state is MessageState.REFUSED and act != "quote":
+            self._say(_NOTHING_THERE)
+        else:
+            self.dismiss(TreeChoice(act, self._tree, (node,)))
+
+    def action_mark(self) -> None:
+        """Mark the prompt, or take its mark away; the newest two marks count."""
+        if (node := self._node) is None:
+            return
+        if node.id in self._marked:
+            self._marked.remove(node.id)
+        else:
+            self._marked = [*self._marked[-1:], node.id]
+        self._draw()
+        self._say(_MARKED[len(self._marked)])
+
+    def action_compare(self) -> None:
+        """Show what differs between two branches: those marked, or the marked or the active one and this."""
+        if (node := self._node) is not None:
+            self.run_worker(self._compare(node))
+
+    async def _compare(self, node: TreeNode) -> None:
+        tree = self._tree
+        pair = tree.pair(self._marked, node.id)
+        if pair is None:
+            self._say("That is one branch. Mark another one with m, then d compares.")
+            return
+        left, right = pair
+        try:
+            found = await self._conversation.compare(left.end_id, right.end_id)
+        except (AgentError, StoreError) as error:
+            self._say(str(error))
+            return
+        titles = (branch_title(tree, left), branch_title(tree, right))
+        page = comparison_page(found, titles, self._cwd)
+        await self.app.push_screen(PageScreen("what differs between two branches", page))

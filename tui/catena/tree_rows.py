@@ -1,0 +1,129 @@
+"""How a tree of prompts lies on the screen: which line comes after which, and what is drawn before each. Pure.
+
+Only where branches part is anything indented. The branch that the person is on goes straight down; the others stand
+beside it, before it goes on, and so do the conversations that were forked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from catena_store.records import MessageState
+from catena_store.tree import TreeNode
+from catena_store.tree_places import TreePlaces
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLine:
+    """One prompt, as a line."""
+
+    node: TreeNode
+    lead: str  # the lines of the branches to its left
+    folded: int  # prompts below it that are not shown
+    parts: bool  # several branches go on from it
+
+
+class Arrangement:
+    """The tree, arranged around where the person stands."""
+
+    def __init__(self, places: TreePlaces) -> None:
+        self.places = places
+        self._nodes = {node.id: node for node in places.nodes}
+        self._below: dict[str | None, list[TreeNode]] = {}
+        for node in places.nodes:
+            self._below.setdefault(node.parent_id if node.parent_id in self._nodes else None, []).append(node)
+        self._newest: dict[str, int] = {}
+        self._count: dict[str, int] = {}
+        for age, node in reversed(list(enumerate(places.nodes))):
+            below = self._below.get(node.id, ())
+            self._newest[node.id] = max((self._newest[each.id] for each in below), default=age)
+            self._count[node.id] = sum(1 + self._count[each.id] for each in below)
+        self.active = frozenset(node.id for node in self.way_to(places.here))
+        self.heads = frozenset(node.id for node in places.nodes if self._is_head(node))
+
+    def node(self, id: str | None) -> TreeNode | None:
+        """The prompt of this id."""
+        return self._nodes.get(id or "")
+
+    def way_to(self, id: str | None) -> list[TreeNode]:
+        """The prompts from the first one to this one."""
+        way = []
+        while id is not None and id in self._nodes:
+            way.append(self._nodes[id])
+            id = way[-1].parent_id
+        return way[::-1]
+
+    def end_of(self, id: str) -> TreeNode:
+        """The last prompt of the branch that goes straight on from this one; what no agent took is no part of it."""
+        at = self._nodes[id]
+        # Where the person stands their branch ends, whatever was said there before.
+        if at.id in self.active:
+            return self._nodes[str(self.places.here)]
+        while (after := self._straight_on(self._below.get(at.id, ()))) is not None and not _refused(after):
+            at = after
+        return at
+
+    def pair(self, marked: Sequence[str], id: str) -> tuple[TreeNode, TreeNode] | None:
+        """The ends of the two branches to compare: those marked, or the marked or the active one and this."""
+        others = list(marked) if len(marked) == 2 else [*marked, id]
+        ids = others if len(others) == 2 else [self.places.here or id, id]
+        left, right = (self.end_of(each) for each in ids)
+        return None if left.id == right.id else (left, right)
+
+    def foreign(self, id: str) -> bool:
+        """True for a prompt that only another conversation has."""
+        return id not in self.places.own
+
+    def below(self, id: str) -> int:
+        """How many prompts come after it, on all branches."""
+        return self._count.get(id, 0)
+
+    def lines(self, folded: Collection[str]) -> list[TreeLine]:
+        """Every line that is to be drawn; nothing below what is folded."""
+        return list(self._lines(folded))
+
+    def _is_head(self, node: TreeNode) -> bool:
+        if not self.foreign(node.id):
+            return False
+        above = self._nodes.get(node.parent_id or "")
+        return above is None or not self.foreign(above.id) or above.conversation_id != node.conversation_id
+
+    def _straight_on(self, nodes: Sequence[TreeNode]) -> TreeNode | None:
+        """Where the branch goes on: to where the person is, else to what was said last; not into a fork."""
+        same = [node for node in nodes if node.id not in self.heads]
+        return max(
+            same,
+            key=lambda node: (node.id in self.active, not _refused(node), self._newest[node.id]),
+            default=None,
+        )
+
+    def _lines(self, folded: Collection[str]) -> Iterator[TreeLine]:
+        # What is still to be drawn, the next one last: a conversation can be thousands of prompts deep.
+        waiting = self._spread(self._below.get(None, ()), "", at_top=True)
+        while waiting:
+            node, lead, indent = waiting.pop()
+            below = self._below.get(node.id, ())
+            hidden = self._count[node.id] if node.id in folded else 0
+            yield TreeLine(node, lead, hidden, len(below) > 1)
+            if not hidden:
+                waiting += self._spread(below, indent)
+
+    def _spread(
+        self, nodes: Sequence[TreeNode], indent: str, *, at_top: bool = False
+    ) -> list[tuple[TreeNode, str, str]]:
+        """Side branches, oldest first, then what goes straight on; each with what stands before it, and after."""
+        main = self._straight_on(nodes)
+        aside = [node for node in nodes if node is not main]
+        spread = []
+        for place, node in enumerate(aside):
+            last = main is None and place == len(aside) - 1
+            turn = "┌" if at_top and place == 0 and not last else "└" if last else "├"
+            spread.append((node, f"{indent}{turn}─", f"{indent}{'  ' if last else '│ '}"))
+        if main is not None:
+            spread.append((main, indent, indent))
+        return spread[::-1]
+
+
+def _refused(node: TreeNode) -> bool:
+    return node.state is MessageState.REFUSED

@@ -1,0 +1,114 @@
+"""The tree in words: what a line says of a prompt, and by what it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+
+from catena.ages import age
+from catena.chain_words import title_of_agent
+from catena.safe_text import safe_line
+from catena.tab import title_of
+from catena.tree_rows import Arrangement, TreeLine
+from catena.widgets.row_list import Row
+from catena_acp.conversation.words import counted
+from catena_store.records import How, MessageState, StopReason
+from catena_store.tree import TreeNode
+
+HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "⑂"
+_HOW = {
+    How.RESUMED: "resumed",
+    How.FORKED: "forked",
+    How.FORKED_AT: "forked",
+    How.CAUGHT_UP: "caught up",
+    How.TOLD: "told",
+    How.FRESH: "new session",
+}
+_STOPS = {
+    StopReason.REFUSAL: "refused by the agent",
+    StopReason.CANCELLED: "stopped",
+    StopReason.ERROR: "failed",
+    StopReason.AGENT_GONE: "failed",
+    StopReason.INTERRUPTED: "cut off",
+    StopReason.NOT_SENT: "not sent",
+    StopReason.MAX_TOKENS: "cut short",
+    StopReason.MAX_TURN_REQUESTS: "cut short",
+}
+
+
+def tree_title(tree: Arrangement) -> str:
+    """How much there is to see."""
+    kin = {node.conversation_id for node in tree.places.nodes if tree.foreign(node.id)}
+    words = f"the tree: {counted(len(tree.places.own), 'prompt')}"
+    return f"{words} · {counted(len(kin), 'other conversation')}" if kin else words
+
+
+def tree_row(tree: Arrangement, line: TreeLine, marked: Collection[str], now: datetime, *, wide: bool) -> Row:
+    """One line of the tree. What tells most comes first, since lines are cut at their end."""
+    node = line.node
+    refused = node.state is MessageState.REFUSED or node.stop_reason is StopReason.NOT_SENT
+    labels = "".join(f"[{label}] " for label in tree.places.labels.get(node.id, ()))
+    name = f"{_name(tree, node)} · " if node.id in tree.heads else ""
+    fold = "▸ " if line.folded else ""
+    chosen = "* " if node.id in marked else ""
+    preview = node.preview.strip() or "(nothing but files)"
+    return Row(
+        node.id,
+        f"{_mark(tree, node, refused)} {chosen}{fold}{labels}{name}{preview}",
+        detail="  ".join(_details(tree, line, now, wide=wide)),
+        dim=refused,
+        lead=line.lead,
+    )
+
+
+def flat(line: TreeLine) -> TreeLine:
+    """The same prompt in a list of what was found."""
+    return TreeLine(line.node, "", 0, line.parts)
+
+
+def _mark(tree: Arrangement, node: TreeNode, refused: bool) -> str:
+    if node.id == tree.places.here:
+        return HERE
+    if refused:
+        return REFUSED
+    if node.id in tree.heads:
+        return FORK
+    return ACTIVE if node.id in tree.active else ELSEWHERE
+
+
+def _name(tree: Arrangement, node: TreeNode) -> str:
+    title = tree.places.names.get(node.conversation_id)
+    above = tree.node(node.parent_id)
+    what = "its source" if above and above.conversation_id == node.conversation_id else "a fork"
+    return f"{what}, “{title}”" if title else what
+
+
+def _details(tree: Arrangement, line: TreeLine, now: datetime, *, wide: bool) -> Iterator[str]:
+    node = line.node
+    above = tree.node(node.parent_id)
+    if line.folded:
+        yield f"+{line.folded:,}"
+    if node.state is MessageState.REFUSED:
+        yield "not sent"
+    elif node.stop_reason in _STOPS:
+        yield _STOPS[node.stop_reason]
+    elif wide and above is not None and node.how in _HOW:
+        yield _HOW[node.how]
+    if node.agent and (above is None or (above.agent, above.profile) != (node.agent, node.profile)):
+        yield safe_line(title_of_agent(node.agent, node.profile or ""))
+    yield f"{age(node.created_at, now):>6}"
+
+
+def found_by(text: str, tree: Arrangement, node: TreeNode) -> bool:
+    """True where every word is in the prompt's beginning, its labels, its agent or its conversation's title."""
+    title = tree.places.names.get(node.conversation_id) or ""
+    labels = " ".join(tree.places.labels.get(node.id, ()))
+    agent = title_of_agent(node.agent, node.profile or "") if node.agent else ""
+    place = f"{node.preview}\n{labels}\n{agent}\n{title}".casefold()
+    return all(word in place for word in text.casefold().split())
+
+
+def branch_title(tree: Arrangement, node: TreeNode) -> str:
+    """What a branch is called: its last prompt, and where it stands."""
+    where = " · you are here" if node.id == tree.places.here else ""
+    return f"…“{title_of(node.preview)}”{where}"

@@ -1,0 +1,44 @@
+"""Where the conversation that is shown comes from, and what was forked from it; a click goes there."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+
+class LineageLine(Widget):
+    """One line above the transcript, only where there is any kin."""
+
+    DEFAULT_CSS = """
+    LineageLine {
+        height: 1;
+        display: none;
+        padding: 0 1;
+        color: $text-disabled;
+        &.-any { display: block; }
+        &:hover { color: $text-muted; }
+    }
+    """
+
+    class Wanted(Message):
+        """The person wants to go there."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._words = ""
+
+    def show(self, words: str) -> None:
+        """Show this; nothing for ""."""
+        if words != self._words:
+            self._words = words
+            self.set_class(bool(words), "-any")
+            self.refresh()
+
+    def render(self) -> Content:
+        """The words, as many of them as there is room for."""
+        return Content(self._words).truncate(max(1, self.content_size.width), ellipsis=True)
+
+    def on_click(self) -> None:
+        """Go there."""
+        self.post_message(self.Wanted())
