@@ -177,6 +177,18 @@ async def test_r01_the_time_at_which_a_limit_ends_is_kept_with_the_turn_and_pass
     assert later is not None and later.offers == (Offer.RETRY, Offer.OTHER_AGENT)
 
 
+async def test_p09_a_session_whose_first_turn_came_to_nothing_is_told_again_and_called_the_same(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say half; ratelimit 600")
+        after = await desk.say("echo")
+        (seam,) = (row for row in await desk.branch() if row.kind is Kind.SEAM)
+        assert len(await desk.links()) == 1
+    assert after.turn is not None and after.turn.how is How.TOLD
+    assert "same session · told 2 of 2 messages" in seam.text
+
+
 async def test_r01_who_goes_on_with_another_agent_reads_in_the_seam_which_limit_it_was(world: World) -> None:
     async with world.client(specs=calm(world)) as desk:
         await desk.say("say canary-one")

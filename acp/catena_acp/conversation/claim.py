@@ -63,10 +63,11 @@ class Claim:
             await ground.around.note_beginning(tx, turn.id, live.state, git)
             stamped = await messages.stamp(tx, row.id, turn.id, link.id)
             abridged = link.whole is not None and not (prior and prior.cut)
+            again = link.knows is None and link.reach is not None
             link = await chains.move(
                 tx, link.id, reach=row.id, owner=self._window_id, whole=turn.whole_id, event="carried"
             )
-            seam = await self._add_seam(tx, turn, before, abridged=abridged)
+            seam = await self._add_seam(tx, turn, before, abridged=abridged, again=again)
         live.version = link.version
         live.opened = How.CONTINUED
         live.ear = ground.ear  # another conversation of the family may have opened it, to fork it
@@ -115,11 +116,12 @@ class Claim:
                 return carrier.ended if carrier and carrier.id != link.id else None
 
     async def _add_seam(
-        self, tx: Writer, turn: Turn, before: Turn | None, *, abridged: bool
+        self, tx: Writer, turn: Turn, before: Turn | None, *, abridged: bool, again: bool
     ) -> Message | None:
         """The visible place where the way context reached the agent changed; the first turn has none.
 
-        ``abridged``: what the session holds of the branch was cut when it was told, before this turn.
+        ``abridged``: what the session holds of the branch was cut when it was told, before this turn. ``again``: the
+        session was prompted before, and surely knows nothing.
         """
         if turn.how is How.CONTINUED or (before is None and turn.how is How.FRESH):
             return None
@@ -136,10 +138,16 @@ class Claim:
                 conversation_id=turn.conversation_id,
                 parent_id=self._row.id,
                 kind=Kind.SEAM,
-                text=words.seam_text(turn.how, turn.cause, **counts, abridged=abridged),
+                text=words.seam_text(turn.how, turn.cause, **counts, abridged=abridged, again=again),
                 turn_id=turn.id,
                 link_id=turn.link_id,
-                data={"how": turn.how.value, "cause": turn.cause, "abridged": abridged, **counts},
+                data={
+                    "how": turn.how.value,
+                    "cause": turn.cause,
+                    "abridged": abridged,
+                    "again": again,
+                    **counts,
+                },
             ),
         )
         await turns.set_last(tx, turn.id, seam.id)

@@ -27,10 +27,15 @@ def seam_text(
     tools_listed: int,
     left_out: int,
     abridged: bool = False,
+    again: bool = False,
 ) -> str:
-    """The seam's one line; ``abridged``: the session was told the beginning only in part, when it was told."""
+    """The seam's one line.
+
+    ``abridged``: the session was told the beginning only in part, when it was told. ``again``: it is told once more,
+    after a turn that came to nothing.
+    """
     parts = [cause] if cause else []
-    parts.append(how_words(how, told, told_total))
+    parts.append(how_words(how, told, told_total, again=again))
     if abridged:
         parts.append(ABRIDGED)
     if tools_listed:
@@ -43,8 +48,9 @@ def seam_text(
 ABRIDGED = "what it was told earlier is abridged"
 
 
-def how_words(how: How, told: int, told_total: int) -> str:
-    """How a turn's context reached the agent."""
+def how_words(how: How, told: int, told_total: int, *, again: bool = False) -> str:
+    """How a turn's context reached the agent; ``again``: a session that was told before and may have heard nothing."""
+    session = "same session" if again else "new session"
     match how:
         case How.CONTINUED:
             return "same session"
@@ -57,9 +63,9 @@ def how_words(how: How, told: int, told_total: int) -> str:
         case How.CAUGHT_UP:
             return f"caught up with {_told(told, told_total)}"
         case How.TOLD:
-            return f"new session · told {_told(told, told_total)}"
+            return f"{session} · told {_told(told, told_total)}"
         case How.FRESH:
-            return "new session · nothing to tell"
+            return f"{session} · nothing to tell"
 
 
 def _told(told: int, total: int) -> str:
