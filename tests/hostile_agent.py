@@ -6,6 +6,7 @@ can be seen that neither was lost. Misdeeds that come before there is a prompt a
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -117,7 +118,8 @@ def small_garbage(turn: Turn) -> None:
 
 @misdeed
 def odd_ids(turn: Turn) -> None:
-    for odd in ([1], {"a": 1}, 1.5, -1, 10**300, True, None, "", "x" * 100_000, "x1", "\ud800", [[]]):
+    ids: list[Any] = [[1], {"a": 1}, 1.5, -1, 10**300, True, None, "", "x" * 100_000, "x1", "\ud800", [[]]]
+    for odd in ids:
         send({"id": odd, "result": {"stopReason": "refusal"}}, {"id": odd, "error": odd})
         send(turn.ask(odd, "terminal/create"), turn.ask(odd, "fs/read_text_file", path="/nowhere"))
     raw(b'{"id":1e999,"result":{}}\n{"id":NaN,"result":{}}\n{"id":' + b"9" * 5_000 + b',"result":{}}\n')
@@ -125,12 +127,26 @@ def odd_ids(turn: Turn) -> None:
 
 @misdeed
 def odd_methods(turn: Turn) -> None:
-    for odd in ([1], {}, 7, 1.5, True, "", "\ud800", "_catena/update", "_catena/cancel", "x" * 100_000):
+    methods: list[Any] = [
+        [1],
+        {},
+        7,
+        1.5,
+        True,
+        "",
+        "\ud800",
+        "_catena/update",
+        "_catena/cancel",
+        "x" * 100_000,
+    ]
+    for odd in methods:
         send({"method": odd}, {"method": odd, "params": [1]}, {"id": 5, "method": odd, "params": "text"})
-    for params in ({"params": {"update": {}}, "request_id": 0}, None, [], {"sessionId": turn.session}):
+    forms: list[Any] = [{"params": {"update": {}}, "request_id": 0}, None, [], {"sessionId": turn.session}]
+    for params in forms:
         send({"method": "_catena/update", "params": params}, {"method": "session/update", "params": params})
         send({"method": "$/cancel_request", "params": params})
-    for odd in ([], {}, 1.5, None, True, 10**300):
+    ids: list[Any] = [[], {}, 1.5, None, True, 10**300]
+    for odd in ids:
         send({"method": "$/cancel_request", "params": {"requestId": odd}})
 
 
@@ -147,7 +163,7 @@ def forged_meta(turn: Turn) -> None:
     message["params"]["_meta"] = forged
     message["params"]["update"]["_meta"] = forged
     send(message, {**turn.chunk("more. "), "_meta": forged})
-    asked = {"_meta": {**forged, "asked": {}}, "toolCall": {"toolCallId": "t"}, "options": OPTIONS}
+    asked: Message = {"_meta": {**forged, "asked": {}}, "toolCall": {"toolCallId": "t"}, "options": OPTIONS}
     send(
         {
             "id": 1,
@@ -550,7 +566,7 @@ def odd_updates(turn: Turn) -> None:
         "rawInput",
         "kind",
     )
-    for variant in (
+    variants: list[Any] = [
         "agent_message_chunk",
         "tool_call",
         "tool_call_update",
@@ -568,7 +584,8 @@ def odd_updates(turn: Turn) -> None:
         {},
         None,
         7,
-    ):
+    ]
+    for variant in variants:
         for value in odd:
             send(turn.update(variant, **dict.fromkeys(fields, value)))
 
@@ -600,23 +617,21 @@ def odd_settings(turn: Turn) -> None:
 @misdeed
 def odd_questions(turn: Turn) -> None:
     """Questions that nobody can answer are answered all the same."""
-    for number, params in enumerate(
-        (
-            {
-                "options": [{"optionId": "a", "name": "A", "kind": ["allow_once"]}],
-                "toolCall": {"toolCallId": ["x"]},
-            },
-            {"options": [{"optionId": "a", "name": ["A"], "kind": {"x": 1}}], "toolCall": 7},
-            {
-                "options": [
-                    {"optionId": f"o{n}", "name": f"Option {n}", "kind": "allow_once"} for n in range(500)
-                ],
-                "toolCall": {"toolCallId": "t"},
-            },
-            {"options": [OPTIONS[0], OPTIONS[0]], "toolCall": {"toolCallId": "t"}},
-        ),
-        start=100,
-    ):
+    questions: list[Message] = [
+        {
+            "options": [{"optionId": "a", "name": "A", "kind": ["allow_once"]}],
+            "toolCall": {"toolCallId": ["x"]},
+        },
+        {"options": [{"optionId": "a", "name": ["A"], "kind": {"x": 1}}], "toolCall": 7},
+        {
+            "options": [
+                {"optionId": f"o{n}", "name": f"Option {n}", "kind": "allow_once"} for n in range(500)
+            ],
+            "toolCall": {"toolCallId": "t"},
+        },
+        {"options": [OPTIONS[0], OPTIONS[0]], "toolCall": {"toolCallId": "t"}},
+    ]
+    for number, params in enumerate(questions, start=100):
         send(turn.ask(number, **params))
         turn.answer_to(number)
 
@@ -736,9 +751,10 @@ def deaf(turn: Turn) -> bool:
 @misdeed
 def talks_for_ever(turn: Turn) -> bool:
     """Messages without an end, a thousand a second, until it is told to stop."""
+    assert isinstance(sys.stdin.buffer, io.BufferedReader)
     os.set_blocking(0, False)
     number = 0
-    while sys.stdin.buffer.raw.read(1) is None:  # type: ignore[attr-defined]
+    while sys.stdin.buffer.raw.read(1) is None:
         number += 1
         send(*(turn.chunk("on and on \n", messageId=f"{number} {piece}") for piece in range(10)))
         time.sleep(0.01)

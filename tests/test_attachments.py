@@ -81,8 +81,10 @@ def test_w05_a_file_is_read_whole_and_what_cannot_be_attached_says_why(
         read_file("~/huge")
 
 
-def abilities(**can: bool) -> Abilities:
-    return Abilities(name="", title="", version="", protocol_version=1, **can)
+def abilities(*, image: bool = False, embedded_context: bool = False) -> Abilities:
+    return Abilities(
+        name="", title="", version="", protocol_version=1, image=image, embedded_context=embedded_context
+    )
 
 
 def test_w05_blocks_are_what_the_agent_takes_and_nothing_is_left_out() -> None:

@@ -59,7 +59,7 @@ def test_s05_a_disk_that_fills_up_in_mid_turn_stops_the_agent_and_loses_nothing(
         terminal.say(STREAM)
         terminal.wait_for("│ begun")
         with full_disk(terminal):
-            terminal.wait_for(r"cannot\s+grow")
+            terminal.wait_for_words("cannot grow")
             terminal.write("say typed on a full disk")
             terminal.wait_for("say typed on a full disk")
         # There is room again: what is in the composer goes out, and what was heard is kept.
@@ -83,7 +83,7 @@ def test_s05_a_draft_that_finds_no_room_stays_in_the_composer_and_is_printed_at_
         terminal.wait_for(r"(?s)hello there.*hello there")
         with full_disk(terminal):
             terminal.write("a draft of much work")
-            terminal.wait_for(r"cannot\s+grow")
+            terminal.wait_for_words("cannot grow")
             terminal.wait_for("a draft of much work")
             terminal.signal(15)
             terminal.ended()

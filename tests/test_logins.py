@@ -271,9 +271,11 @@ async def test_m08_a_logout_is_one_of_the_account_and_every_open_window_of_it_be
         await desk.conversation.logout(desk.window_id)
 
         for window_id in (second.window_id, third):
-            barrier = await second.until_told(
-                MessageAdded, lambda news, id=window_id: news.window_id == id and news.message.barrier
-            )
+
+            def of_this(news: MessageAdded, window_id: str = window_id) -> bool:
+                return news.window_id == window_id and news.message.barrier
+
+            barrier = await second.until_told(MessageAdded, of_this)
             assert barrier.message.text == "logged out by you"
         await desk.conversation.login(desk.window_id, "rehearsal-login")
         over = await second.say("echo")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from catena_store import carriers, chains, turns
 from catena_store.database import Writer
@@ -19,7 +20,7 @@ async def two_links(tx: Writer) -> None:
     for number, link in ((1, "a"), (2, "a"), (3, "b")):
         await say(tx, f"u{number}", above, f"prompt {number}")
         await turns.insert(tx, a_turn(f"t{number}", f"u{number}", link, cause=f"cause {number}"))
-        stamp = {"turn_id": f"t{number}", "link_id": link}
+        stamp: dict[str, Any] = {"turn_id": f"t{number}", "link_id": link}
         await say(tx, f"a{number}", f"u{number}", f"{number}" * 500, kind=Kind.AGENT, **stamp)
         await say(tx, f"n{number}", f"a{number}", "a notice", kind=Kind.NOTICE, **stamp)
         await turns.end(tx, f"t{number}", stop_reason=StopReason.ERROR, error=f"error {number}")

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from textual.app import App, ComposeResult
@@ -37,7 +38,7 @@ REHEARSAL = ("rehearsal", "")
 EVERYTHING = (Offer.RETRY, Offer.WAIT, Offer.LOGIN, Offer.OTHER_AGENT, Offer.LAST_LINES, Offer.TAKE_OVER)
 
 
-def limit(resets_at: datetime | None = NOON + timedelta(minutes=12), **more: object) -> Standing:
+def limit(resets_at: datetime | None = NOON + timedelta(minutes=12), **more: Any) -> Standing:
     problem = Problem(
         Trouble.RATE_LIMIT,
         "Rehearsal is rate limited. What it said is kept.",

@@ -177,7 +177,7 @@ async def test_an_edit_that_cannot_be_sent_stays_in_the_composer(world: World) -
         person.app.chat.composer.put("my draft")
         await edit_chosen(person)
 
-        async def refuse(*_: object) -> None:
+        async def refuse(*_: object, **__: object) -> None:
             raise StoreError("the disk is full")
 
         conversation = person.tab.conversation

@@ -67,6 +67,10 @@ async def test_m13_usage_shows_the_turn_the_branch_and_all_branches(tmp_path: Pa
         await person.press("escape")
 
 
+def directories(person: Person) -> tuple[str, ...]:
+    return person.tab.conversation.directories
+
+
 async def test_w15_add_dir_gives_lists_and_takes_away(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "lib").mkdir()
@@ -77,14 +81,14 @@ async def test_w15_add_dir_gives_lists_and_takes_away(tmp_path: Path) -> None:
         await person.sees("../nowhere: No such file or directory")
         await person.say("/add-dir ../lib")
         await person.sees("From the next prompt on this conversation also works in")
-        assert person.tab.conversation.directories == (str(tmp_path / "lib"),)
+        assert directories(person) == (str(tmp_path / "lib"),)
         await person.say("/add-dir ../lib")
         await person.sees("This conversation works already in")
         await person.say("/add-dir")
         await person.sees("further directories", "enter take it away")
         await person.press("enter")
         await person.sees("From the next prompt on this conversation works no more in")
-        assert person.tab.conversation.directories == ()
+        assert directories(person) == ()
 
 
 async def test_w15_directories_of_the_command_line_are_those_of_its_conversations(tmp_path: Path) -> None:

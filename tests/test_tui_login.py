@@ -251,4 +251,4 @@ def test_w13_a_login_in_the_terminal_that_fails_can_be_read_and_enter_goes_back(
         terminal.wait_for("no luck today")
         terminal.wait_for("Enter goes back to Catena")
         terminal.press("enter")
-        terminal.wait_for("ended with status 3. Everything is as it was.")
+        terminal.wait_for_words("ended with status 3. Everything is as it was.")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.widget import Widget
 
 from catena.pasted_paths import pasted_files
 from catena.path_completion import path_rows
@@ -39,6 +40,10 @@ async def in_the_list(person: Person) -> None:
     await person.sees("J K move", "s send now")
 
 
+def focused(person: Person) -> Widget | None:
+    return person.app.focused
+
+
 def order(person: Person) -> list[str]:
     return [item.text for item in person.tab.queue]
 
@@ -57,15 +62,15 @@ async def test_w16_the_list_is_worked_by_keys_and_letters_type_nothing_there(tmp
         await person.until(lambda: order(person) == ["say one", "say two", "say three"], "three to go down")
         await person.press("up", "d")
         await person.until(lambda: order(person) == ["say one", "say three"], "two to be gone")
-        assert person.app.focused is person.app.chat.queue and person.draft == ""
+        assert focused(person) is person.app.chat.queue and person.draft == ""
         await person.press("escape")
-        assert person.app.focused is person.app.chat.composer
+        assert focused(person) is person.app.chat.composer
         assert person.tab.busy
         await person.say("/queue")
         await person.until(lambda: person.app.focused is person.app.chat.queue, "the command to go there")
         await person.press("up", "enter")
         await person.until(lambda: person.draft == "say one", "one to be changed")
-        assert person.app.focused is person.app.chat.composer
+        assert focused(person) is person.app.chat.composer
         assert order(person) == ["say three"]
 
 
@@ -249,7 +254,10 @@ def test_r12_draft_files_and_queue_are_there_again_after_the_program_was(tmp_pat
 
 def _kept(place: Place, draft: str) -> bool:
     with closing(sqlite3.connect(f"file:{place.data / 'catena.db'}?mode=ro", uri=True)) as store:
-        return store.execute("SELECT count(*) FROM window_leaf WHERE draft = ?", (draft,)).fetchone() == (1,)
+        row: tuple[int] = store.execute(
+            "SELECT count(*) FROM window_leaf WHERE draft = ?", (draft,)
+        ).fetchone()
+        return row == (1,)
 
 
 def test_w05_paths_are_completed_below_the_directory_and_the_home(

@@ -155,7 +155,7 @@ def in_seconds(seconds: float) -> str:
     return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
 
 
-LIMIT = [-32603, "You have reached your rate limit.", {"errorKind": "rate_limit", "status": 429}]
+LIMIT: list[Any] = [-32603, "You have reached your rate limit.", {"errorKind": "rate_limit", "status": 429}]
 CREDIT = [-32603, "Your credit balance is too low", {"errorKind": "billing_error", "status": 402}]
 OVERLOAD = [-32603, "API Error: 529 Overloaded", {"errorKind": "overloaded", "status": 529}]
 

@@ -65,8 +65,14 @@ class Person:
         await self.press("enter")
 
     async def sees(self, *texts: str) -> str:
-        """The screen as soon as all texts are on it."""
-        await self.until(lambda: all(text in self.text for text in texts), f"{texts} on the screen")
+        """The screen as soon as all texts are on it, wherever a line of them is wrapped."""
+
+        def all_there() -> bool:
+            as_drawn = self.text
+            in_one_line = " ".join(as_drawn.split())
+            return all(text in as_drawn or text in in_one_line for text in texts)
+
+        await self.until(all_there, f"{texts} on the screen")
         return self.text
 
     async def sees_no(self, text: str) -> None:

@@ -116,6 +116,10 @@ class Terminal:
         """The screen as soon as the pattern is on it."""
         return self._wait(lambda text: re.search(pattern, text) is not None, f"{pattern!r} to appear")
 
+    def wait_for_words(self, words: str) -> str:
+        """The screen as soon as the words are on it, wherever a line of them is wrapped: paths differ in length."""
+        return self._wait(lambda text: words in " ".join(text.split()), f"{words!r} to appear")
+
     def wait_gone(self, pattern: str) -> str:
         """The screen as soon as the pattern is not on it any more."""
         return self._wait(lambda text: re.search(pattern, text) is None, f"{pattern!r} to disappear")
