@@ -22,7 +22,7 @@ from catena_acp.conversation.news import (
 from catena_acp.conversation.prompt_way import PromptWay
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.turn import RunningTurn
-from catena_acp.errors import AgentGone
+from catena_acp.errors import AgentGone, AgentRefused
 from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.troubles import Trouble
 from catena_store import attachments, queue
@@ -305,6 +305,36 @@ async def test_s05_a_store_that_fails_between_the_claim_and_the_prompt_gives_the
         again = await desk.say("say two")
         assert again.turn is not None and again.turn.how is How.CONTINUED
     assert world.prompts() == [["say one"], ["say two"]]
+
+
+@pytest.mark.parametrize("locked", ["for a moment", "for long"])
+async def test_s05_a_prompt_that_was_refused_at_once_survives_a_store_that_is_locked(
+    world: World, monkeypatch: pytest.MonkeyPatch, locked: str
+) -> None:
+    mark, tries = RunningTurn.mark_not_sent, 0
+
+    async def failing(self: RunningTurn, error: AgentRefused) -> None:
+        nonlocal tries
+        tries += 1
+        if locked == "for long" or tries == 1:
+            raise StoreBusy(world.store)
+        await mark(self, error)
+
+    monkeypatch.setattr("catena_acp.conversation.whole._PAUSES", (0.0, 0.0))
+    async with world.client() as desk:
+        await desk.say("say one")
+        monkeypatch.setattr(RunningTurn, "mark_not_sent", failing)
+        world.fail({"prompt": {"error": [-32603, "no"], "times": 1}})
+        over = await desk.say("say two")
+        turns = await desk.turns()
+        assert all(turn.stop_reason for turn in turns)
+        assert [turn.stop_reason for turn in turns][1] is StopReason.NOT_SENT
+        if locked == "for a moment":
+            assert over.problem is None and len(turns) == 3
+        else:
+            assert over.problem is not None and over.problem.trouble is Trouble.STORE
+            assert over.problem.returned and (await desk.window()).draft == "say two"
+            assert tries == 3
 
 
 async def test_s05_a_turn_that_cannot_be_kept_ends_though_its_agent_is_gone_before_it_can_be_stopped(

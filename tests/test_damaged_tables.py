@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from catena_store import conversations, inputs, messages, search, windows
 from catena_store.database import Database
 from catena_store.errors import StoreDamaged
-from catena_store.mending import CORE
+from catena_store.mending import CORE, _finds, mend
 from catena_store.records import StopReason
 from cli_client import Catena, run
 from conversation_world import Desk, World
@@ -170,7 +174,7 @@ async def test_r18_two_that_meet_the_same_damage_mend_it_once(tmp_path: Path) ->
             )
 
     async with store(tmp_path) as one, store(tmp_path) as other:
-        assert await asyncio.gather(read(one), read(other)) == [1, 1]
+        assert list(await asyncio.gather(read(one), read(other))) == [1, 1]
         async with one.read() as r:
             assert await r.all("PRAGMA integrity_check") == [("ok",)]
 
@@ -201,3 +205,73 @@ def test_r18_the_doctor_finds_damage_that_nobody_met_and_mends_it(tmp_path: Path
 
     assert "is mended (checkpoint)" in found.out
     assert "sound" in catena("doctor").out
+
+
+@pytest.mark.parametrize("where", ["integrity_check", "SELECT rowid", "said by the check"])
+async def test_r18_a_disk_that_fails_for_a_moment_while_a_table_is_mended_costs_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        for number in range(600):
+            await inputs.add(tx, f"typed {number:03}" + " and more" * 8, "/")
+    path = tmp_path / "catena.db"
+    if where == "SELECT rowid":
+        overwrite_pages(path, [leaves(path, "input")[1]])
+    before = path.read_bytes()
+
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+            if where in sql and "input" in sql:
+                error = sqlite3.OperationalError("disk I/O error")
+                error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+                raise error
+            if where == "said by the check" and sql == "PRAGMA integrity_check('input')":
+                sql = "SELECT 'Tree 9 page 9: unable to get the page. error code=266'"
+            return super().execute(sql, parameters)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "catena_store.mending.sqlite3.connect", functools.partial(sqlite3.connect, factory=Failing)
+        )
+        with pytest.raises(sqlite3.OperationalError, match=r"I/O|unable to get the page"):
+            mend(path, 1)
+    assert path.read_bytes() == before
+
+
+async def test_r18_another_process_that_writes_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await say_much(tx, 5)
+    path = tmp_path / "catena.db"
+    monkeypatch.setattr("catena_store.mending._PATIENCE", 0.01)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        look = sqlite3.connect(path, timeout=0.01, isolation_level=None)
+        with closing(look), pytest.raises(sqlite3.OperationalError, match="locked"):
+            _finds(look)
+        other.execute("ROLLBACK")
+    assert mend(path, 1) == ()
+
+
+async def test_r18_messages_that_only_their_indexes_still_know_are_not_said_to_be_there(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await say_much(tx, 20)
+    path = tmp_path / "catena.db"
+    (page,) = leaves(path, "message")
+    before = path.read_bytes()
+    async with store(tmp_path) as db, db.write() as tx:
+        await say_much(tx, 3, prefix="later")
+    size = int.from_bytes(before[16:18], "big")
+    now, at = bytearray(path.read_bytes()), (page - 1) * size
+    now[at : at + size] = before[at : at + size]  # as a disk leaves it that lost a write
+    path.write_bytes(now)
+
+    with pytest.raises(sqlite3.DatabaseError, match="message has 20 rows of 23"):
+        mend(path, 1)
+    assert path.read_bytes() == bytes(now)

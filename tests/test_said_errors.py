@@ -8,6 +8,8 @@ import pytest
 
 from catena_acp.conversation.logins import Owed
 from catena_acp.conversation.news import Doing, DoingChanged, TurnEnded
+from catena_acp.conversation.only_words import OnlyWords
+from catena_acp.events import PermissionAsked, TextChunk, ToolCallChanged
 from catena_acp.troubles import Trouble
 from catena_store.records import How, Kind, LinkState, StopReason
 from conversation_world import Desk, World
@@ -133,3 +135,11 @@ async def test_r11_an_agent_that_calls_a_stop_an_end_keeps_its_session(world: Wo
         StopReason.END_TURN,
     ]
     assert [link.state for link in links] == [LinkState.OPEN]
+
+
+def test_r09_words_beside_a_question_for_permission_are_not_all_that_there_is() -> None:
+    words = OnlyWords()
+    words.take([TextChunk("agent", "Rate limit exceeded.", "m1")])
+    assert words.text == "Rate limit exceeded."
+    words.take([PermissionAsked("ask", ToolCallChanged("call"), ())])
+    assert words.text is None

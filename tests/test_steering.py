@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from catena_acp.conversation.endings import Ending
 from catena_acp.conversation.news import (
     MessageAdded,
     PromptReturned,
@@ -19,10 +20,11 @@ from catena_acp.conversation.news import (
     SessionChanged,
     Troubled,
 )
-from catena_store import inputs, messages, queue
+from catena_acp.conversation.turn import RunningTurn
+from catena_store import inputs, messages, queue, windows
 from catena_store.database import Database
 from catena_store.errors import NotFound
-from catena_store.records import How, Kind, Message, QueueItem, StopReason
+from catena_store.records import How, Kind, Message, QueueItem, StopReason, Turn
 from conversation_world import Desk, World
 
 
@@ -269,3 +271,85 @@ async def test_w16_a_stop_of_a_steered_turn_keeps_all_of_it_and_gives_nothing_ba
         await desk.conversation.stop(desk.window_id)
         await idle(desk)
     assert heard(world) == ["say busy; heed 20; hang"] * 2
+
+
+async def test_w16_a_turn_that_brought_nothing_but_what_was_said_into_it_is_held_by_its_session(
+    world: World,
+) -> None:
+    async with world.client("--steering") as desk:
+        await desk.conversation.say(desk.window_id, "think it over; hang")
+        await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.THOUGHT)
+        await desk.conversation.say(desk.window_id, "mind the gap")
+        (item,) = await left(desk)
+        assert await desk.conversation.send_now(desk.window_id, item.id)
+        await desk.conversation.stop(desk.window_id)
+        await idle(desk)
+        prompt, *_, steered = [row for row in await desk.branch() if row.kind is Kind.USER]
+        (link,) = await desk.links()
+        assert steered.text == "mind the gap" and link.reach == steered.id
+        # From the prompt on, the branch is without what was said into its turn.
+        async with desk.db.write() as tx:
+            await windows.set_leaf(tx, desk.window_id, prompt.id)
+        await desk.say("echo")
+        assert "mind the gap" not in (await desk.branch())[-1].text
+
+
+async def test_w16_what_is_to_be_said_into_a_turn_that_was_just_answered_is_sent_once_as_the_next_prompt(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending, may_end = asyncio.Event(), asyncio.Event()
+    end = RunningTurn.end
+
+    async def slow_end(self: RunningTurn, ending_of_it: Ending) -> tuple[Turn, Message | None]:
+        ending.set()
+        await may_end.wait()
+        return await end(self, ending_of_it)
+
+    monkeypatch.setattr(RunningTurn, "end", slow_end)
+    async with world.client("--steering") as desk:
+        world.fail({"steering": {"delay": 0.3, "result": {"outcome": "startedNewTurn"}}})
+        item = await waits_for(desk, "say mind the gap", first="say busy")
+        await ending.wait()
+        sending = asyncio.ensure_future(desk.conversation.send_now(desk.window_id, item.id))
+        done, _ = await asyncio.wait({sending}, timeout=2)
+        may_end.set()
+        assert done and not await sending
+        await idle(desk)
+        assert await left(desk) == []
+    assert world.requests("_session/steering") == []
+    assert heard(world) == ["say busy", "say mind the gap"]
+
+
+async def test_w16_what_is_on_its_way_into_a_turn_is_never_the_next_prompt(world: World) -> None:
+    async with world.client() as desk:
+        async with desk.db.write() as tx:
+            for item_id, text in (("first", "mind the gap"), ("second", "say after")):
+                await queue.add(tx, id=item_id, window_id=desk.window_id, text=text)
+            await queue.set_data(tx, "first", {"steering": {"turn": "t", "link": "l", "row": "r"}})
+        await desk.conversation.send_queued(desk.window_id)
+        await idle(desk)
+        assert [item.id for item in await left(desk)] == ["first"]
+    assert heard(world) == ["say after"]
+
+
+async def test_w16_a_prompt_that_is_refused_while_something_is_said_into_its_turn_goes_to_no_other_session(
+    world: World,
+) -> None:
+    async with world.client("--steering") as desk:
+        await desk.say("say one")
+        world.fail(
+            {
+                "prompt": {"delay": 0.4, "error": [-32603, "no"], "times": 1},
+                "steering": {"delay": 0.8, "result": {"outcome": "startedNewTurn"}},
+            }
+        )
+        await desk.conversation.say(desk.window_id, "say two")
+        await world.heard("session/prompt", 2)
+        await desk.conversation.say(desk.window_id, "mind the gap")
+        (item,) = await left(desk)
+        assert await desk.conversation.send_now(desk.window_id, item.id)
+        await idle(desk)
+        texts = [row.text for row in await desk.branch() if row.kind is Kind.USER]
+        assert texts == ["say one", "say two", "mind the gap"]
+        assert [turn.stop_reason for turn in await desk.turns()] == [StopReason.END_TURN, StopReason.ERROR]
+        assert await left(desk) == [] and len(await desk.links()) == 1

@@ -175,7 +175,8 @@ _OPENINGS = re.compile(
     r"|we(?:'|\u2019)re currently experiencing high demand|selected model is at capacity"
     r"|stream disconnected before completion|stream error:"
     r"|(?:error: ?|execution failed: ?|request failed: ?)*api error(?::|:? ?\(|:? [45]\d\d\b)"
-    r"|(?:(?:error|execution failed|request failed): ?)+(?:authentication|[45]\d\d\b|rate|too many|you)"
+    r"|(?:(?:error|execution failed|request failed): ?)+(?:authentication (?:failed|required|error)"
+    r"|[45]\d\d\b|rate[-_ ]?limit|too many requests|you(?:'ve|\u2019ve| have| exceeded| are (?:not|out|being))\b)"
     r"|(?:sorry, )?you(?:'ve|\u2019ve| have) (?:hit|reached|exceeded) (?:a rate limit"
     r"|your [\w -]{0,40}(?:limit|quota|allowance|cap|usage))\b"
     r"|you have exhausted your \w+|(?:execution|model call) failed: "
@@ -187,7 +188,8 @@ _OPENINGS = re.compile(
     r"|invalid api key\b|not logged in\b|oauth token (?:has )?(?:expired|revoked)"
     r"|prompt is too long|codex ran out of room"
     # An answer goes on with a verb: `429 means …`, `Rate limit exceeded errors happen …`.
-    r")(?!\W{0,3}(?:\d{3}\W{1,3})?(?:means?|is|are|was|indicates?|happens?|occurs?|errors|usually|handling|can|will)\b)",
+    r")(?!\W{0,3}(?:\d{3}\W{1,3})?(?:means?|is|are|was|indicates?|happens?|occurs?|errors|usually|handling|can|will"
+    r"|because|format|users|tests?)\b)",
     re.IGNORECASE,
 )
 _LONGEST_ERROR: Final = 600  # characters; nobody writes an essay for an error

@@ -6,12 +6,14 @@ be read moves into a new one. Only damage to what a conversation consists of is 
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
 from catena_store.loose_ends import tie_up
+from catena_store.sqlite_errors import primary
 
 CORE = frozenset({"message", "conversation", "turn", "link"})
 _FTS = "message_fts"
@@ -19,6 +21,18 @@ _NEW = "mended"
 _PATIENCE = 5.0
 _TIDIED_BYTES = 32 * 1024 * 1024  # larger files keep the pages of what was damaged, unused
 _MOST_HALVINGS = 12
+_UNREAD = re.compile(r"unable to get the page\. error code=(\d+)")
+_NO_DAMAGE = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+    }
+)
 
 Row = tuple[object, ...]
 
@@ -71,22 +85,47 @@ def _tables(file: sqlite3.Connection) -> list[str]:
 def _is_sound(file: sqlite3.Connection, table: str) -> bool:
     """The table and its indexes, compared with each other."""
     try:
-        return file.execute(f"PRAGMA integrity_check('{table}')").fetchall() == [("ok",)]
-    except sqlite3.DatabaseError:
+        said = file.execute(f"PRAGMA integrity_check('{table}')").fetchall()
+    except sqlite3.DatabaseError as error:
+        _only_damage(error)
         return False
+    for (line,) in said:
+        # SQLite says here, too, that a page could not be read for the moment.
+        if (unread := _UNREAD.search(str(line))) and int(unread[1]) & 0xFF in _NO_DAMAGE:
+            raise sqlite3.OperationalError(line)
+    return said == [("ok",)]
+
+
+def _only_damage(error: sqlite3.DatabaseError) -> None:
+    """Raise what is no proof of damage: a lock, no memory, a disk that fails for the moment."""
+    if primary(error) in _NO_DAMAGE:
+        raise error
 
 
 def _finds(file: sqlite3.Connection) -> bool:
     try:
         file.execute(f"INSERT INTO {_FTS} ({_FTS}) VALUES ('integrity-check')")
-    except sqlite3.DatabaseError:
+    except sqlite3.DatabaseError as error:
+        _only_damage(error)
         return False
     return True
 
 
 def _read_to_the_end(file: sqlite3.Connection, table: str) -> None:
-    for _ in file.execute(f"SELECT * FROM {table} NOT INDEXED"):
-        pass
+    rows = sum(1 for _ in file.execute(f"SELECT * FROM {table} NOT INDEXED"))
+    known: list[int] = []
+    for (index,) in file.execute(
+        f"SELECT name FROM pragma_index_list('{table}') WHERE NOT partial"
+    ).fetchall():
+        try:
+            ((count,),) = file.execute(f"SELECT count(*) FROM {table} INDEXED BY {index}")
+        except sqlite3.DatabaseError as error:
+            _only_damage(error)
+        else:
+            known.append(count)
+    if known and min(known) > rows:
+        # A page that went back to what it was before is sound by itself; only the indexes know what is gone.
+        raise sqlite3.DatabaseError(f"{table} has {rows} rows of {min(known)}")
 
 
 def _lay_anew(file: sqlite3.Connection, look: sqlite3.Connection, table: str) -> None:
@@ -141,8 +180,8 @@ def _as_far_as_it_goes(
 ) -> Iterator[Row]:
     try:
         yield from file.execute(sql, parameters)
-    except sqlite3.DatabaseError:
-        return
+    except sqlite3.DatabaseError as error:
+        _only_damage(error)
 
 
 def _build_indexes_anew(file: sqlite3.Connection, table: str) -> None:

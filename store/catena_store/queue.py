@@ -43,12 +43,11 @@ async def get(r: Reader, id: str) -> QueueItem | None:
 
 
 async def first(r: Reader, window_id: str) -> QueueItem | None:
-    """The prompt that is to go next; None where there is none, or where it is held."""
-    row = await r.one(
-        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position LIMIT 1",
-        (window_id,),
+    """The prompt that is to go next, past what is on its way into a turn; None where there is none, or it is held."""
+    found = await r.all(
+        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position", (window_id,)
     )
-    item = None if row is None else rows.queue_item(row)
+    item = next((each for each in map(rows.queue_item, found) if not each.steering), None)
     return None if item is None or item.held else item
 
 

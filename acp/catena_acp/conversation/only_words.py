@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from catena_acp.events import Event, OtherContent, TextChunk, ToolCallChanged
+from catena_acp.events import Event, OtherContent, PermissionAsked, TextChunk, ToolCallChanged
 
 _LONGEST = 600  # characters; nobody writes an essay for an error
 
@@ -30,7 +30,7 @@ class OnlyWords:
                     self._message_id = message_id
                     self._length += len(text)
                     self._more = self._length > _LONGEST
-                case ToolCallChanged() | OtherContent():
+                case ToolCallChanged() | PermissionAsked() | OtherContent():
                     self._more = True
                 case _:
                     pass

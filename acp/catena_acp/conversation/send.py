@@ -19,7 +19,7 @@ from catena_acp.conversation.news import Doing
 from catena_acp.conversation.problems import short
 from catena_acp.conversation.sessions import ForkWrong, LiveSession
 from catena_acp.conversation.turn import RunningTurn
-from catena_acp.conversation.whole import heed_a_stop, whole
+from catena_acp.conversation.whole import heed_a_stop, patiently, whole
 from catena_acp.diagnosis import diagnose
 from catena_acp.errors import AgentError, AgentRefused, SessionGone
 from catena_acp.events import PromptBlock, TextBlock
@@ -187,10 +187,12 @@ class Sending:
         if self._trouble(error) in _NOWHERE_BETTER:
             return Ending(StopReason.ERROR, error)
         self._last_error = error
-        await running.mark_not_sent(error)
+        self.text_is_out = False  # nothing of it was heard: where the store fails now, it is given back
+        await whole(patiently(lambda: running.mark_not_sent(error)))
         # What the session still tells is not this prompt's any more, and must raise the session's reach.
         self._ground.detach(running)
-        self.turn, self.text_is_out = None, False
+        self.turn = None
+        heed_a_stop()
         async with self._ground.services.db.read() as reader:
             link = await chains.get(reader, running.live.link_id)
         if link and isinstance(error, SessionGone):

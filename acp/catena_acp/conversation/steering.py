@@ -58,6 +58,9 @@ class Steering:
     async def say_into(self, running: RunningTurn, item_id: str) -> bool:
         """Say a waiting prompt into the turn; False where it was not taken and goes next instead. Raises NotFound."""
         item = await self._queue.get(item_id)
+        if running.over:
+            return await self._not_taken(item, None)
+        running.spoken_into = True
         task = asyncio.ensure_future(self._say_into(running, item))
         task.add_done_callback(lambda _: running.go_on())
         self._under_way.add(task)

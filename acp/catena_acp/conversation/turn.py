@@ -87,6 +87,9 @@ class RunningTurn:
         self._writing = asyncio.Lock()  # what comes, and what is said into it, one after the other
         self._behind: list[Event] | None = None  # what comes after something that is about to be a row
         self._updated = False
+        self._interjected = False
+        self.spoken_into = False  # or is just being: whether the agent heard it may never be known
+        self.over = False  # the agent has answered: nothing can be said into it any more
         self._said = OnlyWords()
         self._prompt_id: str | None = None  # the agent's own id of the prompt, where it says it back
 
@@ -101,7 +104,7 @@ class RunningTurn:
     async def run(self, blocks: Sequence[PromptBlock]) -> Ending:
         """Prompt, record everything, and say how it ended; ``end`` is still to be called.
 
-        Raises RefusedAtOnce where the agent answered with an error before any update.
+        Raises RefusedAtOnce where the agent answered with an error before any update, and nothing was said into it.
         """
         prompt = asyncio.ensure_future(self.live.agent.prompt(self.live.session_id, blocks))
         prompt.add_done_callback(lambda _: self._wake.set())
@@ -118,6 +121,7 @@ class RunningTurn:
                     with contextlib.suppress(AgentError):  # it is gone: its answer says so
                         await self.live.agent.cancel(self.live.session_id)
         finally:
+            self.over = True
             if not prompt.done():
                 prompt.cancel()
                 with contextlib.suppress(asyncio.CancelledError, AgentError):
@@ -129,7 +133,7 @@ class RunningTurn:
         except AgentGone as error:
             return Ending(StopReason.AGENT_GONE, error)
         except AgentRefused as error:
-            if not self._updated and not self.stopping:
+            if not (self._updated or self.stopping or self.spoken_into):
                 raise RefusedAtOnce(error) from error
             return Ending(StopReason.CANCELLED if self.stopping else StopReason.ERROR, error)
         except AgentError as error:
@@ -244,7 +248,7 @@ class RunningTurn:
         """
         async with self._writing:
             await self._take_events()
-            self._updated = True
+            self._updated = self._interjected = True
             await self.recorder.write(self.reducer.interject(row_id, text, data))
             self.go_on()
             await self._take_events()
@@ -283,7 +287,7 @@ class RunningTurn:
             link = await chains.move(tx, link_id, reach=self.turn.prompt_id, event="suspect", detail=why)
             if link.state is LinkState.OPEN:
                 link = await chains.move(tx, link_id, state=LinkState.SUSPECT, ended=why)
-        elif not brought:
+        elif not brought and not self._interjected:
             # The same row can be sent again, and then fits: `reach` is the prompt itself.
             link = await chains.move(tx, link_id, reach=self.turn.prompt_id, whole=whole)
         else:
