@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from catena_acp.connection import Connection
+from catena_acp.conversation.between import BetweenTurns
 from catena_acp.conversation.fork_points import NotOfThisBranch
-from catena_acp.conversation.forks import Forked
+from catena_acp.conversation.forks import Forked, Forking
 from catena_acp.conversation.news import LeafMoved, MessageAdded, MessageGrew, Troubled, TurnEnded
 from catena_acp.conversation.prepare import StillAtWork
+from catena_acp.conversation.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentRefused
 from catena_store import chains, conversations, journal, learnt, messages, siblings, windows
 from catena_store.errors import StoreError
 from catena_store.records import Cause, How, Kind, Message, MessageState
+from catena_store.records import Conversation as Record
 from conversation_world import Desk, World, open_window
 
 
@@ -354,6 +359,46 @@ async def test_f11_what_the_old_session_says_late_does_not_show_in_the_branch(wo
             assert await siblings.siblings(reader, prompt.id, branch.conversation.id) == [prompt.id]
 
 
+@pytest.mark.parametrize("of_its_own", [False, True])
+async def test_f11_a_fork_holds_nothing_that_its_source_said_while_it_was_made(
+    world: World, monkeypatch: pytest.MonkeyPatch, of_its_own: bool
+) -> None:
+    begin, fork_session = BetweenTurns._begin, Connection.fork_session
+    answered, late = asyncio.Event(), asyncio.Event()
+
+    async def begun_slowly(self: BetweenTurns, live: LiveSession) -> Any:
+        late.set()
+        await answered.wait()
+        for _ in range(20):  # as long as a store takes that others use, too
+            async with desk.db.read():
+                await asyncio.sleep(0.01)
+        return await begin(self, live)
+
+    async def forked(self: Connection, *arguments: Any) -> Any:
+        monkeypatch.setattr(BetweenTurns, "_begin", begun_slowly)
+        await late.wait()
+        try:
+            return await fork_session(self, *arguments)
+        finally:
+            answered.set()
+
+    async with world.client("--no-titles") as desk:
+        await desk.say("say one; between 0.4")
+        await without_probes(desk)
+        monkeypatch.setattr(Connection, "fork_session", forked)
+        if of_its_own:
+            branch = await fork(desk)
+        else:
+            leaf = (await desk.window()).leaf_id
+            other = await open_window(desk.db, desk.conversation.id, leaf)
+            branch = Desk(desk.db, desk.conversations, desk.conversation, other)
+            desk.conversation.subscribe(branch.hear)
+        await branch.say("context")
+        late_words = await until_late(desk)
+        assert late_words not in (await said(branch))[-1]
+        assert world.requests("session/fork")
+
+
 async def test_f12_the_lineage_leads_from_the_branch_to_its_source_and_back(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
@@ -420,6 +465,45 @@ async def test_a_fork_in_place_waits_for_the_end_of_the_turn(world: World) -> No
         branch = await fork(desk, side_by_side=False)
         assert await said(branch)
         assert all(row.state is not MessageState.OPEN for row in await branch.branch())
+
+
+async def test_a_prompt_that_comes_before_a_fork_in_place_is_shown_keeps_its_window(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        await without_probes(desk)
+        reached, go_on, show = asyncio.Event(), asyncio.Event(), Forking._show
+
+        async def shown_later(self: Forking, record: Record, window_id: str, point: Any) -> None:
+            reached.set()
+            await go_on.wait()
+            await show(self, record, window_id, point)
+
+        monkeypatch.setattr(Forking, "_show", shown_later)
+        forking = asyncio.ensure_future(made(desk, side_by_side=False))
+        await reached.wait()
+        await desk.conversation.say(desk.window_id, "say two; wait 0.5; say three")
+        go_on.set()
+        with pytest.raises(StillAtWork):
+            await forking
+        await desk.conversation.wait_idle(desk.window_id)
+        assert (await desk.window()).conversation_id == desk.conversation.id
+        assert (await said(desk))[-1].endswith("three")
+        async with desk.db.read() as reader:
+            assert await reader.one("SELECT count(*) FROM conversation") == (1,)
+        assert len(world.requests("session/fork")) == len(world.requests("session/delete")) == 1
+
+
+async def test_a_barrier_is_never_made_below_another_conversations_branch(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        branch = await fork(desk, side_by_side=False)
+        rows = await rows_of(desk)
+        with pytest.raises(StoreError, match="another conversation"):
+            await desk.conversation.clear(branch.window_id)
+        assert await rows_of(desk) == rows
+        assert (await branch.window()).conversation_id == branch.conversation.id
 
 
 async def test_a_fork_with_another_agent_is_told(world: World) -> None:

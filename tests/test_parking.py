@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 import os
@@ -9,9 +10,11 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from catena_acp.conversation import set_apart
 from catena_acp.conversation.news import Remarked
 from catena_acp.conversation.services import WhileIdle
 from catena_store import chains, windows
@@ -176,6 +179,47 @@ async def test_k10_a_fork_whose_source_moved_meanwhile_is_thrown_away(tmp_path: 
         await desk.conversation.settled(desk.window_id)
         assert await parked(desk) == []
         assert len(world.requests("session/delete")) == 1
+
+
+async def test_k10_a_fork_that_came_just_before_a_prompt_is_thrown_away_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path)
+    async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)) as desk:
+        came, look = asyncio.Event(), set_apart._holder
+
+        async def holder(*arguments: Any) -> Link | None:
+            if not came.is_set():
+                came.set()
+                await asyncio.Event().wait()
+            return await look(*arguments)
+
+        monkeypatch.setattr(set_apart, "_holder", holder)
+        await desk.say("say one")
+        async with asyncio.timeout(20):
+            await came.wait()
+        await desk.say("say two")
+        await desk.conversation.settled(desk.window_id)
+        made = {entry["session"] for entry in world.requests("session/close")}
+        (kept,) = await parked(desk)
+        assert len(made) == len(world.requests("session/fork")) == 2
+        assert {entry["session"] for entry in world.requests("session/delete")} == made - {kept.session_id}
+
+
+async def test_k10_a_parked_fork_that_is_being_kept_when_a_prompt_comes_is_waited_for_at_the_end(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)) as desk:
+        world.fail({"close": {"delay": 0.5, "times": 1}})
+        await desk.say("say one")
+        await world.heard("session/close")
+        await desk.conversation.say(desk.window_id, "wait 5; say two")
+        work = desk.conversation._seat(desk.window_id).idle_work
+        assert work.under_way
+        await work.settled()
+        assert len(await parked(desk)) == 1
+        await desk.conversation.stop(desk.window_id)
 
 
 async def test_k10_an_agent_that_dies_while_it_forks_leaves_nothing_and_the_next_prompt_goes_on(

@@ -7,6 +7,7 @@ which no prompt can go to it, and is lost with the aside.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -164,7 +165,7 @@ class Opening:
         self, agent: AgentPort, opened: SessionOpened, source: Link, *, at_turn: bool
     ) -> Link | None:
         # What came before the fork was answered may be in it: the source has moved then.
-        await self._ground.settle(source.id)
+        await self._ground.sessions.settle(source.id)
         try:
             async with self._ground.tenure.write() as tx:
                 now = await chains.get(tx, source.id)
@@ -210,7 +211,7 @@ class Opening:
 
 async def _put_back_model(agent: AgentPort, link: Link, opened: SessionOpened, wanted: Wanted) -> list[str]:
     """Let the branch's model answer; its mode stays the agent's own, since an aside only reads."""
-    deaf = Ear(lambda _live, _event: None, lambda _live: None)
+    deaf = Ear(lambda _live, _event: None, lambda _live: None, lambda _link: asyncio.sleep(0))
     state = opened_state(agent, link.id, opened)
     live = LiveSession(link.id, link.session_id, agent, link.version, How.FORKED, state, deaf)
     about = {option.id for option in state.options if option.category in _MODEL}

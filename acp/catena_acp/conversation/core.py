@@ -63,7 +63,7 @@ class Core:
         self.asks = Asks(self.tell)
         self.around = Around(services, record.id, self.tell)
         self.sessions = sessions
-        self._ear = Ear(self._received, self._session_changed)
+        self._ear = Ear(self._received, self._session_changed, self._settle)
         self._between = BetweenTurns(services, tenure, self.tell) if tenure else None
         self._agents = agents
         self._spec_of = spec_of
@@ -274,6 +274,10 @@ class Core:
         """Bring into the store what sessions have told between turns."""
         if self._between:
             await self._between.settle_all()
+
+    async def _settle(self, link_id: str) -> None:
+        if self._between:
+            await self._between.settle(link_id)
 
     async def close(self) -> None:
         """Bring into the store what sessions told between turns, and close them."""

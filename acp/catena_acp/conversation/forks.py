@@ -7,10 +7,13 @@ fork that fails leaves nothing behind.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from catena_acp.conversation.aside_session import end_upstream
 from catena_acp.conversation.fork_points import (
     NotOfThisBranch,
     is_part_of,
@@ -21,6 +24,7 @@ from catena_acp.conversation.moves import move_window, opened_window
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.price import Price
 from catena_acp.conversation.services import Services
+from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.whole import whole
 from catena_acp.port import AgentSpec
 from catena_store import attachments, chains, conversations, directories, messages, surroundings, windows
@@ -32,6 +36,8 @@ from catena_store.records import Kind, Link, Message
 
 if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
+
+_CLOSING_SECONDS = 1.0  # that an agent may take to end a fork that came to nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +98,16 @@ class Forking:
         async with self._services.db.read() as reader:
             point = await _point(reader, wanted)
         record = await self._kept(point.leaf_id)
+        live: LiveSession | None = None
         try:
             conversation = await self._open(record.id)
             window_id = self._in_place or self._services.new_id()
             live = await conversation.begin_in_fork(
                 window_id, point.leaf_id, wanted.source.cwd, wanted.mcp_servers
             )
-            self._refuse_in_turn()
             await whole(self._show(record, window_id, point))
         except BaseException:
-            await whole(self._undone(record.id))
+            await whole(self._undone(record.id, live))
             raise
         if self._source and self._in_place:
             self._source.leave(window_id)
@@ -143,6 +149,8 @@ class Forking:
         """Let the window show the fork: the last step, and the only one that a person sees."""
         wanted = self._wanted
         async with self._services.db.write() as tx:
+            # A prompt that was typed while this waited for the store has its turn here.
+            self._refuse_in_turn()
             if self._in_place:
                 await move_window(
                     tx,
@@ -169,7 +177,11 @@ class Forking:
                 files = await attachments.of_message(tx, point.prompt.id)
                 await attachments.set_of_draft(tx, window_id, files)
 
-    async def _undone(self, conversation_id: str) -> None:
+    async def _undone(self, conversation_id: str, live: LiveSession | None) -> None:
+        if live:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSING_SECONDS):
+                    await end_upstream(live.agent, live.session_id)
         await self._close(conversation_id)
         async with self._services.db.write() as tx:
             await conversations.delete_if_empty(tx, conversation_id)

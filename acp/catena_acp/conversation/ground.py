@@ -173,6 +173,8 @@ class Ground:
         pointers = _pointers(source, at[0] if at else None)
         await self.sessions.check_fork(agent, opened, self.place_for(window_id), pointers)
         cause = Cause.FORK_AT if at else Cause.FORK
+        # What came before the fork was answered may be in it: the source has moved then.
+        await self.sessions.settle(source.id)
         async with self.tenure.write() as tx:
             now = await chains.get(tx, source.id)
             moved = at is None and (now is None or now.version != source.version)

@@ -47,15 +47,17 @@ class IdleWork:
 
     def give_way(self) -> None:
         """A prompt comes: break it off, without waiting for that."""
-        if self._work:
+        if self._work and not self._work.done():
             self._work.cancel()
-            self._work = None
+            # What must not be left half done is brought to its end beside the prompt.
+            self._late.add(self._work)
+            self._work.add_done_callback(self._late.discard)
+        self._work = None
 
     async def settled(self) -> None:
-        """Wait until it is done."""
-        tasks = {task for task in (self._work, *self._late) if task}
-        if tasks:
-            await asyncio.wait(tasks)
+        """Wait until it is done, and what was broken off is cleared away."""
+        while self.under_way:
+            await asyncio.wait({task for task in (self._work, *self._late) if task and not task.done()})
 
     async def close(self) -> None:
         """Break it off for good."""

@@ -62,13 +62,13 @@ class PromptRows:
         self._window_id = window_id
 
     async def add_barrier(self, tx: Writer, text: str = "cleared by you") -> Message:
-        window = await windows.get(tx, self._window_id)
+        leaf = await self._leaf(tx)
         row = await messages.insert(
             tx,
             NewMessage(
                 id=self._core.services.new_id(),
                 conversation_id=self._core.record.id,
-                parent_id=window.leaf_id if window else None,
+                parent_id=leaf,
                 kind=Kind.SEAM,
                 text=text,
                 data={"cleared": True},
@@ -82,10 +82,7 @@ class PromptRows:
         """A prompt with what is attached to it, below the window's leaf."""
         if clears(text):
             return await self.add_barrier(tx)
-        window = await windows.get(tx, self._window_id)
-        if window and window.conversation_id != self._core.record.id:
-            raise StoreError("this tab shows another conversation by now")
-        leaf = window.leaf_id if window else None
+        leaf = await self._leaf(tx)
         # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
         data = {"attachments": [each.described() for each in files]} if files else {}
         row = await messages.refused_below(tx, self._core.record.id, leaf, text)
@@ -107,6 +104,13 @@ class PromptRows:
         await windows.advance(tx, self._window_id, row.id)
         await conversations.touch(tx, self._core.record.id)
         return row
+
+    async def _leaf(self, tx: Writer) -> str | None:
+        """Where the window stands. Raises StoreError where that is in another conversation by now."""
+        window = await windows.get(tx, self._window_id)
+        if window and window.conversation_id != self._core.record.id:
+            raise StoreError("this tab shows another conversation by now")
+        return window.leaf_id if window else None
 
     async def put_back(self, attempt: Attempt, claimed: RunningTurn | None) -> list[Attachment]:
         """Take the row back; what was typed is the draft again, with the files that are returned."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from catena_acp.conversation.news import SessionState
@@ -39,6 +39,7 @@ class Ear:
 
     received: Callable[[LiveSession, Event], None]
     state_changed: Callable[[LiveSession], None]
+    settle: Callable[[str], Awaitable[None]]  # what a link's session told between turns is in the store
 
 
 @dataclass(slots=True)
@@ -96,6 +97,11 @@ class Sessions:
     def by_link(self, link_id: str) -> LiveSession | None:
         """The live session of a link, stale or not."""
         return self._live.get(link_id)
+
+    async def settle(self, link_id: str) -> None:
+        """Bring into the store what a session has told between turns, whichever conversation of the family hears it."""
+        if live := self._live.get(link_id):
+            await live.ear.settle(link_id)
 
     def adopt(self, link: Link, agent: AgentPort, opened: SessionOpened, how: How, ear: Ear) -> LiveSession:
         """Take up a session that was just opened, made or forked; its events are received from here on."""

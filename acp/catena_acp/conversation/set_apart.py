@@ -33,15 +33,16 @@ async def fork_apart(
     request = asyncio.ensure_future(live.agent.fork_session(live.session_id, ground.place, at))
     try:
         opened = await asyncio.shield(request)
-    except asyncio.CancelledError:
+        if opened.session_id == live.session_id:
+            raise ForkWrong(f"{ground.spec.title} answered the fork with its source's own id")
+        if held := await _holder(ground, opened):
+            # An id that is handed out twice is trusted by nobody.
+            await ground.lose(held, "the agent gave its session id to a fork")
+            raise ForkWrong(f"{ground.spec.title} gave a session id that it had given before")
+    except (asyncio.CancelledError, ReadOnly, StoreError):
+        # Also where the fork is there already, and only the look at whose it is was broken off.
         later(_take_away_when_it_comes(ground, live, cause, request))
         raise
-    if opened.session_id == live.session_id:
-        raise ForkWrong(f"{ground.spec.title} answered the fork with its source's own id")
-    if held := await _holder(ground, opened):
-        # An id that is handed out twice is trusted by nobody.
-        await ground.lose(held, "the agent gave its session id to a fork")
-        raise ForkWrong(f"{ground.spec.title} gave a session id that it had given before")
     return opened
 
 
