@@ -18,13 +18,14 @@ from catena_acp.conversation.moves import move_window, opened_window
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.undo import NotToBeUndone
 from catena_acp.port import AgentSpec
-from catena_store import conversations, messages, windows
+from catena_store import conversations, journal, messages, windows
 from catena_store.database import Database
 from catena_store.ids import new_id
 from catena_store.journal import Act
 from catena_store.records import Kind
 from catena_store.siblings import siblings
 from conversation_world import World
+from store_world import new_conversation, store
 
 
 @pytest.fixture
@@ -427,3 +428,26 @@ def _agree(kept: dict[str, Any], told: dict[str, Any]) -> None:
     assert kept.keys() == told.keys()
     for key, value in told.items():
         assert kept[key][: len(value)] == value, key
+
+
+async def test_k11_a_tab_of_no_workspace_that_was_closed_is_brought_back_from_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db:
+        async with db.write() as tx:
+            await new_conversation(tx)
+            await windows.open(tx, id="theirs", conversation_id="c1", leaf_id=None)
+            await windows.close(tx, "theirs")
+            await journal.record(
+                tx,
+                workspace_id=None,
+                window_id="theirs",
+                conversation_id="c1",
+                act=Act.CLOSE,
+                before={"open": True},
+                after={"open": False},
+            )
+        async with db.read() as reader:
+            assert await journal.newest(reader, "ours", None) is None
+            assert await journal.entries(reader, "ours", None) == []
+            assert await journal.newest(reader, "theirs", None) is not None

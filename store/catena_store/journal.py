@@ -23,9 +23,10 @@ from catena_store.errors import NotFound
 from catena_store.ids import from_milliseconds
 
 _COLUMNS = "j.id, j.workspace_id, j.window_id, j.conversation_id, j.act, j.before, j.after, j.undone, j.at"
-# ?1 is the window, ?2 the workspace. What was done to a tab that is gone can be undone from any tab of the workspace.
+# ?1 is the window, ?2 the workspace. What was done to a tab that is gone can be undone from any tab of the workspace;
+# of tabs without one (a second client in one directory) nobody else knows whose they were.
 _SEEN = (
-    "(j.window_id = ?1 OR (j.workspace_id IS ?2 AND (j.window_id IS NULL OR ("
+    "(j.window_id = ?1 OR (j.workspace_id = ?2 AND (j.window_id IS NULL OR ("
     "     (j.act IN ('close', 'delete', 'archive') OR (j.act = 'fork' AND j.workspace_id IS NOT NULL))"
     " AND EXISTS (SELECT 1 FROM window w WHERE w.id = j.window_id AND w.closed_at IS NOT NULL)))))"
 )
