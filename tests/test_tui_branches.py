@@ -390,6 +390,7 @@ async def test_t02_a_branch_point_above_what_is_loaded_is_found(world: World) ->
         await person.idle()
         conversation_id = person.tab.conversation.id
     async with at_the_screen(str(world.project), conversation_id=conversation_id) as person:
+        await person.sees("✓ Read")
         transcript = person.app.chat.conversation.transcript
         assert transcript is not None
         newest = transcript.prompt_above(None)
