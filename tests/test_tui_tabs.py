@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from catena_acp.catalog import spec_named
 from catena_acp.conversation.news import MessageChanged
 from catena_store import conversations, messages, windows
 from catena_store.database import Database, default_path
-from catena_store.ids import new_id
+from catena_store.ids import new_id, utc_now
 from catena_store.records import Kind, NewMessage
 from conversation_world import World
 from tui_pilot import Person, at_the_screen
@@ -37,7 +39,9 @@ def left_of_scrollbar(person: Person) -> list[str]:
 async def kept(conversation_count: int, *, cwd: str = "/elsewhere", rows: int = 2) -> list[str]:
     """That many conversations in the store, oldest first, each with a prompt and answers."""
     ids = []
-    async with Database.open(default_path()) as db:
+    ticks = count()  # two of one millisecond would stand in any order
+    began = utc_now() - timedelta(seconds=20)
+    async with Database.open(default_path(), clock=lambda: began + timedelta(milliseconds=next(ticks))) as db:
         for number in range(conversation_count):
             async with db.write() as tx:
                 conversation = await conversations.create(tx, id=new_id(), agent="rehearsal", cwd=cwd)

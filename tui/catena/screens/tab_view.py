@@ -168,7 +168,8 @@ class TabView:
         transcript.show(page.rows, more_above=page.more_above, scroll=tab.scroll)
         transcript.set_siblings(page.siblings)
         self._draw_news()
-        await self._look_for_open_work(tab)
+        self._over = True  # looked at with the next frame: between the drawing and the caller no key may come
+        self._tabs.heard.set()
 
     async def _look_for_open_work(self, tab: Tab) -> None:
         plan_before = tab.plan
