@@ -105,8 +105,9 @@ async def test_f10_after_a_restart_the_second_prompt_of_six_is_said_anew_to_exac
         assert context in heard
         assert heard.endswith("all=say one; tool read README.md; say done|echo")
         assert [row.data["how"] for row in await desk.branch() if row.kind is Kind.SEAM] == [how.value]
-        # The parked fork itself was never prompted, and can be forked again.
-        assert len(await parked(desk)) == (6 if how is How.FORKED else 0)
+        # The parked fork itself was never prompted, and can be forked again; what was said anew is parked, too.
+        await desk.conversation.settled(desk.window_id)
+        assert len(await parked(desk)) == (7 if how is How.FORKED else 0)
 
 
 async def test_f10_without_a_parked_fork_another_session_that_ends_there_is_used(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -120,9 +119,13 @@ class PromptQueue:
         """Let all wait for the person; what does not work is not told, for something else went wrong before."""
         if self._core.closing or self._core.tenure is None:
             return
-        with contextlib.suppress(StoreError):
+        unserved, self.unserved = self.unserved, False  # what is held needs no look
+        try:
             async with self._core.tenure.write() as tx:
                 await queue.hold(tx, self._window_id)
+        except StoreError:
+            self.unserved = unserved
+        else:
             await self.tell()
 
     async def tell(self) -> None:

@@ -50,6 +50,7 @@ _HINTS = {
     "choosing": ("↑ ↓ choose a prompt", "enter edit it", "r again", "f F fork", "esc back"),
     "branch": ("enter do it", "esc leave it"),
     "editing": ("enter send", "esc your draft back", "ctrl+j newline", "f1 help"),
+    "editing_busy": ("enter stops the turn and sends", "esc your draft back", "ctrl+j newline", "f1 help"),
     "question": ("1–9 y n answer", "d the change", "r reject with a reason", "esc leave it open"),
     "trouble": ("the letters choose", "esc back to the composer, again: put it away"),
     "queue": ("↑ ↓ choose", "J K move", "enter change", "d delete", "s send now", "esc back"),
@@ -134,7 +135,7 @@ class ChatLayout(Screen[None], inherit_bindings=False):
         if place == "composer" and self.completion.is_open:
             place = "completing"
         elif place == "composer" and self.edit.open:
-            place = "editing"
+            place = "editing_busy" if self.edit.stops_a_turn else "editing"
         elif place == "composer" and busy:
             place = "busy"
         self.hints.hint(*_HINTS[place])

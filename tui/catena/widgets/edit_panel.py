@@ -41,6 +41,11 @@ class EditPanel(Widget):
         """True while a prompt is edited."""
         return self._words is not None
 
+    @property
+    def stops_a_turn(self) -> bool:
+        """True while sending what is edited would stop a turn."""
+        return self._words is not None and self._words[2]
+
     def show(self, editing: Editing | None, *, busy: bool = False) -> None:
         """Say what is edited; ``busy`` while a turn runs, which sending would stop."""
         words = None
