@@ -14,6 +14,7 @@ from textual.selection import SELECT_ALL
 from catena.widgets.transcript import Transcript
 from catena_store.records import Kind, MessageState
 from transcript_scene import Writer, at, markdown, page, posted, scene, settled, shown, until
+from tui_messages import press, taken_in
 
 
 async def test_it_opens_at_the_end_and_follows_it() -> None:
@@ -37,7 +38,7 @@ async def test_q02_the_last_byte_of_an_answer_is_on_the_screen(seed: int, size: 
             transcript.grow(answer.id, text[start:end])
             start = end
             if chance.random() < 0.05:
-                await pilot.pause()
+                await taken_in(pilot)
         transcript.change(replace(answer, text=text, state=MessageState.FINAL))
         await settled(transcript, pilot)
         assert f"last byte {seed}!" in "\n".join(shown(transcript))
@@ -50,7 +51,7 @@ async def test_q02_even_an_undecided_end_is_shown_when_nothing_follows(end: str)
     async with scene([writer.prompt("go"), answer]) as (transcript, pilot):
         transcript.grow(answer.id, "text\n\n" + end)
         await until(lambda: not transcript.busy)
-        await pilot.pause()
+        await taken_in(pilot)
         rows = [row.strip(" │") for row in shown(transcript)]
         assert rows[rows.index("text") + 1 : rows.index("text") + 3] == [
             "",
@@ -83,7 +84,7 @@ async def test_while_one_reads_above_what_comes_moves_nothing() -> None:
     messages = page(40)
     writer = Writer()
     async with scene(messages) as (transcript, pilot):
-        await pilot.press("tab")
+        await press(pilot, "tab")
         transcript.action_page_up()
         await settled(transcript, pilot)
         before = shown(transcript)
@@ -105,16 +106,16 @@ async def test_keys_scroll_by_pages_and_to_both_ends() -> None:
     async with scene(page(80)) as (transcript, pilot):
         transcript.focus()
         end = shown(transcript)
-        await pilot.press("pageup")
+        await press(pilot, "pageup")
         assert not transcript.following
         above = shown(transcript)
         assert above[-1] != end[-1]
-        await pilot.press("pagedown")
+        await press(pilot, "pagedown")
         assert shown(transcript) == end
         assert transcript.following
-        await pilot.press("home")
+        await press(pilot, "home")
         assert shown(transcript)[:2] == ["", " ▌ question 0"]
-        await pilot.press("end")
+        await press(pilot, "end")
         assert shown(transcript) == end
 
 
@@ -124,7 +125,7 @@ async def test_page_up_skips_no_row_and_shows_none_twice() -> None:
         pages = [shown(transcript)]
         while pages[-1][1] != " ▌ question 0":
             transcript.action_page_up()
-            await pilot.pause()
+            await taken_in(pilot)
             pages.append(shown(transcript))
         rows = [row for screen in reversed(pages[1:-1]) for row in screen]
         questions = [row for row in rows if "question" in row]
@@ -136,6 +137,7 @@ async def test_the_wheel_scrolls_a_few_rows() -> None:
     async with scene(page(40)) as (transcript, pilot):
         before = shown(transcript)
         await pilot._post_mouse_events([events.MouseScrollUp], widget=transcript, offset=(5, 5))
+        await taken_in(pilot)
         after = shown(transcript)
         moved = next(n for n in range(1, 10) if after[n:] == before[:-n])
         assert moved in (1, 2, 3)
@@ -149,12 +151,12 @@ async def test_older_messages_are_asked_for_early_once_and_put_above_without_mov
         assert not posted(transcript, Transcript.OlderWanted)
         while not posted(transcript, Transcript.OlderWanted):
             transcript.action_page_up()
-            await pilot.pause()
+            await taken_in(pilot)
         assert transcript.scroll_offset.y > 0
         before = shown(transcript)
         transcript.action_page_down()
         transcript.action_page_up()
-        await pilot.pause()
+        await taken_in(pilot)
         assert len(posted(transcript, Transcript.OlderWanted)) == 1
         transcript.prepend(messages[:80], more_above=False)
         await settled(transcript, pilot)
@@ -167,7 +169,7 @@ async def test_m06_a_position_is_the_same_row_after_a_restart_whatever_was_added
     async with scene(messages) as (transcript, pilot):
         for _ in range(back):
             transcript.action_page_up()
-            await pilot.pause()
+            await taken_in(pilot)
         place, before = transcript.position(), shown(transcript)
     assert place is not None
     async with scene(messages[:20]) as (transcript, pilot):
@@ -182,17 +184,29 @@ async def test_m06_a_position_is_the_same_row_after_a_restart_whatever_was_added
 async def test_s06_a_resize_keeps_the_top_message_and_the_end() -> None:
     async with scene(page(60)) as (transcript, pilot):
         await pilot.resize_terminal(50, 12)
+        await taken_in(pilot)
         await settled(transcript, pilot)
         assert "answer 59" in "\n".join(shown(transcript))
         assert transcript.following
         for _ in range(4):
             transcript.action_page_up()
-            await pilot.pause()
+            await taken_in(pilot)
         top = next(row for row in shown(transcript) if "answer" in row or "question" in row)
         await pilot.resize_terminal(90, 30)
+        await taken_in(pilot)
         await settled(transcript, pilot)
         first = top.strip(" │▌").split(":")[0]
         assert any(first in row for row in shown(transcript)[:12])
+
+
+async def test_s06_the_end_stays_in_sight_where_the_screen_grows_taller() -> None:
+    async with scene(page(60), size=(80, 12)) as (transcript, pilot):
+        assert transcript.following
+        for height in (24, 12, 13, 30):
+            await pilot.resize_terminal(80, height)
+            await settled(transcript, pilot)
+            assert transcript.following
+            assert "answer 59" in "\n".join(shown(transcript))
 
 
 async def test_another_theme_redraws_everything_in_its_colours() -> None:
@@ -244,7 +258,7 @@ async def test_w26_browsing_goes_message_by_message_and_prompt_by_prompt() -> No
         assert transcript.current == "m39"
         transcript.move(-2, prompts=True)
         assert transcript.current == "m35"
-        await pilot.pause()
+        await taken_in(pilot)
         assert any("█ question 34" in row for row in shown(transcript))
         transcript.move(-100, prompts=True)
         assert transcript.current == "m1"
@@ -253,7 +267,7 @@ async def test_w26_browsing_goes_message_by_message_and_prompt_by_prompt() -> No
         assert transcript.current == "m3"
         transcript.move(1000)
         assert transcript.current == "m40"
-        await pilot.pause()
+        await taken_in(pilot)
         assert transcript.following
         transcript.browse(False)
         assert transcript.current is None
@@ -269,18 +283,19 @@ async def test_w26_folds_are_toggled_by_key_or_click_and_remembered() -> None:
     async with scene(messages) as (transcript, pilot):
         assert " │ ▸ thought for 3 s" in shown(transcript)
         await pilot.click(transcript, offset=(6, 3))
+        await taken_in(pilot)
         assert shown(transcript)[3:5] == [" │ ▾ thought for 3 s", " │   what I thought"]
         assert [(event.message_id, event.folded) for event in posted(transcript, Transcript.FoldToggled)] == [
             ("m2", False)
         ]
         transcript.show(messages, more_above=False)
-        await pilot.pause()
+        await taken_in(pilot)
         assert " │   what I thought" in shown(transcript)
         transcript.toggle_fold("m2")
-        await pilot.pause()
+        await taken_in(pilot)
         assert " │   what I thought" not in shown(transcript)
         transcript.fold_all(False)
-        await pilot.pause()
+        await taken_in(pilot)
         assert " │   what I thought" in shown(transcript)
 
 
@@ -290,10 +305,10 @@ async def test_unfolding_leaves_the_line_where_it_is() -> None:
     async with scene(messages) as (transcript, pilot):
         row = next(n for n, text in enumerate(shown(transcript)) if "thought" in text)
         transcript.toggle_fold("thought")
-        await pilot.pause()
+        await taken_in(pilot)
         assert "▾ thought" in shown(transcript)[row]
         transcript.toggle_fold("thought")
-        await pilot.pause()
+        await taken_in(pilot)
         assert "▸ thought" in "\n".join(shown(transcript))
 
 
@@ -302,20 +317,22 @@ async def test_p10_a_seam_asks_for_what_was_told_and_shows_it() -> None:
     messages = [writer.prompt("q"), writer.row(Kind.SEAM, "new session", data={"how": "told"})]
     async with scene(messages) as (transcript, pilot):
         transcript.toggle_fold("m2")
-        await pilot.pause()
+        await taken_in(pilot)
         assert [event.message_id for event in posted(transcript, Transcript.SeamOpened)] == ["m2"]
         transcript.set_seam_detail("m2", "This was said before.")
-        await pilot.pause()
+        await taken_in(pilot)
         assert " ╎   This was said before." in shown(transcript)
 
 
 async def test_e03_a_click_on_the_arrows_wants_a_sibling() -> None:
     async with scene([Writer().prompt("q")]) as (transcript, pilot):
         transcript.set_siblings({"m1": (2, 3)})
-        await pilot.pause()
+        await taken_in(pilot)
         row = shown(transcript)[1]
         await pilot.click(transcript, offset=(row.index("‹"), 1))
+        await taken_in(pilot)
         await pilot.click(transcript, offset=(row.index("›"), 1))
+        await taken_in(pilot)
         assert [event.step for event in posted(transcript, Transcript.SiblingWanted)] == [-1, 1]
 
 
@@ -324,7 +341,9 @@ async def test_w26_a_click_on_a_link_opens_it_and_takes_the_keys_from_nobody() -
         transcript.screen.set_focus(None)
         row = shown(transcript)[1]
         await pilot.click(transcript, offset=(row.index("here"), 1))
+        await taken_in(pilot)
         await pilot.click(transcript, offset=(row.index("there"), 1))
+        await taken_in(pilot)
         assert [event.href for event in posted(transcript, Transcript.LinkOpened)] == ["http://x.y/z"]
         assert not transcript.has_focus
 
@@ -332,15 +351,15 @@ async def test_w26_a_click_on_a_link_opens_it_and_takes_the_keys_from_nobody() -
 async def test_e02_everything_after_a_message_is_taken_away() -> None:
     async with scene(page(10)) as (transcript, pilot):
         transcript.truncate_after("m7")
-        await pilot.pause()
+        await taken_in(pilot)
         assert shown(transcript)[-1] == "" or "question 6" in "\n".join(shown(transcript))
         assert "answer 7" not in "\n".join(shown(transcript))
         transcript.remove_message("m7")
         transcript.add(Writer().prompt("instead"))
-        await pilot.pause()
+        await taken_in(pilot)
         assert "question 6" not in "\n".join(shown(transcript))
         transcript.truncate_after(None)
-        await pilot.pause()
+        await taken_in(pilot)
         assert "".join(shown(transcript)) == ""
 
 
@@ -353,7 +372,7 @@ async def drag(
     await pilot.mouse_down(transcript, offset=start)
     await pilot.hover(transcript, offset=end)
     await pilot.mouse_up(transcript, offset=end)
-    await pilot.pause()
+    await taken_in(pilot)
     return transcript.screen.get_selected_text() or ""
 
 
@@ -384,7 +403,7 @@ async def test_w22_whole_blocks_are_copied_as_their_source() -> None:
         transcript.show(
             [Writer().prompt("q"), replace(Writer().answer(ANSWER), id="a", depth=1)], more_above=False
         )
-        await pilot.pause()
+        await taken_in(pilot)
         rows = shown(transcript)
         last = max(n for n, row in enumerate(rows) if row)
         text = await drag(transcript, pilot, (0, 3), (55, last - 1))
@@ -408,7 +427,7 @@ async def test_w26_keys_select_whole_messages() -> None:
     async with scene(page(6)) as (transcript, pilot):
         transcript.focus()
         transcript.browse(True)
-        await pilot.press("shift+up", "shift+up", "shift+up")
+        await press(pilot, "shift+up", "shift+up", "shift+up")
         text = transcript.screen.get_selected_text()
         assert text is not None
         assert text.startswith("answer 3:")
@@ -420,8 +439,10 @@ async def test_w26_a_double_click_selects_a_word_and_a_third_the_message() -> No
     async with scene([Writer().prompt("open src/app.py now"), Writer().answer("x")]) as (transcript, pilot):
         column = shown(transcript)[1].index("app")
         await pilot.click(transcript, offset=(column, 1), times=2)
+        await taken_in(pilot)
         assert (transcript.screen.get_selected_text() or "").strip() == "src/app.py"
         await pilot.click(transcript, offset=(column, 1), times=3)
+        await taken_in(pilot)
         assert (transcript.screen.get_selected_text() or "").strip() == "open src/app.py now"
 
 
@@ -453,10 +474,10 @@ async def test_w26_find_goes_from_hit_to_hit_and_around_the_ends() -> None:
         hits = transcript.find("QUESTION 1")
         assert [hit.message_id for hit in hits] == ["m11", "m13", "m15", "m17", "m19"]
         assert transcript.hit_position == (5, 5)
-        await pilot.pause()
+        await taken_in(pilot)
         assert any("question 18" in row for row in shown(transcript))
         assert transcript.find_step(-1) == hits[3]
-        await pilot.pause()
+        await taken_in(pilot)
         assert any("question 16" in row for row in shown(transcript))
         transcript.find_step(1)
         assert transcript.find_step(1) == hits[0]
@@ -470,7 +491,7 @@ async def test_w26_hits_are_marked_also_where_a_row_was_wrapped() -> None:
     text = "word " * 8 + "two parts " + "word " * 8 + "two parts"
     async with scene([Writer().answer(text)], size=(62, 12)) as (transcript, pilot):
         assert len(transcript.find("two parts")) == 2
-        await pilot.pause()
+        await taken_in(pilot)
         strips = transcript.render_lines(transcript.size.region)
         current = transcript._column.look.palette.hit_current.bgcolor
         marked = [
@@ -490,7 +511,7 @@ async def test_w26_a_hit_inside_a_folded_message_unfolds_it() -> None:
     ]
     async with scene(messages) as (transcript, pilot):
         transcript.find("needle")
-        await pilot.pause()
+        await taken_in(pilot)
         assert any("a needle in here" in row for row in shown(transcript))
 
 
@@ -503,7 +524,7 @@ async def test_w27_hostile_messages_are_drawn_as_text() -> None:
             assert "\x1b" not in text
             assert "\u202e" not in text
             transcript.scroll_home()
-            await pilot.pause()
+            await taken_in(pilot)
         assert "[bold red]x[/] [/] ⟨202E⟩abc" in "\n".join(shown(transcript))
 
 
@@ -511,7 +532,7 @@ async def test_q04_what_is_out_of_sight_is_not_kept_drawn() -> None:
     async with scene(page(600)) as (transcript, pilot):
         for _ in range(60):
             transcript.action_page_up()
-            await pilot.pause()
+            await taken_in(pilot)
         entries = transcript._column.entries
         drawn = sum(
             len(part.lines) for entry in entries for part in entry.parts or () if part.lines is not None

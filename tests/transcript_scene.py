@@ -24,6 +24,7 @@ from catena.widgets.transcript.look import Look, Measures
 from catena.widgets.transcript.palette import Palette
 from catena.widgets.transcript.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
+from tui_messages import taken_in
 
 START = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 
@@ -266,7 +267,7 @@ def posted(transcript: Transcript, kind: type[Posted]) -> list[Any]:
 async def settled(transcript: Transcript, pilot: Pilot[None]) -> None:
     """Wait until nothing more is going to be drawn."""
     await until(lambda: not transcript.busy)
-    await pilot.pause()
+    await taken_in(pilot)
 
 
 async def until(true: Callable[[], bool], *, within: float = 10) -> None:

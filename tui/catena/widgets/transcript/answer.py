@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import partial
 
 from catena.safe_text import safe
-from catena.widgets.transcript.code import draw_code_lines
+from catena.widgets.transcript.colouring import MAX_CHARACTERS, MAX_LINES
 from catena.widgets.transcript.lines import Line
+from catena.widgets.transcript.long_block import LongBlock, LongCode, LongProse
 from catena.widgets.transcript.look import Look
 from catena.widgets.transcript.markdown import References, draw_markdown, references_in
 from catena.widgets.transcript.palette import Palette
-from catena.widgets.transcript.parts import Draw, Part, StyleOf, code_parts, indented, text_parts
+from catena.widgets.transcript.parts import Part, StyleOf, code_parts, indented
 from catena.widgets.transcript.pieces import Cutter, Fence, Piece
 
-_MAX_PROSE = (
-    48_000  # characters without a place to cut, beyond which the Markdown in them is not worth its price
-)
+# What there may be without a place to cut, beyond which the Markdown in it is not worth its price.
+_MAX_PROSE = 48_000  # characters
+_MAX_ROWS = 1000
+_MAX_BRACKETS = 2000
+_MAX_LINE = 24_000  # characters of a line of code that is coloured
+_MAX_DEFINING = 48_000  # characters in which definitions of links are read
+_MAX_SILENT = 500  # blocks at the beginning of which nothing is drawn
 _DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[[^\]]{1,999}\]:", re.MULTILINE)
 # The end of a growing text that would mean something else one character later: an underline that is about to become a
 # list, the marker of one, a fence, the head of a table.
@@ -41,10 +46,13 @@ class Answer:
         self._lead = lead
         self._cutter = Cutter()
         self._references: References = {}
+        self._defining: list[Piece] = []  # with definitions of links
+        self._silent = 0  # blocks at the beginning of which nothing is drawn
         self._carriage = ""
+        self._solid = 0  # where the last character is that is no newline, and one further
+        self._first = 0  # the first part that is another one since the last call
         self._tail: Part | None = None
-        self._tail_kind: tuple[int, bool] | None = None  # where it begins, and whether it is an open fence
-        self._tail_draw: Draw = self._draw_tail
+        self._long: LongBlock | None = None  # what is not finished, where it is code or long
         if growing:
             self.grow(text)
         else:
@@ -55,82 +63,157 @@ class Answer:
         """Add ``text`` at the end; return the index of the first part that is another one now."""
         text = self._carriage + text
         self._carriage = "\r" if text.endswith("\r") else ""
-        self.text += _newlines(text.removesuffix("\r"))
-        first = len(self.parts) - (self._tail is not None)
+        text = _newlines(text.removesuffix("\r"))
+        if solid := len(text.rstrip("\n")):
+            self._solid = len(self.text) + solid
+        self.text += text
         self._hold = True
-        del self.parts[first:]
+        self._take_off_tail()
         for piece in self._cutter.feed(self.text):
             self._add(piece)
         self._add_tail()
-        return first
+        return self._first
 
     def release(self) -> int:
         """Hold nothing back of the text as it is; return the index of the first part that is another one now."""
         self._hold = False
-        first = len(self.parts) - 1
-        self.parts.pop()
+        self._take_off_tail()
         self._add_tail()
-        return first
+        return self._first
 
     def finish(self) -> int:
         """The text is whole. Return the index of the first part that is another one now."""
         self.growing = False
         self.text += "\n" if self._carriage else ""
-        first = len(self.parts) - (self._tail is not None)
-        del self.parts[first:]
-        return 0 if self._finish() else first
+        self._take_off_tail()
+        return 0 if self._finish() else self._first
 
     def _finish(self) -> bool:
-        self._tail, self.holding = None, False
+        self.holding = False
         for piece in self._cutter.finish(self.text):
             self._add(piece)
         # A definition of a link may stand below its use: then everything that may use it is drawn anew.
-        if _DEFINITION.search(self.text) is not None:
-            self._references = references_in(safe(self.text))
+        if self._defining:
+            self._references = references_in(safe(self.text[a:b]) for a, b in self._most_defining())
             for part in self.parts:
                 part.lines, part.settled = None, False
         return bool(self._references)
+
+    def _most_defining(self) -> Iterable[tuple[int, int]]:
+        size = 0
+        for piece in self._defining:
+            size += piece.end - piece.start
+            if size > _MAX_DEFINING:
+                return
+            yield piece.start, piece.end
+
+    def _take_off_tail(self) -> None:
+        self._first = len(self.parts)
+        if self._tail is not None:
+            self._drop(len(self.parts) - 1)
+            self._tail = None
+
+    def _drop(self, first: int) -> None:
+        del self.parts[first:]
+        self._first = min(self._first, first)
 
     def _lead_of_next(self) -> int:
         return 1 if self.parts else self._lead
 
     def _add(self, piece: Piece) -> None:
+        begun = self._begun_at(piece.start, code=piece.fence)
+        self._long = None
+        if piece.plain or (
+            not self._is_short(piece) if piece.fence else self._is_long(piece.start, piece.end)
+        ):
+            self._add_long(piece, begun)
+            return
+        if begun is not None:
+            self._drop(begun.first)
         source = self.text[piece.start : piece.end]
         if piece.fence:
-            info, lines = _fenced(source)
-            parts: Iterator[Part] = code_parts(source, info, lines, lead=self._lead_of_next())
-        elif len(source) > _MAX_PROSE:
-            parts = text_parts(source.strip("\n"), self._style, lead=self._lead_of_next())
-        else:
-            size = len(source.strip())
-            if not size or (not self.parts and _silent(source)):
-                return
-            breaks = source.rstrip().count("\n")
-            draw = partial(self._draw_prose, piece.start, piece.end)
-            copied = partial(self._slice, piece.start, piece.end)
-            lead = 0 if piece.joined else self._lead_of_next()
-            parts = iter((Part(draw, copied, size=size, breaks=breaks, lead=lead),))
-        for part in parts:
-            part.draw = self._set_in(part.draw)
-            self.parts.append(part)
+            info, lines = fenced(source)
+            self._put(code_parts(source, info, lines, lead=self._lead_of_next()))
+            return
+        if _DEFINITION.search(source) is not None:
+            self._defining.append(piece)
+        size = len(source.strip())
+        if not size:
+            return
+        if not self.parts and self._silent < _MAX_SILENT and _silent(source):
+            self._silent += 1
+            return
+        breaks = source.rstrip().count("\n")
+        draw = partial(self._draw_prose, piece.start, piece.end)
+        copied = partial(self._slice, piece.start, piece.end)
+        lead = 0 if piece.joined else self._lead_of_next()
+        self._put((Part(draw, copied, size=size, breaks=breaks, lead=lead),))
+
+    def _add_long(self, piece: Piece, begun: LongBlock | None) -> None:
+        """Add a block that is drawn as it stands; what was drawn of it while it grew stays."""
+        if begun is not None and not begun.fits(piece.end):
+            self._drop(begun.first)
+            begun = None
+        block = begun or self._begin_long(piece.start, code=piece.fence, joined=piece.joined)
+        end = block.end_before(piece.end)
+        if block.code or end > block.at:
+            self._put(block.full(end))
+            self._put((block.rest(end, copied_to=piece.end),))
 
     def _add_tail(self) -> None:
-        start = self._cutter.start
-        kind = (start, self._cutter.in_fence)
-        if kind != self._tail_kind:
-            self._tail_kind = kind
-            self._tail_draw = _OpenFence(self, start).draw if self._cutter.in_fence else self._draw_tail
-        self._tail = Part(
-            self._set_in(self._tail_draw),
-            partial(self._slice, start, None),
-            size=len(self.text) - start,
-            breaks=self.text.count("\n", start),
-            lead=0 if self._cutter.joined else self._lead_of_next(),
-        )
-        self.parts.append(self._tail)
+        start, code = self._cutter.start, self._cutter.in_fence
+        begun = self._begun_at(start, code=code)
+        if begun is None and (code or self._cutter.plain or self._is_long(start, len(self.text))):
+            begun = self._long = self._begin_long(start, code=code, joined=self._cutter.joined)
+        if begun is not None:
+            self.holding = False
+            self._put(begun.full(self._solid if not code else len(self.text)))
+            self._tail = begun.growing(self._solid if not code else len(self.text))
+        else:
+            self._tail = Part(
+                self._draw_tail,
+                partial(self._slice, start, None),
+                size=len(self.text) - start,
+                breaks=self.text.count("\n", start),
+                lead=0 if self._cutter.joined else self._lead_of_next(),
+            )
+        self._put((self._tail,))
 
-    def _set_in(self, draw: Draw) -> Draw:
-        return indented(draw, self._indent) if self._indent else draw
+    def _begun_at(self, start: int, *, code: bool) -> LongBlock | None:
+        """Return what was begun of the block at ``start``; what turned out to be another one is taken away."""
+        begun = self._long
+        if begun is not None and (begun.start, begun.code) != (start, code):
+            self._drop(begun.first)
+            begun = self._long = None
+        return begun
+
+    def _begin_long(self, start: int, *, code: bool, joined: bool) -> LongBlock:
+        first, lead = len(self.parts), 0 if joined else self._lead_of_next()
+        if code:
+            return LongCode(self._whole, start, first=first, lead=lead)
+        return LongProse(self._whole, start, first=first, lead=lead, style=self._style)
+
+    def _whole(self) -> str:
+        return self.text
+
+    def _is_long(self, start: int, end: int) -> bool:
+        if end - start > _MAX_PROSE:
+            return True
+        rows, brackets = self.text.count("\n", start, end), self.text.count("[", start, end)
+        return rows > _MAX_ROWS or brackets > _MAX_BRACKETS
+
+    def _is_short(self, piece: Piece) -> bool:
+        """Tell whether a block of code may be coloured."""
+        start, end = piece.start, piece.end
+        if end - start > MAX_CHARACTERS or self.text.count("\n", start, end) > MAX_LINES:
+            return False
+        return max(map(len, self.text[start:end].split("\n"))) <= _MAX_LINE
+
+    def _put(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            if self._indent:
+                part.draw = indented(part.draw, self._indent)
+            self.parts.append(part)
 
     def _slice(self, start: int, end: int | None) -> str:
         return self.text[start:end].strip("\n")
@@ -147,39 +230,10 @@ class Answer:
         look = Look(
             look.width, look.palette, look.narrow, look.directory
         )  # code in it stays plain while it grows
-        if len(tail) > _MAX_PROSE:
-            return [line for part in text_parts(tail.strip("\n"), self._style) for line in part.draw(look)]
         return draw_markdown(tail, look, self._style(look.palette))
 
 
-class _OpenFence:
-    """A block of code that is not closed yet; a line once drawn is kept."""
-
-    def __init__(self, answer: Answer, start: int) -> None:
-        self._answer = answer
-        self._start = start
-        self._drawn: list[Line] = []
-        self._read = 0
-        self._look: Look | None = None
-
-    def draw(self, look: Look) -> list[Line]:
-        text = self._answer.text
-        if look != self._look:
-            newline = text.find("\n", self._start)
-            if newline < 0:
-                return []
-            self._look, self._drawn, self._read = look, [], newline + 1
-        end = text.rfind("\n", self._read) + 1
-        if end > self._read:
-            rows = safe(text[self._read : end - 1]).split("\n")
-            self._drawn += draw_code_lines(rows, None, look)
-            self._read = end
-        last = text[self._read :]
-        may_close = last.strip(" ")[:1] in "`~" and not last.strip(" `~")
-        return [*self._drawn, *([] if may_close else draw_code_lines([safe(last)], None, look))]
-
-
-def _fenced(source: str) -> tuple[str, list[str]]:
+def fenced(source: str) -> tuple[str, list[str]]:
     """Return what the first line of a fenced block says, and the block's lines; its end may be missing."""
     first, *lines = source.removesuffix("\n").split("\n")
     mark = first[: len(first) - len(first.lstrip(first[0]))]

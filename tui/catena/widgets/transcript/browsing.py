@@ -43,6 +43,11 @@ class Browsing(Stage):
             self.current = seen[-1].message.id if seen else None
 
     @property
+    def passing_by(self) -> bool:
+        """The end is in sight, and nobody has anything in hand of what stands above it."""
+        return self.following and self.current is None and not self.choosing and self.text_selection is None
+
+    @property
     def choosing(self) -> bool:
         """A prompt is to be chosen: it is lit, the rest is dim."""
         return self._choosing

@@ -9,6 +9,7 @@ ColouredLine = tuple[tuple[str, Role], ...]
 _Key = tuple[str, str]
 
 MAX_LINES = 2000
+MAX_CHARACTERS = 200_000
 _KEPT = 48
 
 
@@ -31,7 +32,7 @@ class Colouring:
 
     def of(self, code: str, language: str) -> tuple[ColouredLine, ...] | None:
         """Return the coloured lines of ``code``, or None: not yet known, or to be left plain."""
-        if not language or code.count("\n") >= MAX_LINES:
+        if not language or len(code) > MAX_CHARACTERS or code.count("\n") >= MAX_LINES:
             return None
         key = (language, code)
         if key in self._known:

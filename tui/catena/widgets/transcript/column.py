@@ -209,11 +209,9 @@ class Column:
         Return the top row; all heights on the screen are true after this.
         """
         top = self._top_for(anchor, height)
-        for _ in range(64):
-            changed = self._draw(top, top + height)
+        while self._draw(top, top + height):  # every pass makes a guess true, and none is guessed again
             top = self._top_for(anchor, height)
-            if not changed:
-                break
+        top = self._top_for(anchor, height)
         self._drawn.evict()
         return top
 

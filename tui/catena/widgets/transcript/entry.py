@@ -31,6 +31,8 @@ from catena_store.records import Kind, Message, MessageState
 
 _FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})
 _INDENT = 2
+_SCREENFUL = 200  # rows, as many as a screen may have
+_MOST_OLD = 2000  # rows of what may be set as Markdown
 
 
 class Entry:
@@ -75,9 +77,9 @@ class Entry:
         match message.kind:
             case Kind.AGENT:
                 text = self.answer.text if self.answer is not None else message.text
-                return not (text.strip() or message.data.get("other"))
+                return _blank(text) and not message.data.get("other")
             case Kind.THOUGHT:
-                return message.state is not MessageState.OPEN and not message.text.strip()
+                return message.state is not MessageState.OPEN and _blank(message.text)
             case Kind.PLAN:
                 return not plan_entries(message)
             case _:
@@ -162,27 +164,31 @@ class Entry:
         parts = self.open(look)
         first = answer.grow(message.text[len(answer.text) :])
         self.message = message
-        self._renew(parts, min(first, answer.finish()), look, draw=draw)
+        first = min(first, answer.finish())
+        if answer.text == message.text:
+            answer.text = message.text  # one copy of it is enough
+        self._renew(parts, first, look, draw=draw)
 
     def _renew(self, parts: list[Part], first: int, look: Look, *, draw: bool) -> None:
         assert self.answer is not None
         head = 1 if self.message.kind is Kind.THOUGHT else 0
         first += head
+        # What may be on the screen is not beyond where the old rows ended; the rest keeps its guessed heights.
+        old = self.heights.total - self.heights.top(min(first, len(parts)))
+        left = min(old, _MOST_OLD) + _SCREENFUL if draw else 0
         del parts[first:]
         self.heights.cut(first)
         if self.folded and head:
             return
-        for part in self.answer.parts[first - head :]:
-            self._append(parts, part, look, draw=draw)
-        for part in self._after(self.answer):
-            self._append(parts, part, look, draw=draw)
-
-    def _append(self, parts: list[Part], part: Part, look: Look, *, draw: bool) -> None:
-        part.guess(look.width)
-        if draw:
-            part.settle(look)
-        parts.append(part)
-        self.heights.append(part.height)
+        for part in chain(self.answer.parts[first - head :], self._after(self.answer)):
+            part.guess(look.width)
+            if left > 0:
+                part.settle(look)
+                left -= part.height
+            if parts and len(parts) > first:
+                parts[-1].lines = None  # only its height was wanted, unless it is on the screen
+            parts.append(part)
+            self.heights.append(part.height)
 
     def _make(self, look: Look) -> Iterator[Part]:
         message = self.message
@@ -263,6 +269,10 @@ class Entry:
             detail = self.detail if self.detail is not None else str(message.data.get("prior_context") or "")
             told = detail.strip("\n") or ("…" if self.detail is None else "nothing was told")
             yield from text_parts(told, lambda palette: palette.muted, indent=_INDENT, lead=1)
+
+
+def _blank(text: str) -> bool:
+    return not text or text.isspace()  # a long text is not copied for it, as it would be by stripping it
 
 
 def _draw_other(words: str, look: Look) -> list[Line]:

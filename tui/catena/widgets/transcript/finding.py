@@ -39,30 +39,45 @@ class Finder:
 
     def __init__(self, text: str) -> None:
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
+        self._lower = text.lower() if text.isascii() else None
 
     def hits(self, column: Column) -> list[Hit]:
         """Return every place in the loaded messages, oldest first; at most 10,000."""
         found: list[Hit] = []
         for entry in column.entries:
-            count = sum(1 for _ in self._pattern.finditer(searchable(entry)))
+            count = min(self._count(searchable(entry)), _MOST - len(found))
             found += (Hit(entry.message.id, index) for index in range(count))
-            if len(found) > _MOST:
-                return found[:_MOST]
+            if len(found) >= _MOST:
+                break
         return found
 
     def spot(self, column: Column, entry: Entry, index: int) -> Spot | None:
         """Return where the ``index``-th hit of a message is drawn, or the last before it; None if none is drawn."""
         last: Spot | None = None
+        passed: int | None = None  # the last part whose hits were only counted
         for number, part in enumerate(column.parts(entry)):
             source = part.source
-            if source and self._pattern.search(source) is None:
+            if source and not (count := self._count(source)):
+                continue
+            if source and part.verbatim and index >= count:
+                index -= count  # what is above the hit need not be drawn
+                passed, last = number, None
                 continue
             for row, start, _ in self.spans(column.lines(entry, number)):
                 last = Spot(entry.message.id, number, row, start)
                 if index == 0:
                     return last
                 index -= 1
+        if last is None and passed is not None:
+            for row, start, _ in self.spans(column.lines(entry, passed)):
+                last = Spot(entry.message.id, passed, row, start)
         return last
+
+    def _count(self, text: str) -> int:
+        """Return how often it is in ``text``; a long one is not looked through character by character."""
+        if self._lower is not None and text.isascii():
+            return text.lower().count(self._lower)
+        return sum(1 for _ in self._pattern.finditer(text))
 
     def spans(self, lines: Sequence[Line]) -> Iterator[tuple[int, int, int]]:
         """Yield the row that each hit begins on, and its start and end there; a wrapped one ends beyond its row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +34,11 @@ def parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-def references_in(text: str) -> References:
-    """Return the link reference definitions that a safe ``text`` makes."""
+def references_in(texts: Iterable[str]) -> References:
+    """Return the link reference definitions that safe texts make, one below the other: the first one counts."""
     environment: dict[str, Any] = {}
-    parser().parse(text, environment)
+    for text in texts:
+        parser().parse(text, environment)
     found: References = environment.get("references", {})
     return found
 

@@ -13,12 +13,13 @@ from catena.widgets.transcript.flow import lay_plain
 from catena.widgets.transcript.lines import Line, Mark, marked
 from catena.widgets.transcript.look import Look
 from catena.widgets.transcript.palette import Palette
+from catena.widgets.transcript.slices import LINES, Slice, Slicer
 
 Draw = Callable[[Look], list[Line]]
 StyleOf = Callable[[Palette], Style]
 
-_CHUNK_LINES = 200
-_CHUNK_CHARACTERS = 8_000
+CHARACTERS = 8_000  # of a slice of text
+CODE_CHARACTERS = 24_000  # of a slice of code: 200 lines of it are seldom as many
 
 
 class Part:
@@ -35,6 +36,7 @@ class Part:
         "lines",
         "provisional",
         "settled",
+        "verbatim",
     )
 
     def __init__(
@@ -46,6 +48,7 @@ class Part:
         breaks: int,
         lead: int = 0,
         joint: str = "\n",
+        verbatim: bool = False,
     ) -> None:
         self.draw = draw
         self._source = source
@@ -53,6 +56,7 @@ class Part:
         self._breaks = breaks
         self.lead = lead
         self.joint = joint  # what stands between it and the next part when both are copied
+        self.verbatim = verbatim  # what is drawn of it is its source, character by character
         self.lines: list[Line] | None = None
         self.height = 0
         self.settled = False  # the height is true for the width it was last drawn at
@@ -87,9 +91,13 @@ def one_row(line: Callable[[Look], Line], source: str, *, lead: int = 0) -> Part
 
 def text_parts(text: str, style: StyleOf, *, indent: int = 0, lead: int = 0) -> Iterator[Part]:
     """Make parts of a text that is drawn as it stands, each short enough to be drawn at once."""
-    for chunk, joint in _chunks(text):
+    slicer = Slicer(0, CHARACTERS)
+    full = slicer.cut(text, len(text))
+    for start, end, joint in (*full, Slice(slicer.start, len(text))):
+        chunk = text[start:end]
         draw = partial(_draw_text, chunk, style, indent)
-        yield Part(draw, chunk, size=len(chunk), breaks=chunk.count("\n"), lead=lead, joint=joint)
+        breaks = chunk.count("\n")
+        yield Part(draw, chunk, size=len(chunk), breaks=breaks, lead=lead, joint=joint, verbatim=True)
         lead = 0
 
 
@@ -98,12 +106,21 @@ def code_parts(source: str, info: str, lines: Sequence[str], *, lead: int = 0) -
     code = safe("\n".join(lines))
     safe_lines, rows = code.split("\n"), safe(source).rstrip("\n").split("\n")
     count = len(safe_lines)
-    for start in range(0, count, _CHUNK_LINES):
-        end = min(count, start + _CHUNK_LINES)
+    for start, end, size in _line_groups(safe_lines):
         copied = rows[start + 1 if start else 0 : None if end == count else end + 1]
         draw = partial(_draw_code, code, info, start, end)
-        size = sum(map(len, safe_lines[start:end]))
         yield Part(draw, "\n".join(copied), size=size, breaks=end - start - 1, lead=0 if start else lead)
+
+
+def _line_groups(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Yield from which line to which to draw at once, and how many characters that is."""
+    start = size = 0
+    for number, line in enumerate(lines):
+        if number - start >= LINES or (size and size + len(line) > CODE_CHARACTERS):
+            yield start, number, size
+            start, size = number, 0
+        size += len(line)
+    yield start, len(lines), size
 
 
 def indented(draw: Draw, indent: int) -> Draw:
@@ -120,22 +137,3 @@ def _draw_text(text: str, style: StyleOf, indent: int, look: Look) -> list[Line]
 def _draw_code(code: str, info: str, start: int, end: int, look: Look) -> list[Line]:
     coloured = colours(code, info, look)
     return draw_code_lines(code.split("\n")[start:end], coloured[start:end] if coloured else None, look)
-
-
-def _chunks(text: str) -> Iterator[tuple[str, str]]:
-    """Cut a text at line ends, and endless lines at spaces; each part with what stands between it and the next."""
-    start, length = 0, len(text)
-    while True:
-        limit, end, lines = start + _CHUNK_CHARACTERS, start, 0
-        while lines < _CHUNK_LINES and (newline := text.find("\n", end, limit)) >= 0:
-            end, lines = newline + 1, lines + 1
-        if lines < _CHUNK_LINES and length <= limit:
-            yield text[start:], "\n"
-            return
-        if end > start:
-            yield text[start : end - 1], "\n"
-        else:
-            space = text.rfind(" ", start + 1, limit)
-            end = space + 1 if space > start else limit
-            yield text[start:end], ""
-        start = end

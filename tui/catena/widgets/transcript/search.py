@@ -8,6 +8,7 @@ from catena.widgets.transcript.column import IN_GAP, Anchor, Column, Row
 from catena.widgets.transcript.entry import Entry
 from catena.widgets.transcript.finding import Finder, Hit, Spot
 from catena.widgets.transcript.frame import Overlay
+from catena.widgets.transcript.lines import Line
 from catena.widgets.transcript.palette import Palette
 
 
@@ -19,6 +20,7 @@ class Search:
         self.hits: list[Hit] = self.finder.hits(column)
         self.index: int | None = None
         self.spot: Spot | None = None
+        self._looked_through: tuple[list[Line], dict[int, list[tuple[int, int, int]]]] = ([], {})
 
     @property
     def hit(self) -> Hit | None:
@@ -70,7 +72,7 @@ class Search:
         part = column.parts(row.entry)[row.part]
         spot = self.spot
         here = spot is not None and (spot.message_id, spot.part) == (row.entry.message.id, row.part)
-        for start, end, origin in self.finder.row_spans(part.lines or ()).get(row.row - part.lead, ()):
+        for start, end, origin in self._row_spans(part.lines or []).get(row.row - part.lead, ()):
             current = (
                 here
                 and spot is not None
@@ -78,3 +80,9 @@ class Search:
                 and (origin != row.row - part.lead or start == spot.start)
             )
             yield start, end, palette.hit_current if current else palette.hit
+
+    def _row_spans(self, lines: list[Line]) -> dict[int, list[tuple[int, int, int]]]:
+        """Look through the rows of a part once, however many of them are on the screen."""
+        if lines is not self._looked_through[0]:
+            self._looked_through = lines, self.finder.row_spans(lines)
+        return self._looked_through[1]

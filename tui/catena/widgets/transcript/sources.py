@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from difflib import unified_diff
 
+from catena.widgets.transcript.answer import fenced
 from catena.widgets.transcript.entry import Entry
 from catena.widgets.transcript.markdown import parser
 from catena.widgets.transcript.other_rows import notice_details, plan_entries, seam_words
+from catena.widgets.transcript.pieces import cut
 from catena.widgets.transcript.tool_call import Diff, ToolCall
 from catena_store.records import Kind
+
+_LONG = 48_000  # characters that are parsed at once
+_MAY_HOLD_CODE = re.compile(r"```|~~~| {4}|\t")
 
 
 def text_of(entry: Entry) -> str:
@@ -42,11 +49,26 @@ def code_blocks_of(entry: Entry) -> list[str]:
     if message.kind is Kind.TOOL:
         call = ToolCall.of(message)
         return [*(diff.new for diff in call.diffs), *call.texts]
+    text = text_of(entry)
+    return _code_in(text) if len(text) < _LONG else list(_code_in_pieces(text))
+
+
+def _code_in(text: str) -> list[str]:
     return [
         token.content.removesuffix("\n")
-        for token in parser().parse(text_of(entry))
+        for token in parser().parse(text)
         if token.type in ("fence", "code_block")
     ]
+
+
+def _code_in_pieces(text: str) -> Iterator[str]:
+    """The code of a long text: only blocks that may hold any are parsed, and none that is drawn as it stands."""
+    for piece in cut(text):
+        source = text[piece.start : piece.end]
+        if piece.fence:
+            yield "\n".join(fenced(source)[1])
+        elif not piece.plain and len(source) < _LONG and _MAY_HOLD_CODE.search(source) is not None:
+            yield from _code_in(source)
 
 
 def _unified(diff: Diff) -> str:

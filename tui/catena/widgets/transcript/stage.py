@@ -117,6 +117,8 @@ class Stage(ScrollView, can_focus=True, inherit_bindings=False):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """The person scrolled, with whatever there is to scroll with."""
+        if self._viewport.ready and self.scrollable_content_region.height != self._viewport.height:
+            return  # Textual moves it before it tells of a new size: nobody scrolled, and ``on_resize`` comes
         if not self._placing and self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = new_value
         if not self._placing and self._viewport.ready and round(new_value) != self._viewport.top:

@@ -167,13 +167,19 @@ def _content(data: Mapping[str, Any]) -> tuple[list[Diff], list[str]]:
     return diffs, [text for text in texts if text.strip()]
 
 
-_WHOLE_FENCE = re.compile(r"\s*(`{3,})[^\n`]*\n(.*?)\n?\1\s*", re.DOTALL)
+_FENCE = re.compile(r"\s*(`{3,})[^\n`]*\n")
 
 
 def _unfenced(text: str) -> str:
     """Output that is one fenced block, without its fence."""
-    match = _WHOLE_FENCE.fullmatch(text)
-    return match[2] if match and match[1] not in match[2] else text
+    fence = _FENCE.match(text)
+    if fence is None:
+        return text
+    end = len(text.rstrip()) - len(fence[1])
+    if end < fence.end() or not text.startswith(fence[1], end):
+        return text
+    inside = text[fence.end() : end]
+    return text if fence[1] in inside else inside.removesuffix("\n")
 
 
 def _raw(value: object) -> str:

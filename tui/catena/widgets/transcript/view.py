@@ -111,9 +111,14 @@ class Transcript(Browsing):
         """Put a message at the end; one that is there already is changed."""
         if self._column.entry(message.id) is not None:
             self.change(message)
-            return
+        else:
+            self.add_all((message,))
+
+    def add_all(self, messages: Sequence[Record]) -> None:
+        """Put messages at the end that are not there yet; they are drawn once."""
         anchor = self._viewport.anchor()
-        self._column.add(message)
+        for message in messages:
+            self._column.add(message)
         self._place(anchor)
 
     def change(self, message: Record) -> None:
