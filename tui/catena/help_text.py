@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from textual.content import Content
 
@@ -59,7 +61,7 @@ _QUEUE = (
     ("esc, ctrl+n", "back to the composer"),
 )
 _QUESTION = (
-    ("1–9", "the agent's options, in the agent's order"),
+    ("1–9", "the agent's options, in the agent's order; a click does, too"),
     ("y n", "allow once, reject once, where there are such"),
     ("d", "the whole change"),
     ("r", "reject, with a reason that becomes your next prompt"),
@@ -82,6 +84,10 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "trouble": _TROUBLE,
     "anywhere": _ANYWHERE,
 }
+_SELECTING = (
+    "Drag to select, ctrl+c sends the text to the terminal's clipboard. With shift held, the terminal selects by "
+    "itself. A conversation is kept in Catena's own store; `catena --resume` opens it again."
+)
 _TITLES = {
     "composer": "While you write",
     "browsing": "While you browse the transcript",
@@ -92,30 +98,33 @@ _TITLES = {
 }
 
 
-def help_text(place: str, agents: Sequence[tuple[str, str]]) -> Content:
-    """The whole help, with the section of ``place`` first; ``agents`` are names and how to get each."""
+_KEYS = 22  # columns
+_NARROW = 60
+
+
+def help_text(place: str, agents: Sequence[tuple[str, str]]) -> Callable[[int], Content]:
+    """The whole help for a width, with the section of ``place`` first; ``agents`` are names and how to get each."""
+    return partial(_help, place, tuple(agents))
+
+
+def _help(place: str, agents: Sequence[tuple[str, str]], width: int) -> Content:
     order = [place, *(name for name in SECTIONS if name != place)]
     lines: list[Content] = []
     for name in order:
-        lines += [_title(_TITLES[name]), *(_pair(key, does) for key, does in SECTIONS[name]), Content("")]
+        lines.append(_title(_TITLES[name]))
+        lines += [*(_pair(key, does, width) for key, does in SECTIONS[name]), Content("")]
     lines.append(_title("Commands"))
     for command in OWN_COMMANDS:
         name = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
-        lines.append(_pair(name, command.summary))
-    lines.append(
-        Content.styled("  The agent's own commands stand below these when you type /.", "$text-disabled")
-    )
+        lines.append(_pair(name, command.summary, width))
+    own = "The agent's own commands stand below these when you type /."
+    lines.append(_paragraph(own, width).stylize("$text-disabled"))
     if agents:
-        lines += [Content(""), _title("Agents"), *(_pair(name, how) for name, how in agents)]
+        lines += [Content(""), _title("Agents"), *(_pair(name, how, width) for name, how in agents)]
     lines += [
         Content(""),
         _title("Selecting and copying"),
-        Content(
-            "  Drag to select, ctrl+c sends the text to the terminal's clipboard. With shift held, the terminal"
-        ),
-        Content(
-            "  selects by itself. A conversation is kept in Catena's own store; `catena --resume` opens it again."
-        ),
+        _paragraph(_SELECTING, width),
     ]
     return Content("\n").join(lines)
 
@@ -124,5 +133,16 @@ def _title(text: str) -> Content:
     return Content.styled(text, "bold $accent")
 
 
-def _pair(key: str, does: str) -> Content:
-    return Content.assemble("  ", (f"{key:<22}", "$foreground"), (does, "$text-muted"))
+def _pair(key: str, does: str, width: int) -> Content:
+    """What a key does stands beside it; below it where the page is narrow, or the key is long."""
+    narrow = width < _NARROW
+    indent = 4 if narrow else 2 + _KEYS
+    below = narrow or len(key) >= _KEYS
+    lines = textwrap.wrap(does, max(8, width - indent)) or [""]
+    body = f"\n{' ' * indent}".join(lines)
+    before = f"{key}\n{' ' * indent}" if below else f"{key:<{_KEYS}}"
+    return Content.assemble("  ", (before, "$foreground"), (body, "$text-muted"))
+
+
+def _paragraph(text: str, width: int) -> Content:
+    return Content("\n".join(f"  {line}" for line in textwrap.wrap(text, max(8, width - 2))))

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from catena.ages import age
+from catena.cells import cut
 from catena.safe_text import safe_line
 from catena.shapes import dumps, record_shape
 from catena_store import conversations
@@ -45,7 +46,7 @@ def as_lines(summaries: Sequence[Summary], *, now: datetime, width: int | None) 
     widths = [max(map(len, column)) for column in islice(zip(*rows, strict=True), 4)] if rows else []
     for identity, old, agent, messages, name in rows:
         line = f"{identity:<{widths[0]}}  {old:>{widths[1]}}  {agent:<{widths[2]}}  {messages:>{widths[3]}}  {name}"
-        yield line if width is None or len(line) <= width else line[: max(width - 1, 1)] + "…"
+        yield line if width is None else cut(line, width)
 
 
 def _agent(summary: Summary) -> str:

@@ -18,6 +18,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from catena.bracketed_pastes import BracketedPastes, Pasted
 from catena.terminal_background import QUERY, ReplyFilter, answers_queries
 
 _BURST_GAP = 0.015  # seconds between two pieces of one burst
@@ -37,9 +38,14 @@ class BackgroundTold(Message):
 
 def is_burst(data: str) -> bool:
     """True for text with a line end inside, which no one types in one read: a paste without brackets."""
-    body = data.rstrip("\r\n")
-    if "\r" not in body and "\n" not in body:
-        return False
+    return _has_line_end(data.rstrip("\r\n")) and _is_plain(data)
+
+
+def _has_line_end(data: str) -> bool:
+    return "\r" in data or "\n" in data
+
+
+def _is_plain(data: str) -> bool:
     return all(character.isprintable() or character in "\r\n\t" for character in data)
 
 
@@ -101,6 +107,7 @@ class TerminalDriver(LinuxDriver):
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         replies: ReplyFilter | None = ReplyFilter()
+        pastes = BracketedPastes()
         asked_at = time.monotonic()
         busy = False
 
@@ -124,14 +131,22 @@ class TerminalDriver(LinuxDriver):
                     if dark is not None:
                         self.process_message(BackgroundTold(dark))
                         replies = None
-                data = self._rest_of_burst(data, read, selector)
-                if is_burst(data):
-                    self.process_message(events.Paste(_as_lines(data)))
-                    data = ""
-                self._hand_on(parser, data)
-            elif replies is not None and time.monotonic() - asked_at > _ANSWER_TIME:
-                self._hand_on(parser, replies.release())
-                replies = None
+                if not pastes.open:
+                    data = self._rest_of_burst(data, read, selector)
+                for piece in pastes.feed(data):
+                    if isinstance(piece, Pasted):
+                        self.process_message(events.Paste(piece.text.replace("\x00", "")))
+                    elif is_burst(piece):
+                        self.process_message(events.Paste(_as_lines(piece)))
+                    else:
+                        self._hand_on(parser, piece)
+            else:
+                held = pastes.release()
+                busy = bool(held)  # an escape that was held back is a key only when it is looked at once more
+                self._hand_on(parser, held)
+                if replies is not None and time.monotonic() - asked_at > _ANSWER_TIME:
+                    self._hand_on(parser, replies.release())
+                    replies = None
             for message in parser.tick():
                 self.process_message(message)
         with contextlib.suppress(EOFError, ParseError):
@@ -145,11 +160,17 @@ class TerminalDriver(LinuxDriver):
 
     def _rest_of_burst(self, data: str, read: Callable[[], str], selector: selectors.BaseSelector) -> str:
         """``data`` and what follows at once, where it may be a piece of something longer."""
-        while len(data) > 1 and (data[-1] in "\r\n" or is_burst(data)):
+        pieces, last = [data], data[-1:]
+        plain, broken = _is_plain(data), _has_line_end(data.rstrip("\r\n"))
+        while len(data) > 1 and (last in ("\r", "\n") or (plain and broken)):
             if self.fileno not in {key.fd for key, _ in selector.select(_BURST_GAP)}:
                 break
-            data += read()
-        return data
+            # Each piece is looked at once: a paste of some MB comes in a thousand of them.
+            pieces.append(piece := read())
+            plain = plain and _is_plain(piece)
+            broken = broken or _has_line_end((last + piece).rstrip("\r\n"))
+            last = (last + piece)[-1:]
+        return "".join(pieces)
 
 
 class _Patient:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -25,8 +27,8 @@ class PageScreen(ModalScreen[None]):
         Binding("pageup", "page(-1)", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, text: Content, *, at_end: bool = False) -> None:
-        """``at_end``: what matters is at the end, so it begins there."""
+    def __init__(self, title: str, text: Content | Callable[[int], Content], *, at_end: bool = False) -> None:
+        """``text`` may be made for a width. ``at_end``: what matters is at the end, so it begins there."""
         super().__init__()
         self._at_end = at_end
         self._title = title
@@ -36,7 +38,7 @@ class PageScreen(ModalScreen[None]):
         """Title, text, hint."""
         yield Static(self._title, id="title", markup=False)
         with VerticalScroll(id="text"):
-            yield Static(self._text, markup=False)
+            yield Static(self._text, markup=False) if isinstance(self._text, Content) else _Fitted(self._text)
         yield Static(self.HINT, id="hint", markup=False)
 
     def on_mount(self) -> None:
@@ -57,3 +59,18 @@ class PageScreen(ModalScreen[None]):
         """By a screenful."""
         text = self.query_one("#text", VerticalScroll)
         text.scroll_relative(y=step * max(1, text.size.height - 2), animate=False)
+
+
+class _Fitted(Static):
+    """A text that is laid out by whoever wrote it, for the width that there is."""
+
+    def __init__(self, text: Callable[[int], Content]) -> None:
+        super().__init__(markup=False)
+        self._text = text
+        self._width = 0
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another width."""
+        if event.size.width != self._width:
+            self._width = event.size.width
+            self.update(self._text(self._width))

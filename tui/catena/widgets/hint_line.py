@@ -1,4 +1,4 @@
-"""One line under the composer: what the keys do here, or what just happened, in words."""
+"""The line under the composer: what the keys do here, or what just happened, in words and whole."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class HintLine(Widget):
     HintLine {
         height: 1;
         color: $text-disabled;
-        &.-said { color: $text-muted; }
-        &.-wrong { color: $warning; height: auto; max-height: 3; }
+        &.-said { color: $text-muted; height: auto; max-height: 3; padding-left: 1; }
+        &.-wrong { color: $warning; }
     }
     """
 
@@ -51,7 +51,7 @@ class HintLine(Widget):
     def render(self) -> Content:
         """The news, else as many hints as there is room for."""
         if self._said:
-            return Content(f" {'! ' if self.has_class('-wrong') else ''}{self._said}")
+            return Content(f"{'! ' if self.has_class('-wrong') else ''}{self._said}")
         line = Content(" ")
         for index, hint in enumerate(self._hints):
             piece = (" · " if index else "") + hint

@@ -1,0 +1,20 @@
+"""What is printed in lines keeps to the terminal, whatever script it is in."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from catena.cells import cells, cut
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "日本語の題名です", "ｆｕｌｌ", "e\u0301tude", "שלום עולם", "🎉 done"]
+)
+@pytest.mark.parametrize("width", [1, 2, 5, 6, 40])
+def test_c03_a_line_is_cut_at_the_columns_that_it_takes(text: str, width: int) -> None:
+    shown = cut(text, width)
+    assert cells(shown) == cell_len(shown) <= max(width, 2)
+    assert shown == text if cell_len(text) <= width else shown.endswith("…")
+    # Nothing more would have fitted.
+    assert shown == text or cell_len(shown) >= width - 1
