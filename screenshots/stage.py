@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,7 +51,8 @@ class Stage:
     pilot: Pilot[None]
 
     async def say(self, text: str) -> None:
-        """Paste a prompt into the composer and send it."""
+        """Paste a prompt into the composer, once nothing goes on any more, and send it."""
+        await self._until(self._rests, "the application at rest")
         self.app.chat.composer.post_message(events.Paste(text))
         await self.pilot.press("enter")
 
@@ -60,18 +61,42 @@ class Stage:
         await self.pilot.press(*keys)
 
     async def shows(self, *texts: str) -> None:
-        """Wait until the screen shows all of these, and nothing on it moves any more."""
-        deadline = time.monotonic() + PATIENCE
+        """Wait until the screen shows all of these, nothing goes on behind it, and nothing on it moves any more."""
         before = ""
-        while True:
-            await self.pilot.pause(0.1)
+
+        def stands() -> bool:
+            nonlocal before
             now = self.picture()
             seen = html.unescape("".join(_SHOWN.findall(now))).replace("\xa0", " ")
-            if now == before and all(text in seen for text in texts):
-                return
+            still, before = now == before, now
+            return still and all(text in seen for text in texts) and self._rests()
+
+        await self._until(stands, f"the screen to show {texts}")
+
+    async def _until(self, true: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not true():
             if time.monotonic() > deadline:
-                raise TimeoutError(f"the screen does not come to show {texts}: {seen}")
-            before = now
+                raise TimeoutError(f"waited for {what}: {self.picture()}")
+            await self.pilot.pause(0.1)
+
+    def _rests(self) -> bool:
+        """True while only the person can bring anything about."""
+        app, acts = self.app, self.app.chat.acts
+        if acts is None:
+            return False
+        asked = app.screen is not app.chat or app.chat.branch.open
+        working = any(
+            not worker.is_finished
+            for worker in app.workers
+            if worker.group != "news" and not (asked and worker.group == "acts")
+        )
+        desk = acts.desk
+        seats = [(tab, tab.conversation._seat(tab.window_id)) for tab in desk.tabs.tabs]
+        at_work = any(
+            seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
+        )
+        return not (working or at_work or desk.tabs.news or desk.view._held)
 
     def picture(self) -> str:
         """What the screen shows now."""
@@ -108,6 +133,8 @@ async def stage(folder: Path, *, agent: bool = True, size: tuple[int, int] = SIZ
     ):
         tabs = OpenTabs(database, conversations, directory=str(project), new_id=new_id)
         await app.chat.begin(tabs)
+        if app.chat.acts is not None:  # between two keys of a scene no time goes by
+            app.chat.acts.edits.clock = lambda: 0.0
         try:
             yield Stage(app, pilot)
         finally:

@@ -48,6 +48,7 @@ class Profile:
     fork_at: bool = False  # honours the message that a fork names
     fork_empty_refused: bool = True
     delete: bool = True
+    steering: bool = False  # takes texts into a running turn
     kill_keeps: str = "user"  # user | nothing
     cancel_keeps: str = "user"  # user | partial | nothing
     error_keeps: str = "user"
@@ -226,6 +227,7 @@ class Upstream:
             fork=profile.fork,
             close=True,
             delete=profile.delete,
+            steering=profile.steering,
             quirks=Quirks(
                 replay_faithful=profile.faithful,
                 fork_cold=profile.fork_cold,
@@ -379,11 +381,15 @@ class ModelAgent:
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
         await self._asked("steer", session_id)
         live = self.sessions.get(session_id)
-        if live is None or live.running is None or live.running.over:
+        lie = self.upstream.lies.pop("steer", None)
+        if live is None or live.running is None or live.running.over or lie == "promptRequired":
             return "promptRequired"
+        if lie == "refused":
+            raise AgentRefused(-32603, "not now")
         said = Said("user", "\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
         live.content.append(said)
         live.transcript.content.append(said)
+        await self._gate("answered")
         return "injected"
 
     async def cancel(self, session_id: str) -> None:

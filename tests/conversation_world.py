@@ -120,14 +120,24 @@ class World:
     def fail(self, faults: Mapping[str, Any]) -> None:
         """How the agent's next requests fail."""
         self._faults_written += 1
-        # White space makes each version of the file another one, so that uses are counted anew.
-        self.faults.write_text(json.dumps(dict(faults)) + " " * self._faults_written)
+        # Whole at once: an agent may just be looking. White space makes each version of the file another one, so that
+        # uses are counted anew.
+        written = self.faults.with_suffix(".written")
+        written.write_text(json.dumps(dict(faults)) + " " * self._faults_written)
+        written.replace(self.faults)
+
+    def cue(self, name: str, agent: str = "rehearsal") -> None:
+        """Let an agent of this name go on that waits for a cue, or will wait for it."""
+        cues = self.place / agent / "cues"
+        cues.mkdir(parents=True, exist_ok=True)
+        (cues / name).touch()
 
     def requests(self, method: str | None = None) -> list[dict[str, Any]]:
         """What the agents' processes recorded of what they were asked."""
         if not self._log.exists():
             return []
-        entries = [json.loads(line) for line in self._log.read_text().splitlines()]
+        *lines, _unfinished = self._log.read_text().split("\n")
+        entries = [json.loads(line) for line in lines]
         return [entry for entry in entries if method is None or entry.get("method") == method]
 
     async def heard(self, method: str, times: int = 1, seconds: float = 20) -> None:

@@ -27,7 +27,9 @@ from catena_store import conversations, messages, windows
 from catena_store.database import Database
 from conversation_world import open_window
 
-PROMPT = "think first; tool read a.txt; stream 60 rate 300; tool run make; say done"
+PROMPT = os.environ.get(
+    "CRASH_PROMPT", "think first; tool read a.txt; stream 60 rate 300; tool run make; say done"
+)
 Note = Callable[..., None]
 
 
@@ -82,8 +84,9 @@ async def _draft(db: Database, tab: str, note: Note) -> None:
     """As fast as somebody types who never sends it; the number only grows."""
     async with db.read() as reader:
         window = await windows.get(reader, tab)
-    before = window.draft if window else ""
-    for number in count(int(before or 0) + 1):
+    # A prompt that an earlier life had not sent yet stands before it.
+    before = window.draft.rpartition("\n")[2] if window else ""
+    for number in count(int(before) + 1 if before.isdecimal() else 1):
         async with db.write() as tx:
             await windows.set_draft(tx, tab, str(number))
         note(news="draft", number=number)

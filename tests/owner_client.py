@@ -1,6 +1,6 @@
-"""A client that has a conversation until it is killed: says the same again and again.
+"""A client that has a conversation until it is killed: says what it was given, and the last of that again and again.
 
-    python owner_client.py STORE REHEARSAL_HOME
+    python owner_client.py STORE REHEARSAL_HOME [PROMPT ...]
 
 Its first line of output is the conversation's id.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from itertools import chain, repeat
 from pathlib import Path
 
 from catena_acp.conversation.conversations import Conversations
@@ -16,8 +17,10 @@ from catena_acp.port import AgentSpec
 from catena_store.database import Database
 from conversation_world import open_window
 
+PROMPT = "think first; stream 60 rate 120; tool run make; say done"
 
-async def main(store: str, home: str) -> None:
+
+async def main(store: str, home: str, *prompts: str) -> None:
     command = (sys.executable, "-m", "catena_acp.rehearsal")
     spec = AgentSpec("rehearsal", "Rehearsal", command, (("CATENA_REHEARSAL_HOME", home),))
     async with (
@@ -27,8 +30,8 @@ async def main(store: str, home: str) -> None:
         conversation = await served.create(agent=spec, cwd=str(Path(store).parent))
         window_id = await open_window(db, conversation.id)
         print(conversation.id, flush=True)
-        while True:
-            await conversation.say(window_id, "think first; stream 60 rate 120; tool run make; say done")
+        for prompt in chain(prompts, repeat(prompts[-1] if prompts else PROMPT)):
+            await conversation.say(window_id, prompt)
             await conversation.wait_idle(window_id)
 
 

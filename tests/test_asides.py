@@ -297,12 +297,14 @@ async def test_a01_a_question_that_is_stopped_or_left_is_stopped_upstream_too(wo
 async def test_a01_an_aside_left_while_its_session_opens_leaves_none_behind(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        world.fail({"fork": {"delay": 0.3}})
+        world.fail({"fork": {"cue": "go-on"}})
         aside = await desk.conversation.aside(desk.window_id)
         leaving = asyncio.ensure_future(asked(aside, "say never"))
         await world.heard("session/fork")
-        await aside.close()
-        await leaving
+        closing = asyncio.ensure_future(aside.close())
+        await asyncio.sleep(0)
+        world.cue("go-on")
+        await asyncio.gather(closing, leaving)
         (link,) = await asides_of(desk)
         assert link.state is LinkState.LOST and len(world.requests("session/delete")) == 1
         assert len(world.prompts()) == 1, "it was asked nothing"
@@ -311,11 +313,12 @@ async def test_a01_an_aside_left_while_its_session_opens_leaves_none_behind(worl
 async def test_a01_what_is_said_in_the_conversation_meanwhile_is_not_in_the_aside(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        world.fail({"fork": {"delay": 0.5}})
+        world.fail({"fork": {"cue": "go-on"}})
         aside = await desk.conversation.aside(desk.window_id)
         asking = asyncio.ensure_future(asked(aside, "echo"))
         await world.heard("session/fork")
         await desk.say("say meanwhile")
+        world.cue("go-on")
         news, _ = await asking
         assert words_of(news) == ["new session · told 2 of 2 messages"]
         assert "say one" in aside.text and "meanwhile" not in aside.text

@@ -22,6 +22,7 @@ from catena_acp.conversation.news import (
     TurnEnded,
 )
 from catena_acp.conversation.prepare import StillAtWork
+from catena_acp.conversation.prompt_queue import PromptQueue
 from catena_store import attachments, chains, journal, queue, siblings, windows
 from catena_store.errors import NotFound
 from catena_store.journal import Act
@@ -299,6 +300,30 @@ async def test_going_elsewhere_is_refused_while_a_turn_runs_and_a_rewind_stops_i
         assert await said(desk) == []
 
 
+async def test_what_waited_does_not_go_out_from_where_a_rewind_leads_while_it_is_being_held(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold = PromptQueue.hold
+
+    async def slowly(self: PromptQueue) -> None:
+        for _ in range(20):  # as long as a store takes that others use, too
+            async with desk.db.read():
+                pass
+        await hold(self)
+
+    async with world.client() as desk:
+        await desk.say("say one")
+        leaf = (await desk.window()).leaf_id
+        await desk.conversation.say(desk.window_id, "say begun; hang")
+        await desk.conversation.say(desk.window_id, "say waited")
+        monkeypatch.setattr(PromptQueue, "hold", slowly)
+        await desk.conversation.rewind(desk.window_id, leaf)
+        await desk.conversation.wait_idle(desk.window_id)
+        assert await said(desk) == ["say one", "one"]
+        async with desk.db.read() as reader:
+            assert [item.held for item in await queue.items(reader, desk.window_id)] == [True]
+
+
 async def test_only_prompts_of_the_conversation_are_edited(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
@@ -354,11 +379,10 @@ async def test_e04_an_edit_during_the_opening_of_a_session_gives_the_first_text_
     async with world.client() as desk:
         await desk.say("say one")
         first = await prompt(desk, "say one")
-        world.fail({"new": {"silent": True}, "fork": {"silent": True}})
+        world.fail({"new": {"silent": True, "times": 1}})
         await desk.conversation.clear(desk.window_id)
         await desk.conversation.say(desk.window_id, "say lost?")
-        await desk.until_told(DoingChanged, lambda news: news.doing is Doing.OPENING)
-        world.fail({})
+        await world.heard("session/new", 2)
         async with asyncio.timeout(20):
             await edited(desk, first.id, "say instead")
         assert [news.text for news in desk.told if isinstance(news, PromptReturned)] == ["say lost?"]
@@ -409,12 +433,13 @@ async def test_a_window_that_was_moved_meanwhile_does_not_get_the_session_that_w
         await desk.say("say one")
         await desk.say("say two")
         middle = next(row for row in await desk.branch() if row.text == "one")
-    world.fail({"load": {"delay": 0.5}, "resume": {"delay": 0.5}})
+    world.fail({"load": {"cue": "go-on"}, "resume": {"cue": "go-on"}})
     async with world.client(resume=desk) as again:
         preparing = asyncio.ensure_future(again.conversation.prepare(again.window_id))
         await again.until_told(DoingChanged, lambda news: news.doing is Doing.OPENING)
         await again.conversation.go_to(again.window_id, middle.id)
         assert not preparing.done()
+        world.cue("go-on")
         await preparing
         assert again.conversation.session(again.window_id).link_id is None
         assert (await again.say("say three")).problem is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,12 +14,13 @@ from mcp.types import TextContent
 
 from catena.agent_checkpoints import tool_server
 from catena.cli import main
+from catena_acp.conversation.asked_rewinds import AskedRewinds
 from catena_acp.conversation.checkpointing import Checkpointing
-from catena_acp.conversation.news import Asked, AskSettled, MessageAdded, Remarked, TurnEnded
-from catena_store import rewind_requests
+from catena_acp.conversation.news import Asked, AskSettled, MessageAdded, Remarked, Troubled, TurnEnded
+from catena_store import queue, rewind_requests
 from catena_store.checkpoints import Frequency
 from catena_store.records import Kind
-from catena_store.rewind_requests import Answer
+from catena_store.rewind_requests import Answer, RewindRequest
 from conversation_world import Desk, World, open_window
 
 TOOLS = Checkpointing(Frequency.MANUAL, tools=tool_server)
@@ -69,7 +71,7 @@ async def in_a_turn(world: World) -> AsyncIterator[tuple[Desk, Agent]]:
     async with world.client(checkpointing=TOOLS) as desk:
         await desk.say("say one")
         await desk.conversation.checkpoint(desk.window_id, "good")
-        await desk.conversation.say(desk.window_id, "say half; heed 30")
+        await desk.conversation.say(desk.window_id, "say half; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text.startswith("half"))
         async with handed_out(world) as agent:
             yield desk, agent
@@ -131,6 +133,32 @@ async def test_k09_a_rewind_is_a_question_and_what_is_granted_is_done_after_the_
         assert await answer_of(desk) is Answer.GRANTED
 
 
+async def test_k09_what_waits_does_not_go_out_while_the_leave_to_rewind_is_still_being_written(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, go_on = AskedRewinds._note, asyncio.Event()
+
+    async def slowly(self: AskedRewinds, request: RewindRequest, answer: Answer) -> None:
+        await go_on.wait()
+        await note(self, request, answer)
+
+    async with in_a_turn(world) as (desk, agent):
+        await agent.call(REWIND, checkpoint="good")
+        asked = await desk.until_told(Asked)
+        await desk.conversation.say(desk.window_id, "say queued")
+        monkeypatch.setattr(AskedRewinds, "_note", slowly)
+
+        await desk.conversation.answer(asked.ask_id, asked.options[0].id)
+        await end_turn(desk)
+        go_on.set()
+        await desk.until_told(Remarked)
+
+        assert await texts(desk) == ["say one", "one"]
+        assert len(world.prompts()) == 2
+        async with desk.db.read() as reader:
+            assert [item.held for item in await queue.items(reader, desk.window_id)] == [True]
+
+
 async def test_k09_what_the_person_refuses_does_not_happen(world: World) -> None:
     async with in_a_turn(world) as (desk, agent):
         await agent.call(REWIND, checkpoint="good")
@@ -140,7 +168,7 @@ async def test_k09_what_the_person_refuses_does_not_happen(world: World) -> None
 
         await end_turn(desk)
 
-        assert (await texts(desk))[:3] == ["say one", "one", "say half; heed 30"]
+        assert (await texts(desk))[:3] == ["say one", "one", "say half; hang"]
         assert not desk.conversation.asked(desk.window_id)
         # Whatever was still to be written is, by now.
         await desk.conversation.say(desk.window_id, "say on")
@@ -149,13 +177,44 @@ async def test_k09_what_the_person_refuses_does_not_happen(world: World) -> None
         assert await answer_of(desk) is Answer.REFUSED
 
 
+@pytest.mark.parametrize("closed_after", ["the question", "the answer", "it began to wait"])
+async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_words(
+    world: World, closed_after: str
+) -> None:
+    async with in_a_turn(world) as (desk, agent):
+        beside = await open_window(desk.db, desk.conversation.id)
+        desk.conversation.enter(beside)
+        await agent.call(REWIND, checkpoint="good")
+        asked = await desk.until_told(Asked)
+        seat, before = desk.conversation._seat(desk.window_id), (await desk.window()).leaf_id
+        if closed_after == "the question":
+            desk.conversation.leave(desk.window_id)
+            await desk.conversation.answer(asked.ask_id, asked.options[0].id)
+        else:
+            await desk.conversation.answer(asked.ask_id, asked.options[0].id)
+            async with asyncio.timeout(20):
+                while closed_after == "it began to wait" and not seat._apart:  # noqa: ASYNC110 - nothing tells it
+                    await asyncio.sleep(0)
+            desk.conversation.leave(desk.window_id)
+        await seat.stop()
+        await seat.wait_idle()
+
+        told = await desk.until_told(Troubled)
+
+        assert told.window_id == beside
+        assert "could not be done: the tab that it was asked for was closed" in told.problem.text
+        assert await answer_of(desk) is Answer.FAILED
+        assert desk.conversation.windows == {beside}, "a tab that was closed is not opened again"
+        assert before in [row.id for row in await desk.branch()], "nor moved"
+
+
 async def test_k09_tools_of_a_session_that_came_to_another_window_work_for_that_one(world: World) -> None:
     async with world.client(checkpointing=TOOLS) as desk:
         await desk.say("say one")
         leaf = (await desk.window()).leaf_id
         desk.conversation.leave(desk.window_id)
         desk.window_id = await open_window(desk.db, desk.conversation.id, leaf)
-        await desk.conversation.say(desk.window_id, "say half; heed 30")
+        await desk.conversation.say(desk.window_id, "say half; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text.startswith("half"))
         async with handed_out(world) as agent:
             worked, _ = await agent.call(SAVE, label="here")

@@ -22,7 +22,7 @@ def program(catena: Catena, name: str, script: str) -> Path:
     path = directory / name
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-    catena.environment["PATH"] = f"{directory}:/usr/bin:/bin"
+    catena.environment["PATH"] = str(directory)  # and none of this machine's agents
     return path
 
 
@@ -51,7 +51,7 @@ def test_c04_agents_tells_what_is_here_and_how_to_get_the_rest_with_rehearsal_la
 
 def test_an_agent_that_does_not_tell_its_version_soon_holds_nothing_up(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
-    program(catena, "opencode", "sleep 1000")
+    program(catena, "opencode", "exec /bin/sleep 1000")
     program(catena, "goose", "echo 1.2.3; exit 1")
 
     agents = {agent["name"]: agent for agent in catena("agents", "--json").json}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
 import select
@@ -30,6 +31,7 @@ class OnTerminal:
     def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
         self.process = process
         self.seen = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end within a character
         self.descriptor = terminal
 
     def wait_for(self, text: str, times: int = 1) -> None:
@@ -39,7 +41,7 @@ class OnTerminal:
             assert time.monotonic() < deadline, f"{text!r} did not come: {self.seen!r}"
             if select.select([self.descriptor], [], [], 0.5)[0]:
                 try:
-                    self.seen += os.read(self.descriptor, 4096).decode()
+                    self.seen += self._decoder.decode(os.read(self.descriptor, 4096))
                 except OSError:  # the other end is closed
                     assert self.seen.count(text) >= times, self.seen
                     return

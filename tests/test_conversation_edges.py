@@ -19,13 +19,14 @@ from catena_acp.conversation.news import (
     Troubled,
     TurnEnded,
 )
+from catena_acp.conversation.prompt_rows import Attempt
 from catena_acp.conversation.prompt_way import PromptWay
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.turn import RunningTurn
 from catena_acp.errors import AgentGone, AgentRefused
 from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.troubles import Trouble
-from catena_store import attachments, queue
+from catena_store import attachments, queue, windows
 from catena_store.database import Reader
 from catena_store.errors import StoreBusy
 from catena_store.records import Attachment, How, Kind, QueueItem, StopReason
@@ -48,12 +49,11 @@ async def test_s05_a_disk_that_fills_in_mid_turn_stops_the_agent_and_loses_nothi
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say begun; wait 0.3; stream 3000 rate 3000; hang")
+        await desk.conversation.say(desk.window_id, "say begun; cue go-on; stream 3000 rate 3000; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         await pages(desk, 0)
-        async with asyncio.timeout(10):
-            while "session/cancel" not in _methods(world):  # noqa: ASYNC110 - the log is a file
-                await asyncio.sleep(0)
+        world.cue("go-on")
+        await world.heard("session/cancel")
         await pages(desk, None)
         over = await desk.until_told(TurnEnded, lambda news: news.problem is not None)
         assert over.turn is not None and over.turn.stop_reason is StopReason.ERROR
@@ -85,7 +85,8 @@ async def test_late_text_after_a_turn_that_was_cut_stays_on_the_branch_and_the_s
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.say("between 0.2; maxtokens")
+        await desk.say("between cue later; maxtokens")
+        world.cue("later")
         late = await desk.until_told(
             MessageAdded, lambda news: news.message.kind is Kind.AGENT and news.message.turn_id is None
         )
@@ -197,13 +198,13 @@ async def test_a_load_that_was_given_up_never_comes_back_as_new_messages(world: 
     async with world.client("--no-resume") as desk:
         await desk.say("say one")
         await desk.say("say two")
-    world.fail({"load": {"delay": 0.5, "times": 1}})
+    world.fail({"load": {"cue": "go-on", "times": 1}})
     async with world.client("--no-resume", resume=desk) as again:
         await again.conversation.say(again.window_id, "say three")
-        await again.until_told(DoingChanged, lambda news: news.doing is Doing.OPENING)
-        await again.until(lambda: True if "session/load" in _methods(world) else None)
+        await world.heard("session/load")
         await again.conversation.stop(again.window_id)
         await again.until_told(TurnEnded)
+        world.cue("go-on")
         await again.say("echo")
         texts = [row.text for row in await again.branch() if row.kind is Kind.USER]
         assert texts == ["say one", "say two", "echo"]
@@ -223,9 +224,10 @@ async def test_r07_a_session_that_lost_all_but_its_last_of_many_equal_turns_is_f
 
 async def test_w01_switching_the_agent_in_mid_turn_leaves_its_question_open(world: World) -> None:
     async with world.client(specs={"other": world.spec(name="other")}) as desk:
-        await desk.conversation.say(desk.window_id, "wait 0.2; ask")
+        await desk.conversation.say(desk.window_id, "cue go-on; ask")
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
         await desk.conversation.set_agent(desk.window_id, world.spec(name="other"))
+        world.cue("go-on")
         asked = await desk.until_told(Asked)
         await desk.conversation.answer(asked.ask_id, "yes")
         over = await desk.until_told(TurnEnded)
@@ -272,12 +274,13 @@ async def test_r11_stopped_while_the_turn_before_is_still_being_closed_a_prompt_
 
     async with world.client() as desk:
         await desk.say("say one")
-        monkeypatch.setattr(PromptWay, "_close_unclosed", slowly)
-        await desk.conversation.say(desk.window_id, "say two")
+        monkeypatch.setattr(PromptWay, "close_unclosed", slowly)
+        saying = asyncio.ensure_future(desk.conversation.say(desk.window_id, "say two"))
         await closing.wait()
         await desk.conversation.stop(desk.window_id)
         await asyncio.sleep(0)
         go_on.set()
+        await saying
         await desk.conversation.wait_idle(desk.window_id)
         assert (await desk.window()).draft == "say two"
         assert any(isinstance(news, PromptReturned) for news in desk.told)
@@ -341,7 +344,7 @@ async def test_s05_a_turn_that_cannot_be_kept_ends_though_its_agent_is_gone_befo
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say begun; wait 0.2; stream 3000 rate 3000; hang")
+        await desk.conversation.say(desk.window_id, "say begun; cue go-on; stream 3000 rate 3000; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         agent = next(iter(desk.conversation._core.sessions)).agent
 
@@ -352,6 +355,7 @@ async def test_s05_a_turn_that_cannot_be_kept_ends_though_its_agent_is_gone_befo
 
         monkeypatch.setattr(agent, "cancel", too_late)
         await pages(desk, 0)
+        world.cue("go-on")
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason in (StopReason.ERROR, StopReason.AGENT_GONE)
         await desk.conversation.wait_idle(desk.window_id)
@@ -366,16 +370,17 @@ async def test_s05_a_queue_that_cannot_be_read_for_a_moment_loses_no_prompt_and_
         raise StoreBusy(world.store)
 
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say begun; wait 0.2; say ended")
+        await desk.conversation.say(desk.window_id, "say begun; cue go-on; say ended")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         if fails_while == "it is taken out":
             await desk.conversation.say(desk.window_id, "say two")
         monkeypatch.setattr(queue, "items", locked)
         if fails_while == "it is put there":
             await desk.conversation.say(desk.window_id, "say two")
+        world.cue("go-on")
         await desk.conversation.wait_idle(desk.window_id)
         assert sum(isinstance(news, TurnEnded) for news in desk.told) == 2
-    assert world.prompts() == [["say begun; wait 0.2; say ended"], ["say two"]]
+    assert world.prompts() == [["say begun; cue go-on; say ended"], ["say two"]]
 
 
 async def test_r16_an_agent_that_was_just_starting_when_its_conversation_was_closed_is_ended(
@@ -397,3 +402,14 @@ async def test_r16_an_agent_that_was_just_starting_when_its_conversation_was_clo
     with pytest.raises(AgentGone):
         await running
     assert not started[0].alive
+
+
+async def test_r12_a_prompt_that_is_given_back_stands_before_what_was_typed_meanwhile(world: World) -> None:
+    async with world.client() as desk:
+        rows = desk.conversation._seat(desk.window_id).rows
+        async with desk.db.write() as tx:
+            row = await rows.add(tx, "say well after all")
+            await windows.set_draft(tx, desk.window_id, "typed meanwhile")
+        await rows.put_back(Attempt(row, came_from=row.parent_id), None)
+        window = await desk.window()
+        assert (window.leaf_id, window.draft) == (None, "say well after all\ntyped meanwhile")

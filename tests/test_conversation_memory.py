@@ -180,7 +180,8 @@ async def test_a_title_of_the_agents_names_the_conversation_until_a_person_does(
 
 async def test_text_between_turns_becomes_a_row_that_the_session_is_known_to_hold(world: World) -> None:
     async with world.client() as desk:
-        await desk.say("between 0.05")
+        await desk.say("between cue later")
+        world.cue("later")
         late = await desk.until_told(
             MessageAdded, lambda news: news.message.kind is Kind.AGENT and news.message.turn_id is None
         )

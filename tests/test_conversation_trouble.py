@@ -319,19 +319,21 @@ async def test_r14_nothing_above_a_clear_is_told_again_and_all_of_it_stays(world
 
 async def test_w16_prompts_said_while_busy_wait_and_go_out_in_order(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "wait 0.2; say one")
+        await desk.conversation.say(desk.window_id, "cue go-on; say one")
         await desk.conversation.say(desk.window_id, "say two")
         await desk.conversation.say(desk.window_id, "say three")
+        world.cue("go-on")
         await desk.conversation.wait_idle(desk.window_id)
         users = [row.text for row in await desk.branch() if row.kind is Kind.USER]
-    assert users == ["wait 0.2; say one", "say two", "say three"]
+    assert users == ["cue go-on; say one", "say two", "say three"]
     assert [blocks[-1] for blocks in world.prompts()] == users
 
 
 async def test_w16_an_error_holds_what_waits_until_the_person_says_go(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "wait 0.2; error -32603 no")
+        await desk.conversation.say(desk.window_id, "cue go-on; error -32603 no")
         await desk.conversation.say(desk.window_id, "say two")
+        world.cue("go-on")
         await desk.conversation.wait_idle(desk.window_id)
         assert len(world.prompts()) == 1
         await desk.conversation.send_queued(desk.window_id)

@@ -44,6 +44,8 @@ AUXILIARY = (
     "window_choice",
     "checkpointing",
     "rewind_request",
+    "conversation_mcp_server",
+    "aside_question",
 )
 INDEXES = (
     "sqlite_autoindex_message_1",

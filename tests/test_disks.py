@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from catena.screens.history import HistoryScreen
 from catena_store.database import Database
 from cli_client import EXECUTABLE, Catena, run
 from test_store_database import as_somebody_else, public_directory
@@ -77,10 +78,11 @@ def test_s05_a_draft_that_finds_no_room_stays_in_the_composer_and_is_printed_at_
     tmp_path: Path,
 ) -> None:
     place = Place(tmp_path)
+    place.without_parking()
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Rehearsal")
         terminal.say("say hello there")
-        terminal.wait_for(r"(?s)hello there.*hello there")
+        terminal.wait_for(r"│ hello there[\s\S]*ctrl\+o history")  # the turn is over, and all of it is kept
         with full_disk(terminal):
             terminal.write("a draft of much work")
             terminal.wait_for_words("cannot grow")
@@ -196,10 +198,11 @@ async def test_s05_a_read_only_store_can_be_read_on_the_screen_and_a_prompt_says
                 await person.sees("what was said before", "The store may not be written", "an old draft")
                 await person.say("new words")
                 await person.sees("cannot be written: the file or its directory is read-only")
-                assert person.draft == "new words"
+                await person.until(lambda: person.draft == "new words", "the text to come back")
                 await person.press("ctrl+o")
-                await person.sees("history")
+                await person.sees_dialog(HistoryScreen)
                 await person.press("escape")
+                await person.back()
         assert person.app.return_code in (0, None)
         assert person.app.not_sent[-1] == "new words"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -19,7 +20,7 @@ from catena_acp.conversation.files_touched import files_touched, lines_changed
 from catena_acp.conversation.git_place import GitPlace, git_place
 from catena_acp.conversation.left_open import left_open_on
 from catena_acp.conversation.news import MessageAdded, Remarked, Troubled
-from catena_store import branches, surroundings, usage
+from catena_store import branches, mcp_servers, surroundings, usage
 from catena_store.database import Database
 from catena_store.records import Kind, Message, MessageState, StopReason, Surroundings
 from catena_store.schema import shipped
@@ -41,6 +42,7 @@ def git(directory: Path, *arguments: str) -> None:
         ["git", "-c", "user.name=n", "-c", "user.email=e@x", "-C", directory, *arguments],
         check=True,
         capture_output=True,
+        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
     )
 
 
@@ -128,10 +130,11 @@ async def test_m10_a_waiting_prompts_mode_does_not_come_back_in_place_of_the_per
     async with world.client() as desk:
         await desk.conversation.prepare(desk.window_id)
         await desk.conversation.set_mode(desk.window_id, "code")
-        await desk.conversation.say(desk.window_id, "say one; wait 0.3")
+        await desk.conversation.say(desk.window_id, "say one; cue go-on")
         await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
         await desk.conversation.say(desk.window_id, "say two")
         await desk.conversation.set_mode(desk.window_id, "plan")
+        world.cue("go-on")
         await desk.conversation.wait_idle(desk.window_id)
         assert [turn.mode for turn in await desk.turns()] == ["plan", "code"]
         assert in_force(desk)["mode"] == "plan"
@@ -363,6 +366,8 @@ DOMAINS = {
     "directories": "DELETE FROM conversation_directory",
     "the table of directories": "DROP TABLE conversation_directory",
     "the table of choices": "DROP TABLE window_choice",
+    "the table of servers": "DROP TABLE conversation_mcp_server",
+    "damaged servers": "UPDATE conversation_mcp_server SET server = '[not json'",
     "plans": "UPDATE message SET data = '{}' WHERE kind = 'plan'",
     "tool calls": "UPDATE message SET data = '{}' WHERE kind = 'tool'",
     "thoughts": "UPDATE message SET text = '' WHERE kind = 'thought'",
@@ -380,6 +385,8 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str,
     async def live() -> tuple[str, str]:
         async with world.client() as desk:
             await desk.conversation.add_directory(str(place / "lib"))
+            async with desk.db.write() as tx:
+                await mcp_servers.add(tx, desk.conversation.id, [{"name": "clock", "command": "/bin/true"}])
             await choose(desk)
             await desk.say("think hard; plan; tool read a.txt; edit! b.txt; say one")
             return desk.conversation.id, desk.window_id

@@ -131,19 +131,17 @@ async def test_f02_f09_side_by_side_with_a_running_turn_both_answer_and_neither_
 ) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "say two; stream 100 rate 40 end=CURTAIN")
+        await desk.conversation.say(desk.window_id, "say two; stream 20 rate 40; cue go-on; say CURTAIN")
         await desk.until_told(MessageGrew)
         branch = await fork(desk)
         assert branch.window_id != desk.window_id
         over = await branch.say("context")
         assert over.problem is None
-        await desk.until_told(
-            TurnEnded, lambda news: news.turn is not None and news.window_id == desk.window_id
-        )
+        world.cue("go-on")
         await desk.conversation.wait_idle(desk.window_id)
         assert (await said(desk))[-1].endswith("CURTAIN")
         await desk.say("echo")
-        assert "all=say one|say two; stream 100 rate 40 end=CURTAIN|echo" in (await said(desk))[-1]
+        assert "all=say one|say two; stream 20 rate 40; cue go-on; say CURTAIN|echo" in (await said(desk))[-1]
         assert "context" not in (await said(desk))[-1].split("all=")[1]
         assert (await rows_of(branch))[0].text == "context"
 
@@ -341,12 +339,13 @@ async def test_f11_an_agent_that_replays_on_fork_shows_each_message_once(world: 
 
 async def test_f11_what_the_old_session_says_late_does_not_show_in_the_branch(world: World) -> None:
     async with world.client() as desk:
-        await desk.say("say one; between 0.4")
+        await desk.say("say one; between cue later")
         branch = await fork(desk, side_by_side=False)
         place = await branch.window()
         at = len(desk.told)
         with pytest.raises(StoreError, match="another conversation"):
             await desk.conversation.say(branch.window_id, "say nothing here")
+        world.cue("later")
         late = await until_late(desk)
         assert await branch.window() == place
         assert not [
@@ -376,6 +375,7 @@ async def test_f11_a_fork_holds_nothing_that_its_source_said_while_it_was_made(
 
     async def forked(self: Connection, *arguments: Any) -> Any:
         monkeypatch.setattr(BetweenTurns, "_begin", begun_slowly)
+        world.cue("later")
         await late.wait()
         try:
             return await fork_session(self, *arguments)
@@ -383,7 +383,7 @@ async def test_f11_a_fork_holds_nothing_that_its_source_said_while_it_was_made(
             answered.set()
 
     async with world.client("--no-titles") as desk:
-        await desk.say("say one; between 0.4")
+        await desk.say("say one; between cue later")
         await without_probes(desk)
         monkeypatch.setattr(Connection, "fork_session", forked)
         if of_its_own:
@@ -454,6 +454,44 @@ async def test_f13_another_directory_and_further_servers_are_passed_on_and_a_ref
         assert (await desk.window()).conversation_id == desk.conversation.id
 
 
+async def test_f13_further_servers_are_handed_over_after_a_restart_too_and_to_forks_of_the_fork(
+    world: World,
+) -> None:
+    def server(name: str) -> dict[str, object]:
+        return {
+            "name": name,
+            "command": "/bin/true",
+            "args": [],
+            "env": [{"name": "KEY", "value": "of " + name}],
+        }
+
+    def given(method: str) -> list[dict[str, object]]:
+        return list(world.requests(method)[-1]["params"]["mcpServers"])
+
+    clock, bell = server("clock"), server("bell")
+    async with world.client() as desk:
+        await desk.say("say one")
+        await without_probes(desk)
+        forked = await desk.conversations.fork(
+            desk.conversation, window_id=desk.window_id, mcp_servers=[clock]
+        )
+        assert given("session/fork") == [clock]
+        branch = at_desk(desk, forked)
+        await branch.say("say two")
+    async with world.client(resume=branch) as again:
+        over = await again.say("say three")
+        assert how(over) is How.RESUMED
+        assert given("session/load") == [clock]
+        further = await again.conversations.fork(
+            again.conversation, window_id=again.window_id, mcp_servers=[bell]
+        )
+        assert given("session/fork") == [clock, bell]
+        assert further.link is not None
+    async with world.client(resume=desk) as trunk:
+        await trunk.say("say four")
+        assert given("session/load") == [], "the source was given none"
+
+
 async def test_a_fork_in_place_waits_for_the_end_of_the_turn(world: World) -> None:
     async with world.client() as desk:
         await desk.conversation.say(desk.window_id, "stream 400 rate 40")
@@ -483,10 +521,11 @@ async def test_a_prompt_that_comes_before_a_fork_in_place_is_shown_keeps_its_win
         monkeypatch.setattr(Forking, "_show", shown_later)
         forking = asyncio.ensure_future(made(desk, side_by_side=False))
         await reached.wait()
-        await desk.conversation.say(desk.window_id, "say two; wait 0.5; say three")
+        await desk.conversation.say(desk.window_id, "say two; cue go-on; say three")
         go_on.set()
         with pytest.raises(StillAtWork):
             await forking
+        world.cue("go-on")
         await desk.conversation.wait_idle(desk.window_id)
         assert (await desk.window()).conversation_id == desk.conversation.id
         assert (await said(desk))[-1].endswith("three")

@@ -99,7 +99,7 @@ class Scene:
                 self.person.app.chat.acts.run(  # type: ignore[union-attr]
                     conversation.answer(ask.ask_id, ask.options[0].id if ask.options else None)
                 )
-            return not hostile.busy
+            return self.person.is_over(hostile)
 
         await self.person.until(over, "the turn to end")
 
@@ -108,8 +108,7 @@ class Scene:
         person = self.person
         await person.say("/agent rehearsal")
         await person.until(lambda: self.hostile.agent == "rehearsal", "the honest agent")
-        await person.say("echo")
-        await person.until(lambda: not self.hostile.busy and self.hostile.growing == {}, "its answer")
+        await person.answered("echo")
         said = await self.said(self.hostile)
         assert told in said[said.rindex("[heard]") :]
 
@@ -128,7 +127,7 @@ async def two_tabs(place: Path, misdeed: str = "") -> AsyncIterator[Scene]:
         assert acts is not None
         acts.run(person.app.chat.open_with(agent_named("hostile", settings)))
         await person.until(lambda: len(person.tabs) == 2, "another tab")
-        await person.until(lambda: person.tab is person.tabs[1], "it to be shown")
+        await person.looks_at(person.tabs[1])
         neighbour, hostile = person.tabs
         yield Scene(place, person, neighbour, hostile)
 
@@ -226,7 +225,7 @@ async def test_w27_r04_whatever_an_agent_does_keys_other_tabs_and_what_was_said_
             await person.press("k")
             assert person.draft == "k"
             await scene.sit_through(case)
-            await person.until(lambda: not neighbour.busy, "the neighbour's answer")
+            await person.until(lambda: person.is_over(neighbour), "the neighbour's answer")
         assert pulse.work < FREEZE and pulse.clock < STALL
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < ROOM // 1024
         assert await scene.said(neighbour) == "".join(prose.stream_of_words(WORDS, "CURTAIN"))
@@ -273,7 +272,9 @@ async def test_w27_r12_an_agent_that_begins_badly_gives_the_prompt_back_and_anot
                 await person.until(lambda: hostile.busy, "it to be waited for")
                 await hostile.conversation.stop(hostile.window_id)
             await person.until(lambda: "say my precious words" in person.draft, "the text to come back")
-            await person.until(lambda: not neighbour.busy and not hostile.busy, "the neighbour's answer")
+            await person.until(
+                lambda: person.is_over(neighbour) and person.is_over(hostile), "the neighbour's answer"
+            )
         assert pulse.work < FREEZE and pulse.clock < STALL
         assert await scene.said(neighbour) == "".join(prose.stream_of_words(WORDS, "CURTAIN"))
         if why is not None:
@@ -302,10 +303,8 @@ async def test_w27_an_agent_that_begins_oddly_can_be_talked_with_and_comes_back(
         person, hostile = scene.person, scene.hostile
         async with pulse_taken() as pulse:
             await person.say("exits")
-            await person.until(lambda: hostile.trouble.standing and not hostile.busy, "its end")
-            before = hostile.leaf_id
-            await person.say("something")
-            await person.until(lambda: hostile.leaf_id != before and not hostile.busy, "its answer")
+            await person.until(lambda: hostile.trouble.standing and person.is_over(hostile), "its end")
+            await person.answered("something")
         assert pulse.work < FREEZE and pulse.clock < STALL
         said = await scene.said(hostile)
         assert "before exits." in said and "I do not know something." in said
@@ -316,13 +315,11 @@ async def test_w27_an_agent_that_begins_oddly_can_be_talked_with_and_comes_back(
 async def test_w27_a_setting_that_is_never_answered_holds_nothing_up(tmp_path: Path) -> None:
     async with two_tabs(tmp_path, "silent-settings") as scene:
         person, hostile = scene.person, scene.hostile
-        await person.say("garbage")
-        await person.until(lambda: hostile.leaf_id and not hostile.busy, "its first answer")
+        await person.answered("garbage")
         setting = asyncio.create_task(hostile.conversation.set_mode(hostile.window_id, "m"))
         await person.press("k")
         assert person.draft == "k"
-        await person.say("banners")
-        await person.until(lambda: not hostile.busy, "its answer")
+        await person.answered("banners")
         assert "after banners." in await scene.said(hostile)
         assert not setting.done()
         setting.cancel()

@@ -35,9 +35,10 @@ async def two_tabs(world: World, *flags: str) -> AsyncIterator[Desk]:
         conversation = await desk.conversations.create(agent=honest, cwd=str(world.project))
         other = Desk(desk.db, desk.conversations, conversation, await open_window(desk.db, conversation.id))
         conversation.subscribe(other.hear)
-        await conversation.say(other.window_id, "say begun; wait 0.4; say ended")
+        await conversation.say(other.window_id, "say begun; cue go-on; say ended")
         await other.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
         yield desk
+        world.cue("go-on", "honest")
         over = await other.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
         answers = [row.text for row in await other.branch() if row.kind is Kind.AGENT]
@@ -178,6 +179,7 @@ async def test_a_login_that_waits_can_be_given_up_and_begun_again(world: World) 
         login = asyncio.ensure_future(desk.conversation.login(desk.window_id, "rehearsal-login"))
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.LOGGING_IN)
         await desk.conversation.say(desk.window_id, "say meanwhile")
+        await world.heard("authenticate")
         await desk.conversation.stop(desk.window_id)
         with pytest.raises(GivenUp):
             await login
@@ -193,11 +195,14 @@ async def test_a_login_that_waits_can_be_given_up_and_begun_again(world: World) 
 
 
 async def test_a_prompt_said_while_a_login_waits_goes_out_after_it(world: World) -> None:
-    world.fail({"authenticate": {"delay": 0.3}})
+    world.fail({"authenticate": {"cue": "go-on"}})
     async with world.client("--auth=required") as desk:
         login = asyncio.ensure_future(desk.conversation.login(desk.window_id, "rehearsal-login"))
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.LOGGING_IN)
-        over = await desk.say("say after all")
+        saying = asyncio.ensure_future(desk.say("say after all"))
+        await desk.until_told(MessageAdded)
+        world.cue("go-on")
+        over = await saying
         await login
         assert over.problem is None
     assert world.prompts() == [["say after all"]]
@@ -293,12 +298,11 @@ async def test_m08_a_prompt_said_while_a_logout_is_under_way_takes_nothing_of_be
 ) -> None:
     async with two_tabs(world) as desk:
         await desk.say("say canary-old")
-        world.fail({"logout": {"delay": 0.3}})
+        world.fail({"logout": {"cue": "go-on"}})
         logout = asyncio.ensure_future(desk.conversation.logout(desk.window_id))
-        async with asyncio.timeout(10):
-            while "logout" not in heard(world):  # noqa: ASYNC110 - the log is a file
-                await asyncio.sleep(0)
+        await world.heard("logout")
         await desk.conversation.say(desk.window_id, "echo")
+        world.cue("go-on")
         await logout
         over = await desk.until_told(TurnEnded, lambda news: news.problem is not None)
         assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
@@ -339,7 +343,7 @@ async def test_a_login_waits_for_the_turn_of_another_window_and_a_logout_is_refu
     async with world.client() as desk:
         await desk.say("say one")
         other = await open_window(desk.db, desk.conversation.id)
-        await desk.conversation.say(other, "say begun; wait 0.4; say ended")
+        await desk.conversation.say(other, "say begun; cue go-on; say ended")
         await desk.until_told(
             MessageAdded, lambda news: news.window_id == other and news.message.kind is Kind.AGENT
         )
@@ -348,7 +352,10 @@ async def test_a_login_waits_for_the_turn_of_another_window_and_a_logout_is_refu
         with pytest.raises(StillAtWork):
             await desk.conversation.login(other, "rehearsal-login")
 
-        await desk.conversation.logged_in(desk.window_id)
+        waiting = asyncio.ensure_future(desk.conversation.logged_in(desk.window_id))
+        await asyncio.sleep(0)
+        world.cue("go-on")
+        await waiting
 
         ended = await desk.until_told(TurnEnded, lambda news: news.window_id == other)
         assert ended.turn is not None and ended.turn.stop_reason is StopReason.END_TURN

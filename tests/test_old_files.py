@@ -76,6 +76,11 @@ INSERT INTO mirror SELECT id, text FROM message;
 CREATE INDEX mirror_text ON mirror (text);
 UPDATE conversation SET colour = 'red';
 """
+# Behind that, for as long as anybody waits.
+_ENDLESS = """
+INSERT INTO mirror WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
+SELECT NULL, '' FROM n WHERE i < 0;
+"""
 
 
 @contextmanager
@@ -116,11 +121,14 @@ def test_r18_killed_in_the_middle_of_a_migration_a_file_has_either_version_whole
     with updating(path, later[-1]) as process:
         assert process.stdout is not None and process.stdout.readline() == "done\n"
     whole = time.monotonic() - started
+    (tmp_path / "endless").mkdir()
+    endless = with_one_more(tmp_path / "endless", _LONG + _ENDLESS)
     found = set()
     for attempt in range(8):
         (path := tmp_path / str(attempt) / "catena.db").parent.mkdir()
         _copy(original, path)
-        with updating(path, later[-1]) as process:
+        # However slow this machine is, the last one is killed before its migration is done.
+        with updating(path, (endless if attempt == 7 else later)[-1]) as process:
             until = time.monotonic() + whole * attempt / 8
             while time.monotonic() < until:
                 time.sleep(0.001)

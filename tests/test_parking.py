@@ -18,6 +18,7 @@ from catena_acp.conversation import set_apart
 from catena_acp.conversation.news import Remarked
 from catena_acp.conversation.services import WhileIdle
 from catena_store import chains, windows
+from catena_store import parked as costs
 from catena_store.records import Cause, How, Kind, Link, LinkState
 from cli_client import EXECUTABLE, Catena, Finished
 from conversation_world import Desk, World
@@ -35,6 +36,13 @@ async def said(desk: Desk, *texts: str) -> None:
 
 async def parked(desk: Desk, state: LinkState = LinkState.PARKED) -> list[Link]:
     return [link for link in await desk.links() if link.cause is Cause.PARK and link.state is state]
+
+
+async def took(desk: Desk, seconds: float) -> None:
+    """So long, as far as is kept of it, the agent needed for its last fork."""
+    *_, newest = await parked(desk)
+    async with desk.db.write() as tx:
+        await costs.note(tx, newest.id, seconds)
 
 
 async def back_to(desk: Desk, turn: int) -> None:
@@ -155,11 +163,12 @@ async def test_k10_a_prompt_does_not_wait_for_a_parked_fork_and_what_it_raced_wi
 ) -> None:
     world = World(tmp_path)
     async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)) as desk:
-        world.fail({"fork": {"delay": 0.5, "times": 1}})
+        world.fail({"fork": {"cue": "go-on", "times": 1}})
         await desk.say("say one")
         await world.heard("session/fork")
         await desk.say("say two")
         assert world.requests("session/delete") == [], "the agent has not even made the fork yet"
+        world.cue("go-on")
         await desk.conversation.settled(desk.window_id)
         assert len(world.requests("session/delete")) == 1
         # What was made meanwhile holds the second prompt, and is nobody's.
@@ -171,12 +180,13 @@ async def test_k10_a_prompt_does_not_wait_for_a_parked_fork_and_what_it_raced_wi
 async def test_k10_a_fork_whose_source_moved_meanwhile_is_thrown_away(tmp_path: Path) -> None:
     world = World(tmp_path)
     async with world.client(while_idle=WhileIdle(park=True)) as desk:
-        world.fail({"fork": {"delay": 0.4, "times": 1}})
+        world.fail({"fork": {"cue": "go-on", "times": 1}})
         await desk.say("say one")
         await world.heard("session/fork")
         (source,) = await desk.links()
         async with desk.db.write() as tx:
             await chains.move(tx, source.id, event="moved by another")
+        world.cue("go-on")
         await desk.conversation.settled(desk.window_id)
         assert await parked(desk) == []
         assert len(world.requests("session/delete")) == 1
@@ -212,12 +222,13 @@ async def test_k10_a_parked_fork_that_is_being_kept_when_a_prompt_comes_is_waite
 ) -> None:
     world = World(tmp_path)
     async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)) as desk:
-        world.fail({"close": {"delay": 0.5, "times": 1}})
+        world.fail({"close": {"cue": "go-on", "times": 1}})
         await desk.say("say one")
         await world.heard("session/close")
-        await desk.conversation.say(desk.window_id, "wait 5; say two")
+        await desk.conversation.say(desk.window_id, "hang")
         work = desk.conversation._seat(desk.window_id).idle_work
         assert work.under_way
+        world.cue("go-on")
         await work.settled()
         assert len(await parked(desk)) == 1
         await desk.conversation.stop(desk.window_id)
@@ -252,11 +263,13 @@ async def test_k10_no_further_fork_is_parked_once_one_took_too_long(tmp_path: Pa
 
 async def test_k10_a_fork_may_take_a_small_share_of_its_turn(tmp_path: Path) -> None:
     world = World(tmp_path)
-    async with world.client(while_idle=WhileIdle(park=True, share=0.5)) as desk:
-        world.fail({"fork": {"delay": 0.15, "times": 1}})
-        await said(desk, "say one", "say two")
+    async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=0.5)) as desk:
+        await said(desk, "say one")
+        await took(desk, 60)
+        await said(desk, "say two")
         assert len(await parked(desk)) == 1, "the second turn was too short for another"
-        await said(desk, "wait 0.5; say three")
+        await took(desk, 0.01)
+        await said(desk, "wait 0.1; say three")
         assert len(await parked(desk)) == 2
 
 
@@ -295,7 +308,8 @@ async def test_k06_the_oldest_automatic_ones_are_pruned_upstream_too_and_a_label
     tmp_path: Path,
 ) -> None:
     world = World(tmp_path)
-    async with world.client(while_idle=WhileIdle(park=True, kept=2, share=math.inf)) as desk:
+    limits = WhileIdle(park=True, kept=2, longest=math.inf, share=math.inf)
+    async with world.client(while_idle=limits) as desk:
         await said(desk, "say one")
         (labelled,) = await parked(desk)
         async with desk.db.write() as tx:
@@ -314,7 +328,8 @@ async def test_k06_the_oldest_automatic_ones_are_pruned_upstream_too_and_a_label
 
 async def test_k06_an_agent_that_cannot_delete_is_not_asked_to(tmp_path: Path) -> None:
     world = World(tmp_path)
-    async with world.client("--no-delete", while_idle=WhileIdle(park=True, kept=1, share=math.inf)) as desk:
+    limits = WhileIdle(park=True, kept=1, longest=math.inf, share=math.inf)
+    async with world.client("--no-delete", while_idle=limits) as desk:
         await said(desk, "say one", "say two")
         assert (len(await parked(desk)), len(await parked(desk, LinkState.LOST))) == (1, 1)
         assert world.requests("session/delete") == []
@@ -326,10 +341,11 @@ def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_to_a_p
     catena = Catena(tmp_path)
     command = f"{sys.executable} -m catena_acp.rehearsal"
     assert catena("run", "--agent-command", command, "say one") == Finished(0, "one\n", "")
-    at_a_terminal = on_a_terminal(catena, "run", "--continue", "wait 1; echo")
-    assert "users=2 assistants=1" in at_a_terminal
+    # Another conversation: how long the fork took that was parked last says nothing of its first one.
+    at_a_terminal = on_a_terminal(catena, "run", "--agent-command", command, "say two")
+    assert "two" in at_a_terminal
     assert "show in its own list of sessions" in at_a_terminal
-    built_in = on_a_terminal(catena, "run", "--agent", "rehearsal", "wait 1; say scripted")
+    built_in = on_a_terminal(catena, "run", "--agent", "rehearsal", "say scripted")
     assert "scripted" in built_in and "list of sessions" not in built_in
     (catena.config / "config.toml").write_text('park = "off"\n')
     assert catena("run", "--agent", "rehearsal", "say other").status == 0
@@ -338,7 +354,7 @@ def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_to_a_p
         for conversation in catena("list", "--json").json
         for shown in [catena("show", conversation["id"], "--json").json]
     )
-    assert turns_and_parked == [(1, []), (1, ["parked"]), (2, ["parked", "parked"])]
+    assert turns_and_parked == [(1, []), (1, ["parked"]), (1, ["parked"]), (1, ["parked"])]
 
 
 def on_a_terminal(catena: Catena, *arguments: str) -> str:

@@ -109,12 +109,13 @@ async def test_f10_a_prompt_does_not_wait_for_a_probe_and_what_the_agent_still_f
 ) -> None:
     world = World(tmp_path)
     async with world.client(while_idle=PROBING) as desk:
-        world.fail({"fork": {"delay": 0.4, "times": 1}})
+        world.fail({"fork": {"cue": "go-on", "times": 1}})
         await desk.say("say one")
         await world.heard("session/fork")
         over = await desk.say("echo")
         assert world.requests("session/delete") == [], "the fork has not been answered yet"
         assert over.turn is not None
+        world.cue("go-on")
         await desk.conversation.settled(desk.window_id)
         assert await learnt_of(desk) == "ignored"
         forked = len(world.requests("session/fork"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 from typing import Any
 
@@ -401,9 +400,8 @@ async def test_a_cancel_does_not_wait_behind_a_prompt_that_the_agent_does_not_re
         await until(lambda: heard(tmp_path, "session/prompt"))
         big = [asyncio.create_task(agent.prompt(two, (TextBlock("x" * 5_000_000),))) for _ in range(2)]
         await asyncio.sleep(0)
-        began = time.monotonic()
-        await agent.cancel(one)
-        assert time.monotonic() - began < 1
+        async with asyncio.timeout(20):
+            await agent.cancel(one)  # the agent reads on only after this
         (tmp_path / "read on").touch()
         assert (await waiting).stop_reason == "cancelled"
         for turn in big:

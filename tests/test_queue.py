@@ -110,8 +110,9 @@ async def test_w16_send_now_stops_the_turn_of_an_agent_that_cannot_be_steered_an
 
 async def test_w16_after_an_error_the_queue_is_held_and_send_now_lets_only_that_one_go(world: World) -> None:
     async with world.client() as desk:
-        await busy(desk, "say busy; wait 0.5; error -32603 no more")
+        await busy(desk, "say busy; cue go-on; error -32603 no more")
         await queued(desk, "say one", "say two")
+        world.cue("go-on")
         await idle(desk)
         held = await waiting(desk)
         assert [item.held for item in held] == [True, True]
@@ -199,10 +200,11 @@ async def test_w16_sent_now_before_the_prompt_before_it_is_out_it_waits_for_that
     world: World,
 ) -> None:
     async with world.client() as desk:
-        world.fail({"new": {"delay": 0.5}})
+        world.fail({"new": {"cue": "go-on"}})
         await desk.conversation.say(desk.window_id, "say first")
         (item,) = await queued(desk, "say second")
         assert not await desk.conversation.send_now(desk.window_id, item.id)
+        world.cue("go-on")
         await idle(desk)
     assert heard(world) == ["say first", "say second"]
 
@@ -227,11 +229,13 @@ async def test_r11_a_stop_answers_the_open_question_first_and_marks_the_tool_cal
 
 async def test_r11_what_comes_late_after_a_stop_is_kept_on_the_branch(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "between 0.2; say busy; hang")
+        await desk.conversation.say(desk.window_id, "between cue later; say busy; hang")
         await desk.until_told(TurnStarted)
         await desk.until(lambda: True if "busy" in said(desk) else None)
         await desk.conversation.stop(desk.window_id)
         await desk.until_told(TurnEnded)
+        await idle(desk)
+        world.cue("later")
         await desk.until_told(MessageAdded, lambda news: "between turns" in news.message.text)
         rows = await desk.branch()
         assert [row.kind for row in rows[-2:]] == [Kind.NOTICE, Kind.AGENT]

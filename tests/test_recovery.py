@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.conversation.kept_problem import problem_of_notice
 from catena_acp.conversation.recovery import recover
 from catena_acp.conversation.services import Services, Tenure
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store import chains, conversations, leases, messages, turns, windows
+from catena_acp.troubles import Offer, Trouble
+from catena_store import attachments, chains, conversations, leases, messages, turns, windows
 from catena_store.database import Database
 from catena_store.errors import Fenced
 from catena_store.ids import utc_now
@@ -45,15 +47,23 @@ class Left:
     ended: list[AgentGroup]
 
     async def take_over(
-        self, *, ends: bool = True, host: str = "here", lease: bool = True
+        self,
+        *,
+        ends: bool = True,
+        host: str = "here",
+        lease: bool = True,
+        meanwhile: AgentGroup | None = None,  # an agent of ours that is started while theirs is ended
     ) -> tuple[Lease | None, int]:
         """What a new client does with it."""
+
+        own: list[AgentGroup] = []
 
         async def no_agent(spec: AgentSpec, cwd: str) -> AgentPort:
             raise AssertionError("recovery starts no agent")
 
         async def end_group(group: AgentGroup) -> bool:
             self.ended.append(group)
+            own.extend([meanwhile] if meanwhile else [])
             return ends
 
         owner = replace(self.owner, host=host)
@@ -63,7 +73,9 @@ class Left:
             taken = await leases.acquire(tx, "c", owner, is_dead=lambda _: True)
         assert isinstance(taken, leases.Acquired)
         left_by = taken.taken_from if lease else None
-        closed = await recover(Tenure(services, "c", taken.lease.epoch), left_by, end_group, "Model", ())
+        closed = await recover(
+            Tenure(services, "c", taken.lease.epoch), left_by, end_group, "Model", lambda: own
+        )
         return left_by, closed
 
     async def link(self) -> Link:
@@ -148,6 +160,19 @@ async def test_12_a_notice_is_hung_below_and_the_session_may_hold_as_much_as_tha
     assert (link.knows, link.reach) == ("a1", notice.id)
 
 
+async def test_r17_the_notice_names_the_call_whose_outcome_nobody_saw_and_says_what_can_be_done(
+    left: Left,
+) -> None:
+    await left.take_over()
+    problem = problem_of_notice(await left.message((await left.turn()).last_id))
+    assert problem is not None and problem.trouble is Trouble.INTERRUPTED
+    assert problem.text == (
+        "Catena ended in the middle of this turn; how far Model came was not seen. "
+        "Outcome unknown: deploy; look before you send it again."
+    )
+    assert problem.offers == (Offer.RETRY, Offer.OTHER_AGENT)
+
+
 async def test_a_window_that_stood_at_the_end_of_the_turn_follows_and_others_stay(left: Left) -> None:
     await left.take_over()
     assert await left.leaf("w") == (await left.turn()).last_id
@@ -185,6 +210,67 @@ async def test_11_who_dies_before_the_agents_are_ended_leaves_them_in_the_lease(
     assert left_by is not None
     assert left_by.owner.id == "owner-halfway"
     assert left.ended == [GROUP]
+
+
+async def test_an_agent_that_is_started_while_those_of_the_dead_are_ended_is_in_the_lease(left: Left) -> None:
+    ours = AgentGroup(4_000_001, "just now")
+    await left.take_over(meanwhile=ours)
+    async with left.db.read() as reader:
+        lease = await leases.get(reader, "c")
+    assert lease is not None and list(lease.agents) == [ours]
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_r12_a_prompt_that_was_never_claimed_is_the_draft_again_where_its_client_is_known_to_be_dead(
+    left: Left, known: bool
+) -> None:
+    notes = attachments.made_of(b"x", "notes.txt")
+    async with left.db.write() as tx:
+        await messages.insert(
+            tx, NewMessage(id="U3", conversation_id="c", parent_id="a1", kind=Kind.USER, text="say it")
+        )
+        await attachments.add_to_message(tx, "U3", [notes])
+        await windows.advance(tx, "w2", "U3")
+        await windows.set_draft(tx, "w2", "typed meanwhile")
+    await left.take_over(lease=known)
+    async with left.db.read() as reader:
+        window = await windows.get(reader, "w2")
+        files = await attachments.of_draft(reader, "w2")
+    assert window is not None
+    if known:
+        assert (window.leaf_id, window.draft, files) == ("a1", "say it\ntyped meanwhile", [notes])
+        assert (await left.message("U3")).state is MessageState.REFUSED
+    else:
+        assert (window.leaf_id, window.draft, files) == ("U3", "typed meanwhile", [])
+
+
+async def test_r12_every_window_that_stands_on_a_prompt_that_was_never_claimed_goes_back_from_it(
+    left: Left,
+) -> None:
+    async with left.db.write() as tx:
+        await messages.insert(
+            tx, NewMessage(id="U3", conversation_id="c", parent_id="a1", kind=Kind.USER, text="say it")
+        )
+        await windows.advance(tx, "w2", "U3")
+        await windows.open(tx, id="w3", conversation_id="c", leaf_id="U3")
+    await left.take_over()
+    assert [await left.leaf("w2"), await left.leaf("w3")] == ["a1", "a1"]
+
+
+async def test_r12_what_a_session_told_of_another_client_between_turns_is_no_prompt_that_is_given_back(
+    left: Left,
+) -> None:
+    async with left.db.write() as tx:
+        await messages.insert(
+            tx,
+            NewMessage(
+                id="U3", conversation_id="c", parent_id="a1", kind=Kind.USER, text="of another", link_id="L"
+            ),
+        )
+        await windows.advance(tx, "w2", "U3")
+    await left.take_over()
+    assert await left.leaf("w2") == "U3"
+    assert (await left.message("U3")).state is MessageState.FINAL
 
 
 async def test_taking_up_what_was_left_in_order_changes_nothing(left: Left) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -404,16 +405,39 @@ def test_w18_it_can_be_silent_or_slow(tmp_path: Path) -> None:
         agent.initialize()
         session = agent.new()
         listing = agent.begin("session/list")
+        began = time.monotonic()
         loading = agent.begin("session/load", sessionId=session, cwd="/srv/place", mcpServers=[])
-        prompting = agent.begin_prompt(session, "say meanwhile")
-        order = [m["id"] for m in agent.until(lambda m: m.get("id") == loading) if "result" in m]
-        assert order == [prompting, loading]
-        assert listing not in order
+        seen = agent.until(lambda message: message.get("id") == loading)
+        assert time.monotonic() - began >= 0.2
+        assert listing not in [message.get("id") for message in seen]
+
+
+def test_w18_it_waits_for_cues_with_requests_in_a_turn_and_after_it(tmp_path: Path) -> None:
+    def cue(name: str) -> None:
+        (tmp_path / "home" / "cues").mkdir(exist_ok=True)
+        (tmp_path / "home" / "cues" / name).touch()
+
+    with rehearsal(tmp_path, environment=faulty(tmp_path, {"load": {"cue": "load-it"}})) as agent:
+        agent.initialize()
+        session = agent.new()
+        loading = agent.begin("session/load", sessionId=session, cwd="/srv/place", mcpServers=[])
+        prompting = agent.begin_prompt(session, "between cue later; say half; cue go-on; say whole")
+        agent.until_text("half")
+        cue("load-it")
+        agent.finish(loading)
+        cue("go-on")
+        assert agent.finish(prompting).text.endswith("whole")
+        cue("later")
+        agent.until_text("between turns")
+        assert agent.prompt(session, "cue go-on; say at once").text == "at once"
+        stopped = agent.begin_prompt(session, "say waiting; cue never")
+        agent.until_text("waiting")
+        agent.cancel(session)
+        assert agent.finish(stopped).result["stopReason"] == "cancelled"
 
 
 def test_w18_it_can_be_slow_to_start(tmp_path: Path) -> None:
+    began = time.monotonic()
     with rehearsal(tmp_path, environment={"CATENA_REHEARSAL_START_DELAY": "0.4"}) as agent:
-        asked = agent.begin("initialize", protocolVersion=1)
-        with pytest.raises(TimeoutError):
-            agent.next(within=0.2)
-        assert agent.finish(asked).result["protocolVersion"] == 1
+        assert agent.initialize().result["protocolVersion"] == 1
+        assert time.monotonic() - began >= 0.4

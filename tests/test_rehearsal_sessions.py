@@ -253,6 +253,8 @@ def test_w18_fork_at_a_prompt_keeps_its_whole_turn(tmp_path: Path) -> None:
 def test_w18_sessions_are_listed_newest_first_by_directory_and_page(tmp_path: Path) -> None:
     with ready(tmp_path) as (agent, session):
         agent.prompt(session, "title The oldest; say it")
+        # By more than a tick of the clock.
+        os.utime(tmp_path / "home" / "sessions" / f"{session}.jsonl", (1, 1))
         elsewhere = agent.new("/elsewhere")
         many = [agent.new() for _ in range(55)]
         first = agent.call("session/list", cwd="/srv/place").result

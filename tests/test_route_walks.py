@@ -10,7 +10,9 @@ import gc
 import os
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -81,6 +83,12 @@ _ARGUMENTS: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]]
     "sleep": (1, lambda r: ()),
     "crash": (4, lambda r: (r.choice([1, 1, 2]), r.choice([0, 0, *range(1, 12)]))),
     "take_over": (4, lambda r: (_n(r), r.choice([1, 2, 2]), r.random() < 0.5)),
+}
+
+# Texts that are said into a turn, in walks of their own: between agents that take them there.
+_STEERING: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]] = {
+    "queue": (14, lambda r: (_n(r),)),
+    "send_now": (18, lambda r: (_n(r), r.choice([None] * 6 + ["refused", "promptRequired"]))),
 }
 
 
@@ -198,6 +206,54 @@ _MOTIFS: tuple[tuple[tuple[object, ...], ...], ...] = (
     ),
 )
 
+_STEERING_MOTIFS: tuple[tuple[tuple[object, ...], ...], ...] = (
+    # The client dies while something is being said into a turn.
+    (
+        ("turn", ...),
+        ("send", 0, None, "whole", False),
+        ("queue", 0),
+        ("crash", ...),
+        ("send_now", 0, None),
+        ("turn", ...),
+        ("turn", ...),
+    ),
+    # The turn ends badly after it, or the agent dies, and the session is met again, and its branch left.
+    (
+        ("turn", ...),
+        ("send", 0, None, "whole", False),
+        ("stream", ...),
+        ("queue", 0),
+        ("send_now", 0, None),
+        ("end", ...),
+        ("kill_agent", 1, "A"),
+        ("turn", ...),
+        ("rewind", ...),
+        ("turn", ...),
+    ),
+    # The owner only slept, and its agent was told something that the other client never saw said.
+    (
+        ("send", 0, None, "whole", False),
+        ("queue", 0),
+        ("send_now", 0, None),
+        ("take_over", 0, 2, False),
+        ("turn", 1, "whole", False),
+        ("kill_agent", 1, "A"),
+        ("turn", 1, "whole", False),
+    ),
+    # A session is forked in the middle of such a turn, or at its end.
+    (
+        ("turn", ...),
+        ("send", 0, None, "whole", False),
+        ("queue", 0),
+        ("send_now", 0, None),
+        ("second_window", 0, 1),
+        ("turn", 1, "whole", False),
+        ("end", ...),
+        ("turn", ...),
+        ("turn", ...),
+    ),
+)
+
 
 def _n(r: random.Random) -> int:
     return r.randrange(12)
@@ -232,24 +288,30 @@ def _profile(r: random.Random, *, faithful: bool) -> Profile:
     )
 
 
-def walk_of(seed: int, *, faithful: bool = False) -> Walk:
-    """The walk of a seed; ``faithful``: agents that lie about what they hold, and replay what they hold."""
+def walk_of(seed: int, *, faithful: bool = False, steering: bool = False) -> Walk:
+    """The walk of a seed; ``faithful``: agents that lie about what they hold, and replay what they hold.
+
+    ``steering``: agents that take texts into their turns, and people who say them.
+    """
     r = random.Random(seed)
     profiles = (_profile(r, faithful=faithful), _profile(r, faithful=faithful))
+    happens = _ARGUMENTS | _STEERING if steering else _ARGUMENTS
+    if steering:
+        profiles = (replace(profiles[0], steering=True), replace(profiles[1], steering=r.random() < 0.5))
     lies = (*_PLAIN_LIES, *_LIES_THAT_A_REPLAY_SHOWS, *_LIES_THAT_A_REPLAY_SHOWS) if faithful else _PLAIN_LIES
     names = r.choices(
-        [*_ARGUMENTS, "lie"], [*(weight for weight, _ in _ARGUMENTS.values()), 2], k=r.randrange(5, _ACTS)
+        [*happens, "lie"], [*(weight for weight, _ in happens.values()), 2], k=r.randrange(5, _ACTS)
     )
 
     def act(name: str) -> Act:
-        return name, (r.choice("AAB"), *r.choice(lies)) if name == "lie" else _ARGUMENTS[name][1](r)
+        return name, (r.choice("AAB"), *r.choice(lies)) if name == "lie" else happens[name][1](r)
 
     acts = [act(name) for name in names]
     if r.random() < 0.5:
         at = r.randrange(min(len(acts), 4))
         motif = [
             act(str(name)) if arguments == (...,) else (str(name), arguments)
-            for name, *rest in r.choice(_MOTIFS)
+            for name, *rest in r.choice(_STEERING_MOTIFS if steering else _MOTIFS)
             if r.random() < 0.95
             for arguments in [tuple(rest)]
         ]
@@ -338,9 +400,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _hold(seeds: range, template: Path, tmp_path: Path, *, faithful: bool) -> None:
+def _hold(
+    seeds: range, template: Path, tmp_path: Path, *, faithful: bool = False, steering: bool = False
+) -> None:
     for seed in seeds:
-        walk = walk_of(seed, faithful=faithful)
+        walk = walk_of(seed, faithful=faithful, steering=steering)
         wrong = play(walk, template, tmp_path)
         if wrong:
             small = shrunk(walk, wrong, lambda tried: play(tried, template, tmp_path))
@@ -353,7 +417,7 @@ def _hold(seeds: range, template: Path, tmp_path: Path, *, faithful: bool) -> No
 def test_nothing_is_sent_that_should_not_be_whatever_happens(
     block: int, template: Path, tmp_path: Path
 ) -> None:
-    _hold(range(block * 1_000_000, block * 1_000_000 + WALKS), template, tmp_path, faithful=False)
+    _hold(range(block * 1_000_000, block * 1_000_000 + WALKS), template, tmp_path)
 
 
 @pytest.mark.timeout(0)
@@ -361,3 +425,30 @@ def test_a_faithful_replay_finds_every_session_that_is_not_what_it_should_be(
     template: Path, tmp_path: Path
 ) -> None:
     _hold(range(9_000_000, 9_000_000 + WALKS), template, tmp_path, faithful=True)
+
+
+@pytest.mark.timeout(0)
+def test_what_is_said_into_turns_is_heard_where_its_row_stands_whatever_happens(
+    template: Path, tmp_path: Path
+) -> None:
+    _hold(range(5_000_000, 5_000_000 + WALKS), template, tmp_path, steering=True)
+
+
+def test_the_walks_with_steering_say_texts_into_turns(template: Path, tmp_path: Path) -> None:
+    walk = Walk(
+        (Profile(steering=True), Profile()),
+        (
+            ("send", (0, None, "whole", False)),
+            ("queue", (0,)),
+            ("send_now", (0, None)),
+            ("end", (0, "end_turn")),
+            ("kill_agent", (1, "A")),
+            ("turn", (0, "whole", False)),
+        ),
+    )
+    assert play(walk, template, tmp_path) is None
+    with closing(sqlite3.connect(tmp_path / "walk.db")) as file:
+        told = file.execute("SELECT text FROM message WHERE json_extract(data, '$.steered')").fetchall()
+        ways = file.execute("SELECT how, stop_reason FROM turn ORDER BY started_at, rowid").fetchall()
+    assert len(told) == 1
+    assert ways == [("fresh", "end_turn"), ("resumed", "end_turn")], "and it was told to nobody again"

@@ -88,10 +88,11 @@ async def test_w16_send_now_says_it_into_the_running_turn_of_an_agent_that_can_b
 @pytest.mark.parametrize("text", ["/plan", "/clear"])
 async def test_w16_a_command_is_none_within_a_turn_so_it_goes_next_instead(world: World, text: str) -> None:
     async with world.client("--steering") as desk:
-        first = "say busy; hang" if text == "/clear" else "say busy; wait 0.5"
+        first = "say busy; hang" if text == "/clear" else "say busy; cue go-on"
         item = await waits_for(desk, text, first=first)
         await desk.until_told(SessionChanged, lambda news: bool(news.session.commands))
         assert not await desk.conversation.send_now(desk.window_id, item.id)
+        world.cue("go-on")
         await idle(desk)
         assert await left(desk) == []
         assert [row.barrier for row in await desk.branch()].count(True) == (text == "/clear")
@@ -101,13 +102,14 @@ async def test_w16_a_command_is_none_within_a_turn_so_it_goes_next_instead(world
 
 async def test_w16_what_is_on_its_way_into_a_turn_can_be_neither_moved_nor_said_again(world: World) -> None:
     async with world.client("--steering") as desk:
-        world.fail({"steering": {"delay": 0.5}})
+        world.fail({"steering": {"cue": "go-on"}})
         item = await waits_for(desk, "mind the gap")
         sending = asyncio.ensure_future(desk.conversation.send_now(desk.window_id, item.id))
         await desk.until_told(QueueChanged, lambda news: news.items == ())
         for act in (desk.conversation.send_now, desk.conversation.take_back, desk.conversation.unqueue):
             with pytest.raises(NotFound):
                 await act(desk.window_id, item.id)
+        world.cue("go-on")
         assert await sending
         await idle(desk)
     assert heard(world, "_session/steering") == ["mind the gap"]
@@ -157,15 +159,16 @@ async def test_w16_what_the_agent_does_not_take_into_its_turn_is_sent_as_the_nex
 ) -> None:
     async with world.client("--steering") as desk:
         world.fail({"steering": answer})
-        item = await waits_for(desk, "say mind the gap", first="say busy; wait 0.5")
+        item = await waits_for(desk, "say mind the gap", first="say busy; cue go-on")
         assert not await desk.conversation.send_now(desk.window_id, item.id)
         assert [(each.id, each.held, each.steering) for each in await left(desk)] == [(item.id, False, None)]
+        world.cue("go-on")
         await idle(desk)
         assert await left(desk) == []
         troubles = [news.problem.text for news in desk.told if isinstance(news, Troubled)]
         rows = await desk.branch()
-    assert heard(world) == ["say busy; wait 0.5", "say mind the gap"]
-    assert [row.text for row in rows if row.kind is Kind.USER] == ["say busy; wait 0.5", "say mind the gap"]
+    assert heard(world) == ["say busy; cue go-on", "say mind the gap"]
+    assert [row.text for row in rows if row.kind is Kind.USER] == ["say busy; cue go-on", "say mind the gap"]
     assert not any(row.data.get("steered") for row in rows)
     assert bool(troubles) == bool(told) and all(told in text for text in troubles if told)
 
@@ -175,14 +178,15 @@ async def test_w16_an_agent_that_answers_it_in_a_turn_of_its_own_has_heard_it_an
 ) -> None:
     async with world.client("--steering") as desk:
         world.fail({"steering": {"result": {"outcome": "startedNewTurn"}}})
-        item = await waits_for(desk, "mind the gap", first="say busy; wait 0.5")
+        item = await waits_for(desk, "mind the gap", first="say busy; cue go-on")
         await desk.conversation.say(desk.window_id, "say afterwards")
         assert await desk.conversation.send_now(desk.window_id, item.id)
+        world.cue("go-on")
         await idle(desk)
         assert [(each.text, each.held) for each in await left(desk)] == [("say afterwards", True)]
         assert [row.text for row in await desk.branch() if row.data.get("steered")] == ["mind the gap"]
         await desk.until_told(Troubled, lambda news: "turn of its own" in news.problem.text)
-    assert heard(world) == ["say busy; wait 0.5"]
+    assert heard(world) == ["say busy; cue go-on"]
 
 
 async def test_w16_an_agent_that_dies_before_it_says_what_came_of_it_may_have_heard_it(world: World) -> None:
@@ -277,7 +281,7 @@ async def test_w16_a_turn_that_brought_nothing_but_what_was_said_into_it_is_held
     world: World,
 ) -> None:
     async with world.client("--steering") as desk:
-        await desk.conversation.say(desk.window_id, "think it over; hang")
+        await desk.conversation.say(desk.window_id, "think hard; hang")  # one piece
         await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.THOUGHT)
         await desk.conversation.say(desk.window_id, "mind the gap")
         (item,) = await left(desk)
@@ -339,15 +343,18 @@ async def test_w16_a_prompt_that_is_refused_while_something_is_said_into_its_tur
         await desk.say("say one")
         world.fail(
             {
-                "prompt": {"delay": 0.4, "error": [-32603, "no"], "times": 1},
-                "steering": {"delay": 0.8, "result": {"outcome": "startedNewTurn"}},
+                "prompt": {"cue": "go-on", "error": [-32603, "no"], "times": 1},
+                "steering": {"cue": "go-on", "delay": 0.4, "result": {"outcome": "startedNewTurn"}},
             }
         )
         await desk.conversation.say(desk.window_id, "say two")
         await world.heard("session/prompt", 2)
         await desk.conversation.say(desk.window_id, "mind the gap")
         (item,) = await left(desk)
-        assert await desk.conversation.send_now(desk.window_id, item.id)
+        sending = asyncio.ensure_future(desk.conversation.send_now(desk.window_id, item.id))
+        await world.heard("_session/steering")
+        world.cue("go-on")
+        assert await sending
         await idle(desk)
         texts = [row.text for row in await desk.branch() if row.kind is Kind.USER]
         assert texts == ["say one", "say two", "mind the gap"]

@@ -20,12 +20,21 @@ from catena_store import messages
 from catena_store.database import Database
 from catena_store.records import Kind, NewMessage
 
+async def is_there(db, id):
+    async with db.read() as r:
+        return await messages.get(r, id) is not None
+
 async def main(path, name, count):
     async with Database.open(Path(path)) as db:
         print("ready", flush=True)
         sys.stdin.readline()
         parent = "first"
         for number in range(int(count)):
+            if number == 10:  # so that each of them writes between two rows of the other
+                other = {"a": "b0", "b": "a0"}[name]
+                async with asyncio.timeout(30):
+                    while not await is_there(db, other):
+                        await asyncio.sleep(0.001)
             async with db.write() as tx:
                 await messages.insert(tx, NewMessage(f"{name}{number}", "c1", parent, Kind.AGENT, f"needle {number}"))
             parent = f"{name}{number}"

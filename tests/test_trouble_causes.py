@@ -46,10 +46,11 @@ async def beside(world: World, desk: Desk) -> AsyncIterator[None]:
     conversation = await desk.conversations.create(agent=calm(world)["calm"], cwd=str(world.project))
     other = Desk(desk.db, desk.conversations, conversation, await open_window(desk.db, conversation.id))
     conversation.subscribe(other.hear)
-    await conversation.say(other.window_id, "stream 40 rate 60 end=CURTAIN")
+    await conversation.say(other.window_id, "stream 20 rate 60; cue go-on; say CURTAIN")
     await other.until_told(MessageGrew)
     assert conversation.busy
     yield
+    world.cue("go-on", "calm")
     over = await other.until_told(TurnEnded)
     await conversation.wait_idle(other.window_id)
     assert over.problem is None and over.turn is not None
@@ -307,8 +308,9 @@ async def test_r09_an_error_as_the_only_text_stays_the_agent_s_words_and_says_wh
     words = "exceeded retry limit, last status: 429 Too Many Requests"
     async with world.client(specs=calm(world)) as desk:
         async with beside(world, desk):
-            await desk.conversation.say(desk.window_id, "wait 0.1; errortext")
+            await desk.conversation.say(desk.window_id, "cue go-on; errortext")
             await desk.conversation.say(desk.window_id, "say what waited")
+            world.cue("go-on")
             over = await desk.until_told(TurnEnded)
             await desk.conversation.wait_idle(desk.window_id)
             rows = await desk.branch()

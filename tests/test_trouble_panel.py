@@ -32,6 +32,8 @@ from catena_acp.conversation.news import (
 )
 from catena_acp.troubles import Offer, Trouble
 from catena_store.records import How, StopReason, Turn
+from transcript_scene import until
+from tui_messages import press, taken_in
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 REHEARSAL = ("rehearsal", "")
@@ -87,19 +89,20 @@ async def on_stage(size: tuple[int, int] = (100, 30)) -> AsyncIterator[tuple[Sta
     stage = Stage()
     async with stage.run_test(size=size) as pilot:
         stage.query_one(Input).focus()
+        await taken_in(pilot)
         yield stage, pilot
 
 
 async def test_it_says_what_happened_and_offers_what_can_be_done_with_one_key_each() -> None:
     async with on_stage() as (stage, pilot):
         stage.panel.show(limit())
-        await pilot.pause()
+        await taken_in(pilot)
         said = "\n".join(stage.rows())
         assert "! Rehearsal is rate limited. What it said is kept." in said
         until = time_words(NOON + timedelta(minutes=12), NOON)
         assert f"tab to choose   w wait until {until}   r send it again   a another agent" in said
         stage.panel.show(None)
-        await pilot.pause()
+        await taken_in(pilot)
         assert not stage.panel.display
 
 
@@ -110,10 +113,10 @@ async def test_each_key_takes_its_offer_while_the_panel_has_the_focus_and_is_typ
     async with on_stage() as (stage, pilot):
         until = NOON + timedelta(hours=1)
         stage.panel.show(Standing(Problem(Trouble.REFUSED, "no", (), EVERYTHING, until), REHEARSAL, None))
-        await pilot.press(key)
+        await press(pilot, key)
         assert stage.query_one(Input).value == key and not stage.taken
         stage.panel.focus()
-        await pilot.press(key)
+        await press(pilot, key)
         assert stage.taken == [offer]
         assert stage.query_one(Input).value == key
 
@@ -122,7 +125,7 @@ async def test_a_key_that_offers_nothing_here_does_nothing_and_says_so() -> None
     async with on_stage() as (stage, pilot):
         stage.panel.show(gone(Offer.RETRY))
         stage.panel.focus()
-        await pilot.press("l", "x", "9")
+        await press(pilot, "l", "x", "9")
         assert not stage.taken and stage.mistyped == 1
         assert stage.query_one(Input).value == ""
 
@@ -130,12 +133,14 @@ async def test_a_key_that_offers_nothing_here_does_nothing_and_says_so() -> None
 async def test_a_click_on_an_offer_takes_it_and_leaves_the_focus_where_it_was() -> None:
     async with on_stage() as (stage, pilot):
         stage.panel.show(gone(Offer.RETRY, Offer.LAST_LINES, Offer.OTHER_AGENT))
-        await pilot.pause()
+        await taken_in(pilot)
         line = next(y for y, row in enumerate(stage.rows()) if "its last lines" in row)
         column = stage.rows()[line].index("its last lines") + 1
         assert await pilot.click(TroublePanel, offset=(column + 3, line))
+        await taken_in(pilot)
         assert stage.taken == [Offer.LAST_LINES]
         await pilot.click(TroublePanel, offset=(column + 3, line - 1))
+        await taken_in(pilot)
         assert stage.taken == [Offer.LAST_LINES]
         assert stage.focused is stage.query_one(Input)
 
@@ -146,15 +151,16 @@ async def test_s01_where_there_is_no_room_it_is_one_line_with_the_keys_and_a_cli
 ) -> None:
     async with on_stage(size) as (stage, pilot):
         stage.panel.show(limit())
-        await pilot.pause()
+        await taken_in(pilot)
         said = [row for row in stage.rows() if "Rehearsal" in row]
         assert len(said) == 1 and said[0].endswith("tab w r a") and len(said[0]) <= size[0]
         assert stage.panel.content_size.height == 1
         line = next(y for y, row in enumerate(stage.rows()) if "Rehearsal" in row)
         await pilot.click(TroublePanel, offset=(size[0] - 2, line))
+        await taken_in(pilot)
         assert stage.taken == [Offer.OTHER_AGENT]
         stage.panel.focus()
-        await pilot.pause()
+        await taken_in(pilot)
         assert "another agent" in " ".join(stage.rows())
 
 
@@ -162,17 +168,17 @@ async def test_the_time_that_is_left_is_counted_down_and_the_end_of_the_limit_is
     async with on_stage() as (stage, pilot):
         waiting = limit(waits_until=NOON + timedelta(minutes=12))
         stage.panel.show(waiting)
-        await pilot.pause()
+        await taken_in(pilot)
         at = time_words(NOON + timedelta(minutes=12), NOON)
         assert f"sends again at {at} · in 12 min" in "\n".join(stage.rows())
         assert "w do not wait" in "\n".join(stage.rows())
         stage.now = NOON + timedelta(minutes=11, seconds=18)
         stage.panel.show(replace(waiting, leaf_id="other"))
-        await pilot.pause()
+        await taken_in(pilot)
         assert "in 42 s" in "\n".join(stage.rows())
         stage.now = NOON + timedelta(minutes=13)
         stage.panel.show(limit())
-        await pilot.pause()
+        await taken_in(pilot)
         said = "\n".join(stage.rows())
         assert f"The limit ended at {at}." in said
         assert "r send it again" in said and "w wait" not in said
@@ -181,10 +187,11 @@ async def test_the_time_that_is_left_is_counted_down_and_the_end_of_the_limit_is
 async def test_a_limit_that_ends_while_it_is_shown_says_so_by_itself() -> None:
     async with on_stage() as (stage, pilot):
         stage.panel.show(limit(NOON + timedelta(milliseconds=50)))
-        await pilot.pause()
+        await taken_in(pilot)
         assert "is rate limited" in "\n".join(stage.rows())
         stage.now = NOON + timedelta(seconds=1)
-        await pilot.pause(0.1)
+        await until(lambda: stage.panel.words is not None and "ended" in stage.panel.words.line)
+        await taken_in(pilot)
         assert "The limit ended at" in "\n".join(stage.rows())
 
 
@@ -192,9 +199,9 @@ async def test_what_goes_away_while_it_has_the_keys_gives_them_back() -> None:
     async with on_stage() as (stage, pilot):
         stage.panel.show(gone(Offer.RETRY))
         stage.panel.focus()
-        await pilot.pause()
+        await taken_in(pilot)
         stage.panel.show(None)
-        await pilot.pause()
+        await taken_in(pilot)
         assert stage.focused is stage.query_one(Input)
 
 
@@ -202,7 +209,7 @@ async def test_w27_what_an_agent_says_of_its_trouble_is_text() -> None:
     async with on_stage() as (stage, pilot):
         said = "[bold]no[/bold] \x1b[31mred \x9d52;c;x\x07 \u202eback\nand another line"
         stage.panel.show(Standing(Problem(Trouble.REFUSED, said, offers=(Offer.RETRY,)), REHEARSAL, None))
-        await pilot.pause()
+        await taken_in(pilot)
         shown = "\n".join(stage.rows())
         assert "[bold]no[/bold]" in shown and "and another line" in shown
         assert not set("\x1b\x9d\x07\u202e") & set(shown)
@@ -213,7 +220,7 @@ async def test_a_long_story_is_cut_and_leaves_the_offers_on_the_screen() -> None
         stage.panel.show(
             Standing(Problem(Trouble.REFUSED, "word " * 200, offers=(Offer.RETRY,)), REHEARSAL, None)
         )
-        await pilot.pause()
+        await taken_in(pilot)
         assert stage.panel.content_size.height == 4
         assert stage.rows()[-1].endswith("r send it again") and "…" in stage.rows()[-2]
 

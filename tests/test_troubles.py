@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from catena_acp.conversation.cut_off import cut_off
 from catena_acp.conversation.kept_problem import problem_of_notice
 from catena_acp.conversation.local_times import time_words
 from catena_acp.conversation.offers import offers_for
@@ -610,7 +611,7 @@ def test_the_last_lines_of_an_agent_that_went_are_the_detail() -> None:
     )
 
 
-@pytest.mark.parametrize("data", [{}, {"trouble": "cancelled"}, {"trouble": "interrupted"}, {"trouble": 7}])
+@pytest.mark.parametrize("data", [{}, {"trouble": "cancelled"}, {"trouble": 7}])
 def test_a_notice_of_something_else_is_no_problem(data: dict[str, Any]) -> None:
     assert problem_of_notice(row(Kind.NOTICE, data)) is None
 
@@ -622,6 +623,32 @@ def test_what_a_row_keeps_may_be_anything() -> None:
     assert problem_of_notice(row(Kind.TOOL, data)) is None
     older = problem_of_notice(row(Kind.NOTICE, {"trouble": "error"}))
     assert older is not None and older.trouble is Trouble.REFUSED
+    cut = problem_of_notice(row(Kind.NOTICE, {"trouble": "interrupted"}))
+    assert cut is not None and cut.offers == (Offer.RETRY, Offer.OTHER_AGENT)
+
+
+@pytest.mark.parametrize(
+    ("titles", "said"),
+    [
+        ([], ""),
+        (["deploy"], " Outcome unknown: deploy; look before you send it again."),
+        (
+            ["deploy", "make  all\nof it"],
+            " Outcome unknown: deploy and make all of it; look before you send it again.",
+        ),
+        (
+            ["a", None, "c", "d", "e"],
+            " Outcome unknown: a, execute, c and 2 more; look before you send it again.",
+        ),
+        (["x" * 90], f" Outcome unknown: {'x' * 39}…; look before you send it again."),
+    ],
+)
+def test_p07_a_turn_that_we_cut_off_names_the_calls_whose_outcome_nobody_saw(
+    titles: list[str | None], said: str
+) -> None:
+    problem = cut_off("Claude", [{"title": title, "kind": "execute"} for title in titles])
+    assert problem.trouble is Trouble.INTERRUPTED
+    assert problem.text == f"Catena ended in the middle of this turn; how far Claude came was not seen.{said}"
 
 
 def row(kind: Kind, data: dict[str, Any]) -> Message:

@@ -32,8 +32,6 @@ async def begun(person: Person) -> None:
     """A conversation with one turn."""
     await person.say("say alpha")
     await person.idle()
-    await person.until(lambda: person.tab.leaf_id and not person.tab.sending, "the turn's end")
-    await person.tab.conversation.settled(person.tab.window_id)
 
 
 def screen_of(person: Person) -> AsideScreen:
@@ -43,15 +41,13 @@ def screen_of(person: Person) -> AsideScreen:
 
 async def answered(person: Person, *texts: str) -> str:
     """The overlay with an answer that is whole."""
-    await person.until(lambda: isinstance(person.app.screen, AsideScreen), "the aside")
-    await person.until(
-        lambda: "is answering" not in person.text and not screen_of(person)._aside.busy, "an end"
-    )
+    screen = await person.sees_dialog(AsideScreen)
+    await person.until(lambda: screen._since is None and not screen._aside.busy, "an end")
     return await person.sees(*texts)
 
 
 async def back(person: Person) -> None:
-    await person.until(lambda: person.app.screen is person.app.chat, "the chat")
+    await person.back()
 
 
 async def gone(person: Person, world: World) -> None:
@@ -86,7 +82,7 @@ async def test_a01_btw_answers_in_an_overlay_and_the_conversation_knows_nothing_
         assert world.prompts()[-1] == ["echo"]
         await person.idle()
         await person.press("up")
-        assert person.draft == "echo"
+        await person.until(lambda: person.draft == "echo", "what was asked in the conversation")
         await person.say("/inputs")
         await person.sees("/btw context", "/btw say a follow-up")
 
@@ -107,7 +103,7 @@ async def test_a02_the_answer_is_copied_and_goes_into_the_composer_behind_what_i
         person.app.chat.composer.put("As you said:")
         await person.press("i")
         await back(person)
-        assert person.draft == "As you said:\n\nthe answer"
+        await person.until(lambda: person.draft == "As you said:\n\nthe answer", "the answer behind it")
     copied = base64.b64encode(b"the answer").decode()
     assert any(copied in data for data in sent)
 
@@ -150,10 +146,10 @@ async def test_a02_a_summary_begins_a_new_conversation_which_is_not_sent_by_itse
         await answered(person, "│ all of it")
         heard = len(world.prompts())
         await person.press("n")
-        await person.until(
-            lambda: person.app.screen is person.app.chat and person.tab is not first, "a new tab"
-        )
+        await back(person)
+        await person.until(lambda: person.tab is not first, "a new tab")
         await person.until(lambda: person.draft == "all of it\n\n", "the draft")
+        await person.done()
         assert (
             len(person.tabs) == 2
             and person.tab.conversation.record.family != first.conversation.record.family
@@ -168,6 +164,7 @@ async def test_a04_without_a_native_fork_the_overlay_says_so_with_the_price(
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw ")
+        await person.sees_dialog(AsideScreen)
         await person.sees("Ask something beside the conversation", "told 2 of 2 messages, about")
         assert len(world.prompts()) == 1, "the price is named before anything is asked"
         await person.type("say told")
@@ -186,6 +183,7 @@ async def test_a01_what_is_refused_and_what_goes_wrong_is_read_in_the_overlay(wo
         await person.type("/compact")
         await person.press("enter")
         await person.sees("An aside takes a question")
+        await person.until(lambda: screen_of(person)._since is None, "the end of it")
         await person.press("enter")
         assert screen_of(person)._more.text == "/compact", "what was typed stays"
         screen_of(person)._more.put("crash")
@@ -198,13 +196,17 @@ async def test_a01_an_answer_can_be_stopped_and_esc_closes_at_any_time(world: Wo
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw say some; hang")
+        await person.sees_dialog(AsideScreen)
         await person.sees("│ some", "is answering · ")
         await person.press("enter")
         await person.type("say too early")
         await person.press("enter")
         await person.sees("One question after the other")
         await person.press("ctrl+c")
-        await person.until(lambda: not screen_of(person)._aside.busy, "the end of the answer")
+        await person.until(
+            lambda: screen_of(person)._since is None and not screen_of(person)._aside.busy,
+            "the end of the answer",
+        )
         await person.press("enter")
         await answered(person, "│ too early")
         await person.press("enter")
@@ -215,7 +217,7 @@ async def test_a01_an_answer_can_be_stopped_and_esc_closes_at_any_time(world: Wo
         await person.type("not asked")
         await person.press("escape", "escape")
         await back(person)
-        assert person.draft == "/btw not asked", "nothing typed is lost"
+        await person.until(lambda: person.draft == "/btw not asked", "what was typed")
         await gone(person, world)
         person.app.chat.composer.put("")
         await person.say("say on")
@@ -229,7 +231,7 @@ async def test_a01_a_question_that_cannot_be_asked_is_back_in_the_composer(world
         await person.say("/btw what for?")
         await person.sees("here it can only be read")
         await person.until(lambda: person.draft == "/btw what for?", "the question to be back")
-        assert person.app.screen is person.app.chat
+        await back(person)
 
 
 async def test_a03_asides_show_in_no_list_and_leave_no_row(world: World) -> None:
@@ -255,9 +257,10 @@ async def test_s01_the_aside_works_by_mouse_and_in_a_small_terminal(
     async with at_the_screen(str(world.project), size=size) as person:
         await begun(person)
         await person.say("/btw say yes; stream 40")
-        await answered(person)
+        await answered(person, "aside ·")
         assert max(len(line) for line in person.text.splitlines()) <= size[0]
-        assert screen_of(person).query_one(Transcript).size.height >= 3
+        transcript = screen_of(person).query_one(Transcript)
+        await person.until(lambda: transcript.size.height >= 3, "room for the answer")
         await person.press("pageup", "k", "j", "pagedown")
         await person.pilot.click("#hint", offset=(20, 0))
         await person.sees("Sent the answer")

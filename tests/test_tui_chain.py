@@ -55,10 +55,8 @@ async def chain_of(person: Person) -> Chain:
 
 async def open_chain(person: Person) -> ChainScreen:
     await person.say("/chain")
-    await person.until(lambda: isinstance(person.app.screen, ChainScreen), "the chain")
+    screen = await person.sees_dialog(ChainScreen)
     await person.sees("2 sessions")
-    screen = person.app.screen
-    assert isinstance(screen, ChainScreen)
     return screen
 
 
@@ -69,10 +67,14 @@ async def test_m09_the_chain_shows_every_link_and_everything_about_each(world: W
         first, second = (await chain_of(person)).entries
         await person.press("enter")
         await person.sees(second.link.session_id, str(world.project), "knows", "carried", "new session")
-        await person.press("escape", "k", "enter")
+        await person.press("escape")
+        await person.sees_dialog(ChainScreen)
+        await person.press("k", "enter")
         await person.sees(first.link.session_id, "its agent was killed", "nobody has looked")
-        await person.press("escape", "escape")
-        await person.until(lambda: person.app.screen is person.app.chat, "the chat")
+        await person.press("escape")
+        await person.sees_dialog(ChainScreen)
+        await person.press("escape")
+        await person.back()
 
 
 async def test_m09_the_session_id_is_copied_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +122,7 @@ async def test_m09_going_on_from_an_older_link_names_its_price_first(world: Worl
         await person.press("enter")
         await person.sees("You are back where that session stands")
         await person.until(lambda: person.tab.leaf_id not in (None, leaf), "another leaf")
+        await person.done()
         assert person.tab.leaf_id == first.reach
         await person.sees_no("say beta")
         await person.idle()
@@ -140,11 +143,12 @@ async def test_s01_the_chain_works_by_mouse_and_in_a_small_terminal(
         first = (await chain_of(person)).entries[0].link
         screen = await open_chain(person)
         rows = screen.query_one(RowList)
-        assert rows.size.height >= 2
+        await person.until(lambda: rows.size.height >= 2 and rows.scroll_offset.y == 0, "room for both")
         assert max(len(line) for line in person.text.splitlines()) <= size[0]
         await person.pilot.click(RowList, offset=(5, 0))
         await person.sees(first.session_id[:30])
         await person.press("escape")
+        await person.sees_dialog(ChainScreen)
         await person.pilot.click("#hint", offset=(18, 0))
         await person.sees("It loads")
 
@@ -156,6 +160,7 @@ async def test_p11_every_agent_to_choose_from_names_its_price(world: World, tmp_
         await person.sees("no model: a scripted agent")
         assert "told" not in person.text, "nothing was said that could be told"
         await person.press("escape")
+        await person.back()
         await person.say("say alpha")
         await person.sees("│ alpha")
         await person.idle()

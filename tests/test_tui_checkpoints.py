@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from catena.config import CheckpointSetting, Settings
 from catena.screens.checkpoints import CheckpointsScreen
+from catena_acp.conversation.price import Price
 from catena_store import rewind_requests
 from catena_store.checkpoints import Frequency
 from conversation_world import World
@@ -34,14 +37,11 @@ async def said(person: Person, text: str) -> None:
 
 async def the_list(person: Person) -> CheckpointsScreen:
     await person.say("/checkpoints")
-    await person.until(lambda: isinstance(person.app.screen, CheckpointsScreen), "the list")
-    screen = person.app.screen
-    assert isinstance(screen, CheckpointsScreen)
-    return screen
+    return await person.sees_dialog(CheckpointsScreen)
 
 
 async def back(person: Person) -> None:
-    await person.until(lambda: person.app.screen is person.app.chat, "the chat")
+    await person.back()
 
 
 async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native_or_told(
@@ -130,6 +130,30 @@ async def test_k02_k07_the_list_names_and_removes(world: World) -> None:
         assert "│ alpha" in person.text
 
 
+async def test_k07_what_d_asks_is_not_overwritten_by_a_price_that_comes_late(world: World) -> None:
+    async with at_the_screen(str(world.project), settings=BY_HAND) as person:
+        await said(person, "alpha")
+        await person.say("/checkpoint good")
+        await person.sees("Checkpoint “good”")
+        known, price = asyncio.Event(), person.tab.conversation.price
+
+        async def late(*where: Any, **more: Any) -> Price:
+            await known.wait()
+            return await price(*where, **more)
+
+        person.tab.conversation.price = late  # type: ignore[method-assign]
+        screen = await the_list(person)
+        await person.sees("1 checkpoint,")
+        await person.press("d")
+        await person.sees("d once more removes “good”")
+        known.set()
+        await person.until(lambda: screen._prices, "the price")
+        await person.taken_in()
+        assert "d once more removes “good”" in person.text
+        await person.press("d")
+        await person.sees("Removed “good”")
+
+
 async def test_k05_f_forks_at_a_checkpoint_and_the_original_stays(world: World) -> None:
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await said(person, "alpha")
@@ -148,7 +172,7 @@ async def test_k05_f_forks_at_a_checkpoint_and_the_original_stays(world: World) 
         await person.sees_no("│ beta")
         assert person.tab.conversation.id != source.conversation.id
 
-        await person.press("ctrl+pageup")
+        await person.to_tab(1, "ctrl+pageup")
         await person.sees("│ beta")
 
 
@@ -159,6 +183,7 @@ async def test_k01_how_often_is_set_by_a_word(world: World) -> None:
         await person.sees("Checkpoints can be made: turn")
         await person.say("/checkpoints tool")
         await person.sees("after every tool call here")
+        await person.done()
         assert await person.tab.conversation.checkpoint_frequency() is Frequency.TOOL
         await person.say("/checkpoints off")
         await person.sees("No checkpoints are made here")
@@ -196,6 +221,7 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
         await person.sees("May the agent take this conversation back?", "to “good”", "Rewind after this turn")
         await person.until(lambda: person.app.chat.permission.has_focus, "the question to have the keys")
         await person.press("y")
+        await person.writing()
         assert "│ half" in person.text
         await person.press("escape")
 

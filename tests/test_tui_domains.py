@@ -23,7 +23,6 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def said(person: Person, text: str) -> None:
     await person.say(text)
-    await person.until(lambda: person.draft == "" and not person.tab.busy and person.tab.leaf_id, "an answer")
     await person.idle()
 
 
@@ -81,6 +80,7 @@ async def test_w15_add_dir_gives_lists_and_takes_away(tmp_path: Path) -> None:
         await person.sees("../nowhere: No such file or directory")
         await person.say("/add-dir ../lib")
         await person.sees("From the next prompt on this conversation also works in")
+        await person.done()
         assert directories(person) == (str(tmp_path / "lib"),)
         await person.say("/add-dir ../lib")
         await person.sees("This conversation works already in")
@@ -88,6 +88,7 @@ async def test_w15_add_dir_gives_lists_and_takes_away(tmp_path: Path) -> None:
         await person.sees("further directories", "enter take it away")
         await person.press("enter")
         await person.sees("From the next prompt on this conversation works no more in")
+        await person.done()
         assert directories(person) == ()
 
 
@@ -96,8 +97,7 @@ async def test_w15_directories_of_the_command_line_are_those_of_its_conversation
     async with at_the_screen(str(tmp_path), further_directories=(lib,)) as person:
         await person.until(lambda: person.tab.conversation.directories == (lib,), "the directory")
         await said(person, "say one")
-        await person.press("ctrl+t")
-        await person.until(lambda: len(person.tabs) == 2 and person.tab is person.tabs[1], "a second tab")
+        await person.new_tab()
         await person.until(lambda: person.tab.conversation.directories == (lib,), "the directory")
 
 

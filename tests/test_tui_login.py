@@ -69,19 +69,20 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
         await person.say("say canary-one")
         await person.sees("│ canary-one")
         await person.idle()
-        await person.press("ctrl+t")
-        await person.until(lambda: len(person.tabs) == 2, "a second tab")
-        await person.say("say begun; wait 1; say ended")
-        await person.sees("│ begun")
+        await person.new_tab()
+        await person.say("say begun; ask Go on?; say ended")
+        await person.sees("│ begun", "Go on?")
         first, second = person.tabs
-        await person.press("ctrl+pageup")
+        await person.to_tab(1, "ctrl+pageup")
         await person.sees("│ canary-one")
         faults.are({"prompt": {"login": True, "times": 1}})
         await person.say("echo")
         await person.sees("l log in")
         await person.idle()
 
-        await person.press("tab", "l")
+        await person.press("tab")
+        await person.until(lambda: person.app.chat.place == "trouble", "the keys to go to the panel")
+        await person.press("l")
 
         await person.sees("You are logged in to Rehearsal.")
         await person.until(
@@ -91,7 +92,9 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
         assert person.tab is first and person.draft == ""
         assert person.text.count("▌ echo") == 1
         assert "canary-one" in person.text.partition("▌ echo")[2]
-        await person.press("ctrl+pagedown")
+        await person.to_tab(2, "ctrl+pagedown")
+        await person.until(lambda: person.app.chat.place == "question", "the keys to go to the question")
+        await person.press("y")
         await person.sees("│ begun", "│ ended")
         await person.until(lambda: not second.busy, "the other tab's end")
         assert second.trouble.standing is None and not second.failed
@@ -166,7 +169,7 @@ async def test_w13_of_several_logins_one_is_chosen_and_one_of_variables_is_expla
         )
         assert "sesame" not in text
         await person.press("escape")
-        await person.until(lambda: len(person.app.screen_stack) == 1, "the chat")
+        await person.back()
         await person.idle()
 
 
@@ -193,7 +196,7 @@ async def test_m08_logging_out_asks_once_and_what_was_said_stays_on_the_screen(
         do(person, "logout")
         await person.sees("log out of Rehearsal?", "stay", "nothing above is told again")
         await person.press("enter")
-        await person.until(lambda: len(person.app.screen_stack) == 1, "the chat")
+        await person.back()
         do(person, "logout")
         await person.sees("log out of Rehearsal?")
         await person.press("down", "enter")
@@ -229,7 +232,7 @@ def test_r06_a_login_in_the_terminal_is_run_there_and_ctrl_c_comes_back_with_eve
             terminal.wait_for("Press Enter to log in")
 
         choose_login()
-        assert "catena_acp.rehearsal --login" in terminal.text
+        terminal.wait_for_words("catena_acp.rehearsal --login")
         terminal.press("ctrl+c")
         terminal.wait_for("The login did not succeed")
         terminal.wait_for("> say hello world")

@@ -12,6 +12,8 @@ from rich.segment import Segments
 from catena import themes
 from catena.app import CatenaApp
 from catena.config import Settings
+from catena.screens.history import HistoryScreen
+from catena.screens.picker import Picker
 from catena.start import Start
 from catena.terminal_background import ReplyFilter, dark_by_environment
 from catena.terminal_driver import is_burst
@@ -39,13 +41,17 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sequences
 
 
-def has_rows(person: Person, rows: int) -> bool:
-    return len(person.text.splitlines()) == rows
+def fits(person: Person, size: tuple[int, int]) -> bool:
+    text = person.text
+    return (
+        len(text.splitlines()) == size[1]
+        and ("▸2 new" in text) == (size[1] >= 15)
+        and ("ctrl+j newline" in text) == (size[0] >= 60)
+    )
 
 
 async def said(person: Person, text: str) -> None:
     await person.say(text)
-    await person.until(lambda: person.tab.leaf_id, "the prompt")
     await person.idle()
 
 
@@ -97,6 +103,7 @@ async def test_w03_the_agents_commands_are_offered_and_sent_as_they_are(tmp_path
 async def test_w20_the_palette_finds_and_does_every_command(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.press("ctrl+p")
+        await person.sees_dialog(Picker)
         await person.sees("commands", "/history")
         await person.type("theme")
         await person.press("enter")
@@ -106,7 +113,7 @@ async def test_w20_the_palette_finds_and_does_every_command(tmp_path: Path) -> N
 async def test_w20_help_begins_with_the_place_that_has_the_keys(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say something")
-        await person.press("shift+tab")
+        await person.browse()
         await person.press("f1")
         text = await person.sees("While you browse the transcript")
         assert text.index("While you browse") < text.index("While you write")
@@ -116,6 +123,7 @@ async def test_w20_a_theme_is_previewed_and_escape_brings_the_old_one_back(tmp_p
     async with at_the_screen(str(tmp_path)) as person:
         before = person.app.theme
         await person.say("/theme")
+        await person.sees_dialog(Picker)
         await person.sees("catena-light")
         await person.type("nord")
         await person.until(lambda: person.app.theme == "nord", "the preview")
@@ -150,18 +158,19 @@ async def test_w26_find_goes_through_the_places(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say one needle; say two needle")
         await person.press("ctrl+f")
+        await person.until(lambda: person.app.chat.place == "finding", "the keys to go to the find bar")
         await person.type("needle")
         await person.sees("4 of 4")
         await person.press("up")
         await person.sees("3 of 4")
         await person.press("escape")
-        assert person.app.focused is person.app.chat.composer
+        await person.writing()
 
 
 async def test_browsing_lets_no_letter_into_the_composer(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say something to read")
-        await person.press("shift+tab")
+        await person.browse()
         await person.sees("j k message")
         await person.press("j", "k", "x", "z", "w", "K")
         assert person.draft == ""
@@ -172,7 +181,8 @@ async def test_browsing_lets_no_letter_into_the_composer(tmp_path: Path) -> None
 async def test_browsing_quotes_a_message_into_the_composer(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say wise words")
-        await person.press("shift+tab", "q")
+        await person.browse()
+        await person.press("q")
         await person.until(lambda: person.draft, "the quotation")
         assert person.draft == "> wise words\n\n"
 
@@ -180,7 +190,8 @@ async def test_browsing_quotes_a_message_into_the_composer(tmp_path: Path) -> No
 async def test_w22_y_copies_a_message_as_it_was_written(tmp_path: Path, sent: list[str]) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say **bold** words")
-        await person.press("shift+tab", "y")
+        await person.browse()
+        await person.press("y")
         await person.sees("Sent 14 characters to the terminal for its clipboard")
         assert any(base64.b64encode(b"**bold** words").decode() in data for data in sent)
 
@@ -240,25 +251,23 @@ async def test_s01_nothing_that_is_needed_is_cut_off(tmp_path: Path, size: tuple
         assert len(lines) == size[1]
         assert lines[-1].startswith(" Rehearsal")
         person.app.chat.composer.put("x" * (size[0] * 3))
-        await person.pilot.pause()
+        await person.taken_in()
         height = person.app.chat.composer.size.height
         assert height == 1 if size[1] < 15 else height <= max(1, size[1] // 3)
         await person.say("ask May I?")
         await person.sees("1 y Allow")
         await person.press("ctrl+o")
-        await person.sees("history")
+        await person.sees_dialog(HistoryScreen)
 
 
 async def test_s01_another_size_keeps_everything_usable(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), size=(120, 40)) as person:
         await said(person, "say hello")
-        await person.press("ctrl+t")
+        await person.new_tab()
         await person.sees("▸2 new")
         for size in ((40, 10), (300, 100), (80, 24)):
             await person.pilot.resize_terminal(*size)
-            await person.until(partial(has_rows, person, size[1]), "the size")
-            assert ("▸2 new" in person.text) == (size[1] >= 15)
-            assert ("ctrl+j newline" in person.text) == (size[0] >= 60)
+            await person.until(partial(fits, person, size), f"everything to fit into {size}")
 
 
 async def test_the_newest_row_of_a_kind_is_known(tmp_path: Path) -> None:

@@ -41,18 +41,21 @@ async def kept(conversation_count: int, *, cwd: str = "/elsewhere", rows: int = 
     ids = []
     ticks = count()  # two of one millisecond would stand in any order
     began = utc_now() - timedelta(seconds=20)
-    async with Database.open(default_path(), clock=lambda: began + timedelta(milliseconds=next(ticks))) as db:
+    async with (
+        Database.open(default_path(), clock=lambda: began + timedelta(milliseconds=next(ticks))) as db,
+        db.write() as tx,
+    ):
         for number in range(conversation_count):
-            async with db.write() as tx:
-                conversation = await conversations.create(tx, id=new_id(), agent="rehearsal", cwd=cwd)
-                parent = None
-                new = []
-                for row in range(rows):
-                    kind = Kind.AGENT if row % 2 else Kind.USER
-                    text = f"message {row} of conversation {number}"
-                    new.append(NewMessage(new_id(), conversation.id, parent, kind, text))
-                    parent = new[-1].id
-                await messages.insert_many(tx, new)
+            tx._now = None  # all in one transaction, and each at a time of its own
+            conversation = await conversations.create(tx, id=new_id(), agent="rehearsal", cwd=cwd)
+            parent = None
+            new = []
+            for row in range(rows):
+                kind = Kind.AGENT if row % 2 else Kind.USER
+                text = f"message {row} of conversation {number}"
+                new.append(NewMessage(new_id(), conversation.id, parent, kind, text))
+                parent = new[-1].id
+            await messages.insert_many(tx, new)
             ids.append(conversation.id)
     return ids
 
@@ -60,7 +63,7 @@ async def kept(conversation_count: int, *, cwd: str = "/elsewhere", rows: int = 
 async def test_w19_the_tab_bar_is_there_only_while_there_are_several(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         assert "▸1" not in person.text
-        await person.press("ctrl+t")
+        await person.new_tab()
         await person.sees("1 new", "▸2 new")
         await person.say("/close")
         await person.sees_no("▸2")
@@ -70,59 +73,60 @@ async def test_w19_each_tab_keeps_its_own_text_draft_and_answer(tmp_path: Path) 
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "in the first")
         await person.type("draft one")
-        await person.press("ctrl+t")
+        await person.new_tab()
         await person.sees("▸2 new")
         assert person.draft == ""
         await said(person, "in the second")
         await person.type("draft two")
-        await person.press("ctrl+pageup")
+        await person.to_tab(1, "ctrl+pageup")
         await person.sees("│ in the first", "▸1")
         assert person.draft == "draft one"
         assert "in the second" not in person.text.replace("say in the second", "")
-        await person.press("ctrl+pageup")
+        await person.to_tab(2, "ctrl+pageup")
         await person.sees("│ in the second")
         assert person.draft == "draft two"
 
 
 async def test_w19_marks_say_what_the_other_tabs_do(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await person.say("wait 0.4; say so; ask May I?")
-        await person.until(lambda: person.tab.busy, "the first tab to work")
-        await person.press("ctrl+t")
-        await person.sees("▸2 new")
-        await person.until(
-            lambda: "⠋" in person.text.splitlines()[0] or "?" in person.text.splitlines()[0], "a mark"
-        )
+        async with person.agent_held():
+            await person.say("say so; ask May I?")
+            await person.until(lambda: person.tab.at_work, "the first tab to work")
+            await person.new_tab()
+            await person.sees("▸2 new")
+            await person.until(lambda: "⠋" in person.text.splitlines()[0], "its mark")
         await person.until(lambda: person.tabs[0].mark == "?", "the question")
         await person.until(lambda: " ?" in person.text.splitlines()[0], "its mark")
-        await person.press("ctrl+pageup")
+        await person.to_tab(1, "ctrl+pageup")
         await person.sees("May the agent run?", "│ so")
         await person.until(lambda: person.app.focused is person.app.chat.permission, "the keys to go there")
         await person.press("y")
-        await person.press("ctrl+pagedown")
+        await person.to_tab(2, "ctrl+pagedown")
         await person.until(lambda: person.tabs[0].mark in ("", "•"), "the first tab to end")
 
 
 async def test_w19_an_answer_that_was_not_seen_is_marked_unread(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await person.say("wait 0.5; say seen later")
-        await person.until(lambda: person.tab.busy, "the first tab to work")
-        await person.press("ctrl+t")
+        async with person.agent_held():
+            await person.say("say seen later")
+            await person.until(lambda: person.tab.at_work, "the first tab to work")
+            await person.new_tab()
         await person.until(lambda: person.tabs[0].mark == "•", "the answer")
         await person.sees("•")
         await person.pilot.click("#tabs", offset=(4, 0))
+        await person.looks_at(person.tabs[0])
         await person.sees("│ seen later", "▸1")
-        assert "•" not in person.text
+        await person.sees_no("•")
 
 
 async def test_a_streaming_tab_shows_all_of_it_after_another_was_looked_at(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), size=(100, 60)) as person:
         await person.say("stream 60 rate 60 end=CURTAIN")
         await person.until(lambda: person.tab.growing, "it to stream")
-        await person.press("ctrl+t")
+        await person.new_tab()
         await person.sees("▸2 new")
-        await person.press("ctrl+pageup")
-        await person.sees("CURTAIN")
+        await person.to_tab(1, "ctrl+pageup")
+        await person.until(lambda: "CURTAIN" in person.text.replace("end=CURTAIN", ""), "its end")
         await person.idle()
         assert person.app.chat.acts is not None
         row = person.app.chat.acts.desk.view.newest(Kind.AGENT)
@@ -137,31 +141,28 @@ async def test_a_streaming_tab_shows_all_of_it_after_another_was_looked_at(tmp_p
 async def test_m06_tabs_texts_drafts_and_places_come_back(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), size=(80, 16)) as person:
         await person.say("stream 400")
-        await person.until(lambda: person.tab.leaf_id, "it to begin")
         await person.idle()
+        transcript = person.transcript
+        await person.until(lambda: not transcript.busy, "it to be drawn")
         await person.press("pageup", "pageup")
-        transcript = person.app.chat.conversation.transcript
-        assert transcript is not None
-        position = transcript.position
-        await person.until(lambda: position() is not None, "the place")
+        await person.until(lambda: transcript.position() is not None and not transcript.busy, "the place")
         place, seen = transcript.position(), left_of_scrollbar(person)[:6]
         await person.type("not sent yet")
-        await person.press("ctrl+t")
+        await person.new_tab()
         await person.sees("▸2 new")
         await person.type("second draft")
-        await person.press("ctrl+pageup")
+        await person.to_tab(1, "ctrl+pageup")
         await person.sees("▸1")
     async with at_the_screen(str(tmp_path), size=(80, 16), choose=True) as person:
-        await person.until(lambda: person.app.chat.acts and person.app.chat.acts.desk.view.shown, "the tabs")
+        await person.first_tab()
         assert len(person.tabs) == 2
         await person.until(lambda: person.draft == "not sent yet", "the draft")
-        transcript = person.app.chat.conversation.transcript
-        assert transcript is not None
+        transcript = person.transcript
         await person.until(lambda: transcript.position() == place, "the place")
         # The tab bar takes the first row; what was on top of the transcript is on top of it again.
         await person.until(lambda: left_of_scrollbar(person)[1:7] == seen, f"the same rows: {seen}")
-        await person.press("ctrl+pagedown")
-        await person.until(lambda: person.draft == "second draft", "the second draft")
+        await person.to_tab(2, "ctrl+pagedown")
+        assert person.draft == "second draft"
 
 
 async def test_m06_a_second_catena_in_the_same_directory_opens_one_empty_tab(tmp_path: Path) -> None:
@@ -170,9 +171,7 @@ async def test_m06_a_second_catena_in_the_same_directory_opens_one_empty_tab(tmp
         await said(first, "mine alone")
         async with at_the_screen(str(tmp_path), settings=rehearsal, choose=True) as second:
             await second.sees("Another Catena has this directory's tabs")
-            await second.until(
-                lambda: second.app.chat.acts and second.app.chat.acts.desk.view.shown, "its tab"
-            )
+            await second.first_tab()
             assert [tab.untouched for tab in second.tabs] == [True]
 
 
@@ -194,6 +193,7 @@ async def test_h10_leaving_names_the_conversation_to_come_back_to(tmp_path: Path
 async def test_an_empty_chat_with_a_draft_stays_for_the_next_time(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.type("half a thought")
+        await person.until(lambda: person.tab.draft == "half a thought", "the draft to be known")
     async with at_the_screen(str(tmp_path), choose=True) as person:
         await person.until(lambda: person.draft == "half a thought", "the draft")
 
@@ -207,8 +207,14 @@ async def test_h10_the_picker_opens_a_conversation_and_focuses_one_that_is_open(
         await person.sees_no("conversation 2")
         await person.press("enter")
         await person.sees("▌ message 0 of conversation 1", "message 1 of conversation 1")
+        await person.done()
         assert len(person.tabs) == 2
-        await person.press("ctrl+o", *"conversation 1", "enter")
+        await person.press("ctrl+o")
+        await person.sees("history", "message 0 of conversation 2")
+        await person.type("conversation 1")
+        await person.sees_no("conversation 2")
+        await person.press("enter")
+        await person.done()
         await person.sees("▌ message 0 of conversation 1")
         assert len(person.tabs) == 2
 
@@ -222,24 +228,32 @@ async def test_h10_a_list_of_thousands_is_read_in_pages(tmp_path: Path) -> None:
         await person.sees("message 0 of conversation 17")
 
 
-async def test_h11_a_conversation_is_painted_from_the_store_before_its_agent_is_ready(tmp_path: Path) -> None:
+async def test_h11_a_conversation_is_painted_from_the_store_before_its_agent_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_REHEARSAL_START_DELAY", "600")
     (conversation_id,) = await kept(1, rows=400)
     async with at_the_screen(str(tmp_path), conversation_id=conversation_id, size=(100, 20)) as person:
         await person.sees("message 399 of conversation 0")
         assert person.tab.session is None or person.tab.session.link_id is None
-        for _ in range(12):
-            await person.press("pageup")
-        await person.until(lambda: "message 399" not in person.text, "an older page")
+        await person.press("pageup")
+        await person.sees_no("message 399")
 
 
 async def test_h11_going_up_reads_older_pages_down_to_the_first_message(tmp_path: Path) -> None:
     (conversation_id,) = await kept(1, rows=300)
     async with at_the_screen(str(tmp_path), conversation_id=conversation_id, size=(100, 40)) as person:
-        for _ in range(60):
+        await person.sees("message 299 of conversation 0")
+        while "▌ message 0 of" not in person.text:
+            before, oldest = person.text, person.acts.desk.view.oldest
+            assert oldest is not None
             await person.press("pageup")
-            await person.pilot.pause(0.01)
-            if "▌ message 0 of" in person.text:
-                break
+            await person.until(
+                lambda before=before, oldest=oldest: (  # type: ignore[misc]
+                    person.text != before or person.acts.desk.view.oldest is not oldest
+                ),
+                "what is above",
+            )
         await person.sees("▌ message 0 of conversation 0")
 
 
@@ -280,7 +294,7 @@ async def test_the_first_start_asks_for_an_agent_and_keeps_what_is_typed(tmp_pat
         await person.type("rehearsal")
         await person.press("enter")
         await person.sees("Rehearsal in")
-        assert person.app.focused is person.app.chat.composer
+        await person.writing()
 
 
 async def test_an_agent_that_is_not_here_says_how_to_get_it(
@@ -292,7 +306,7 @@ async def test_an_agent_that_is_not_here_says_how_to_get_it(
         missing = next(row for row in person.app.screen.query("RowList").first().rows if row.dim)  # type: ignore[attr-defined]
         await person.type(missing.label)
         await person.press("enter")
-        await person.sees("To get it:")
+        await person.sees(f"{missing.label}: not installed. To get it: ")  # the way to get it once, not twice
 
 
 async def test_the_agent_can_be_changed_in_the_middle(tmp_path: Path) -> None:
@@ -312,7 +326,9 @@ async def test_h14_up_and_down_walk_through_inputs_and_give_the_draft_back(tmp_p
         await person.until(lambda: person.draft == "say second", "the newest input")
         await person.press("up")
         await person.until(lambda: person.draft == "say first", "the one before")
-        await person.press("down", "down")
+        await person.press("down")
+        await person.until(lambda: person.draft == "say second", "the newest input again")
+        await person.press("down")
         await person.until(lambda: person.draft == "a draft", "the draft")
 
 
@@ -321,7 +337,7 @@ async def test_h14_ctrl_r_searches_what_was_typed(tmp_path: Path) -> None:
         await said(person, "alpha")
         await said(person, "beta")
         await person.press("ctrl+r")
-        await person.sees("typed before")
+        await person.sees("typed before", "type to filter")
         await person.type("alp")
         await person.press("enter")
         await person.until(lambda: person.draft == "say alpha", "the input")
@@ -345,7 +361,7 @@ async def test_rename_shows_in_the_tab(tmp_path: Path) -> None:
         await said(person, "anything")
         await person.say("/rename Release notes")
         await person.sees("is now called")
-        await person.press("ctrl+t")
+        await person.new_tab()
         await person.sees("1 Release notes")
 
 
@@ -353,11 +369,11 @@ async def test_the_rehearsal_agent_is_a_process_of_its_own_for_each_conversation
     assert spec_named("rehearsal").command
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "one")
-        await person.press("ctrl+t")
+        await person.new_tab()
         await person.sees("▸2 new")
         await person.say("crash")
         await person.sees("killed by signal")
-        await person.press("ctrl+pageup")
+        await person.to_tab(1, "ctrl+pageup")
         await said(person, "still here")
         await asyncio.sleep(0)
 
@@ -385,9 +401,7 @@ async def test_h10_an_empty_conversation_that_another_catena_has_is_not_taken_aw
             assert person.tab.conversation.read_only
             if how == "its tab is closed":
                 followed = person.tab
-                await person.press("ctrl+t")
-                await person.sees("▸2 new")
-                assert person.app.chat.acts is not None
-                await person.app.chat.acts.desk.tabs.close(followed)
+                await person.new_tab()
+                await person.acts.desk.tabs.close(followed)
         over = await desk.say("say one")
         assert over.turn is not None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from catena.screens.picker import Picker
 from catena.widgets.permission_panel import PermissionPanel
 from catena_acp.conversation.news import Doing
 from catena_acp.port import AgentSpec
@@ -38,7 +40,7 @@ async def test_ctrl_j_makes_a_new_line_and_enter_sends_both(tmp_path: Path) -> N
 
 async def test_an_enter_typed_at_once_behind_a_text_sends_all_of_it(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await person.press(*"say quick", "enter", *"more")
+        await person.type_at_once("say quick\nmore")
         await person.sees("│ quick")
         assert person.draft == "more"
 
@@ -69,12 +71,13 @@ async def test_r11_ending_the_process_is_offered_after_five_seconds(tmp_path: Pa
 
 async def test_w16_enter_while_the_agent_works_queues_and_the_queue_is_sent_in_order(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await person.say("say busy; wait 1")
-        await person.sees("│ busy")
-        await person.say("say the second")
-        await person.sees("next  say the second")
-        await person.sees("│ the second")
-        assert "next  say the second" not in person.text
+        async with person.agent_held():
+            await person.say("say busy")
+            await person.until(lambda: person.tab.at_work, "the turn")
+            await person.say("say the second")
+            await person.sees("next  say the second")
+        await person.sees("│ busy", "│ the second")
+        await person.sees_no("next  say the second")
 
 
 async def test_w16_up_in_an_empty_composer_takes_a_waiting_prompt_back(tmp_path: Path) -> None:
@@ -84,8 +87,8 @@ async def test_w16_up_in_an_empty_composer_takes_a_waiting_prompt_back(tmp_path:
         await person.say("say not yet")
         await person.sees("next  say not yet")
         await person.press("up")
+        await person.until(lambda: person.draft == "say not yet", "the prompt to come back")
         await person.sees_no("next  say not yet")
-        assert person.draft == "say not yet"
 
 
 async def test_w16_a_click_on_the_cross_takes_a_waiting_prompt_back(tmp_path: Path) -> None:
@@ -95,18 +98,38 @@ async def test_w16_a_click_on_the_cross_takes_a_waiting_prompt_back(tmp_path: Pa
         await person.say("say not yet")
         await person.sees("✕")
         await person.pilot.click("#queue", offset=(person.app.size.width - 2, 0))
+        await person.until(lambda: person.draft == "say not yet", "the prompt to come back")
         await person.sees_no("✕")
-        assert person.draft == "say not yet"
 
 
 async def test_w16_after_an_error_the_queue_waits_for_the_person(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await person.say("say busy; wait 0.5; error -32603 no more")
-        await person.sees("│ busy")
-        await person.say("say and then")
+        async with person.agent_held():
+            await person.say("say busy; error -32603 no more")
+            await person.until(lambda: person.tab.at_work, "the turn")
+            await person.say("say and then")
+            await person.sees("next  say and then")
         await person.sees("held  say and then")
+        await person.idle()
         await person.press("enter")
         await person.sees("│ and then")
+
+
+async def test_w16_what_is_held_is_let_go_while_a_turn_runs_and_follows_it(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        async with person.agent_held():
+            await person.say("say busy; error -32603 no more")
+            await person.until(lambda: person.tab.at_work, "the turn")
+            await person.say("say and then")
+            await person.sees("next  say and then")
+        await person.sees("held  say and then")
+        await person.idle()
+        async with person.agent_held():
+            await person.say("say between")
+            await person.until(lambda: person.tab.at_work, "the turn")
+            await person.press("enter")
+            await person.sees("next  say and then")
+        await person.sees("│ between", "│ and then")
 
 
 async def test_r12_a_prompt_that_no_agent_takes_is_back_in_the_composer(tmp_path: Path) -> None:
@@ -144,10 +167,21 @@ async def test_a_question_shows_the_agents_options_in_its_order_and_nothing_is_c
         assert person.app.focused is person.app.chat.composer
 
 
+async def test_w01_only_keys_that_do_something_are_named_at_a_question(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("ask May I?")
+        await person.sees("1–9 y n answer · r reject with a reason · esc leave it open")
+        await person.press("1")
+        await person.idle()
+        await person.say("edit notes.txt")
+        await person.sees("1–9 y n answer · d the change · r reject with a reason · esc leave it open")
+
+
 async def test_what_is_being_typed_never_answers_a_question(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await person.say("wait 0.5; ask May I?")
-        await person.type("yes, 1 or 2")
+        async with person.agent_held():
+            await person.say("ask May I?")
+            await person.type("yes, 1 or 2")
         await person.sees("tab to answer")
         await person.pilot.pause(0.5)
         assert person.app.focused is person.app.chat.composer
@@ -198,10 +232,12 @@ async def test_w06_the_plan_is_pinned_while_it_has_open_items(tmp_path: Path) ->
         await person.say("plan; say planned")
         await person.sees("│ planned")
         await person.idle()
-        plan = person.app.chat.query_one("#plan")
-        assert not plan.display or not plan.has_class("-open")
         panel = person.app.chat.query_one("#plan")
-        panel.show([{"text": "Bow", "status": "pending"}])  # type: ignore[attr-defined]
+        assert not panel.display or not panel.has_class("-open")
+        assert person.tab.plan is not None
+        entries = [{"text": "Bow", "status": "pending"}]
+        person.tab.plan = replace(person.tab.plan, data={"entries": entries})
+        person.acts.desk.view.refresh()
         await person.sees("0 of 1 done", "· Bow")
 
 
@@ -209,12 +245,12 @@ async def test_w02_mode_and_model_are_shown_and_switched(tmp_path: Path) -> None
     async with at_the_screen(str(tmp_path)) as person:
         await person.sees("Rehearsal · Understudy · Ask")
         await person.say("/mode")
-        await person.sees("mode", "Code")
+        await person.sees_dialog(Picker)
         await person.type("code")
         await person.press("enter")
         await person.sees("Rehearsal · Understudy · Code")
         await person.say("/model")
-        await person.sees("Understudy")
+        await person.sees_dialog(Picker)
         await person.press("down", "enter")
         await person.sees_no("Rehearsal · Understudy")
 

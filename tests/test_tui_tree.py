@@ -52,24 +52,25 @@ async def in_the_shop(
 
 async def open_tree(person: Person) -> TreeScreen:
     """By its key, as a person who browses does."""
-    if not person.app.chat.conversation.browsing:
-        await person.press("shift+tab")
+    await person.browse()
     await person.press("t")
-    await person.until(lambda: isinstance(person.app.screen, TreeScreen), "the tree")
-    screen = person.app.screen
-    assert isinstance(screen, TreeScreen)
+    screen = await person.sees_dialog(TreeScreen)
     await person.until(lambda: screen.query_one(RowList).rows, "its lines")
     return screen
 
 
 async def closed(person: Person) -> None:
-    await person.until(lambda: person.app.screen is person.app.chat, "the chat")
+    await person.back()
 
 
 def under_the_cursor(screen: TreeScreen) -> str:
     chosen = screen.query_one(RowList).chosen
     assert chosen is not None
     return chosen.key
+
+
+def rows_of(screen: TreeScreen) -> list[str]:
+    return [row.key for row in screen.query_one(RowList).rows]
 
 
 async def test_t01_the_tree_shows_every_branch_with_labels_agents_marks_and_where_one_stands(
@@ -114,8 +115,8 @@ async def test_t01_the_tree_is_of_use_in_60_columns_and_in_a_very_small_terminal
         text = await person.sees("◉ use a list", "other", "stopped", "│ ├─⑂ ▸ a fork, “elsewh")
         assert max(len(line) for line in text.splitlines()) <= 60
         await person.pilot.resize_terminal(40, 10)
-        text = await person.sees("◉ use a list", "├─○ use a table")
-        assert max(len(line) for line in text.splitlines()) <= 40
+        await person.until(lambda: max(map(len, person.text.splitlines())) <= 40, "the other size")
+        await person.sees("◉ use a list", "├─○ use a table")
         await person.press("k", "k", "enter")
         await person.sees("a table it is")
 
@@ -167,6 +168,7 @@ async def test_t02_enter_stands_at_any_prompt_says_the_price_and_undo_comes_back
         await closed(person)
         await person.sees("a table it is", "You are at “use a table”. Your next prompt: ")
         await person.sees_no("a list it is")
+        await person.done()
         assert person.tab.leaf_id == "a2"
         assert person.draft == ""  # the draft is that of the branch which was left
         await person.say("/undo")
@@ -287,6 +289,52 @@ async def test_t04_q_quotes_another_branch_behind_the_draft_of_this_one(world: W
         await closed(person)
         await person.until(lambda: "> add a test" in person.draft, "the second quote")
         assert "From this branch, " in person.draft
+
+
+async def test_t01_a_turn_that_runs_comes_into_the_open_tree_and_the_cursor_folds_marks_and_search_stay(
+    world: World,
+) -> None:
+    async with in_the_shop(world) as person:
+        await person.say("cue first")
+        await person.until(lambda: person.tab.at_work and person.tab.leaf_id != "a2b", "the turn")
+        await person.say("say use both")
+        await person.until(lambda: person.tab.queue, "the prompt to wait")
+        screen = await open_tree(person)
+        await person.sees("◉ cue first", "6 prompts")
+        await person.press("g", "j", "m", "space")
+        await person.sees("○ * ▸ use a table")
+        await person.press("slash", *"use", "enter")
+        await person.until(lambda: rows_of(screen) == ["p2", "p2b"], "what was found")
+        world.cue("first")
+        await person.until(lambda: len(rows_of(screen)) == 3, "the prompt that waited")
+        await person.sees("7 prompts", "◉ say use both")
+        assert under_the_cursor(screen) == "p2"
+        await person.press("escape")
+        await person.sees("○ * ▸ use a table", "● cue first", "◉ say use both")
+        assert under_the_cursor(screen) == "p2"
+        await person.press("escape")
+        await closed(person)
+        await person.idle()
+
+
+async def test_t01_how_a_turn_ended_and_what_is_said_in_an_open_fork_come_into_the_open_tree(
+    world: World,
+) -> None:
+    async with in_the_shop(world) as person:
+        first = person.tab
+        fork = await person.acts.desk.tabs.open_conversation("c2")
+        await person.say("cue broken; refuse")
+        await person.until(lambda: first.at_work and first.leaf_id != "a2b", "the turn")
+        await open_tree(person)
+        assert "refused by the agent" not in await person.sees("◉ cue broken", "+1")
+        world.cue("broken")
+        await person.sees("refused by the agent")
+        await fork.conversation.say(fork.window_id, "say beside")
+        await person.sees("⑂ ▸ a fork", "+2")
+        await fork.conversation.wait_idle(fork.window_id)
+        await person.press("escape")
+        await closed(person)
+        await person.idle()
 
 
 async def test_t01_a_click_selects_and_a_second_one_goes_there(world: World) -> None:

@@ -17,7 +17,8 @@ import pytest
 
 from catena.agent_choice import agent_named
 from catena.config import AgentSetting, Settings
-from catena.screens import status_words, talk_acts
+from catena.screens import status_words, talk_acts, trouble_acts
+from catena.screens.picker import Picker
 from catena.tab import Tab
 from catena.tab_trouble import Standing
 from catena.trouble_words import KEYS
@@ -67,10 +68,10 @@ class Scene:
         await person.until(lambda: panel.can_act and not self.middle.busy, "something to be offered")
         assert self.standing.problem.trouble is trouble
         assert "".join(KEYS[offer] for offer, _ in panel.words.offers) == offers  # type: ignore[union-attr]
-        assert " ".join(self.standing.problem.text.split())[:30] in " ".join(person.text.split())
-        await person.sees("tab to choose")
+        await person.sees(" ".join(self.standing.problem.text.split())[:30], "tab to choose")
         assert self.first.trouble.standing is None and self.third.trouble.standing is None
         await self.streams_on()
+        await person.idle()
 
     async def streams_on(self) -> None:
         """The first tab's text grows."""
@@ -87,6 +88,7 @@ class Scene:
 
     async def choose_agent(self, name: str) -> None:
         """Choose an agent in the list that is open."""
+        await self.person.sees_dialog(Picker)
         await self.person.sees("go on with which agent?")
         await self.person.type(name)
         await self.person.press("enter")
@@ -94,17 +96,22 @@ class Scene:
     async def untouched_elsewhere(self) -> None:
         """The first tab streams and shows it, the third one has its draft, and both have no trouble."""
         person = self.person
+        await person.done()
         await self.streams_on()
         assert self.first.busy and self.first.mark == "⠋"
-        await person.press("ctrl+pagedown")
-        await person.until(lambda: person.tab is self.third, "the third tab")
+        await person.to_tab(3, "ctrl+pagedown")
         assert person.draft == DRAFT and not person.app.chat.trouble.open
-        await person.press("ctrl+pagedown")
-        await person.until(lambda: person.tab is self.first, "the first tab")
+        await person.to_tab(1, "ctrl+pagedown")
         assert not person.app.chat.trouble.open
-        await person.sees("CURTAIN")
-        await person.press("ctrl+pagedown")
-        await person.until(lambda: person.tab is self.middle, "the tab in the middle")
+        so_far = answer_on(person)
+        await person.until(lambda: answer_on(person) != so_far, "its text to grow on the screen")
+        await person.to_tab(2, "ctrl+pagedown")
+
+
+def answer_on(person: Person) -> list[str]:
+    """What is on the screen of an answer, without the scroll bar."""
+    rows = (line[: person.app.size.width - 2].strip() for line in person.text.splitlines())
+    return [row for row in rows if row.startswith("│ ")]
 
 
 def of_the_middle(place: Path, *flags: str) -> Settings:
@@ -131,19 +138,17 @@ async def three_tabs(
         (place / "faults.json").write_text(json.dumps(dict(faults)))
     rehearsal = agent_named("rehearsal", settings)
     async with at_the_screen(str(place), agent=rehearsal, settings=settings) as person:
-        await person.say("stream 2000 rate 30 end=CURTAIN")
-        acts = person.app.chat.acts
-        assert acts is not None
+        await person.say("stream 9000 rate 30")
         for number, spec in enumerate((agent_named(agent, settings), rehearsal), start=2):
-            acts.run(person.app.chat.open_with(spec))
+            person.acts.run(person.app.chat.open_with(spec))
             await person.until(lambda number=number: len(person.tabs) == number, "another tab")  # type: ignore[misc]
-            await person.until(lambda: person.tab is person.tabs[-1], "it to be shown")
+            await person.looks_at(person.tabs[-1])
         person.app.chat.composer.put(DRAFT)
+        await person.taken_in()
         first, middle, third = person.tabs
         scene = Scene(place, person, first, middle, third)
         await person.until(lambda: scene.streamed, "the first tab to stream")
-        await person.press("ctrl+pageup")
-        await person.until(lambda: person.tab is middle, "the tab in the middle")
+        await person.to_tab(2, "ctrl+pageup")
         yield scene
 
 
@@ -204,7 +209,7 @@ async def test_r01_to_r08_a_prompt_that_failed_goes_out_again_with_one_key(tmp_p
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         await person.until(lambda: not person.app.chat.trouble.open, "the trouble to be gone")
         assert person.draft == MEANWHILE
-        assert person.app.focused is person.app.chat.composer
+        await person.writing()
         await scene.untouched_elsewhere()
         assert person.draft == MEANWHILE
 
@@ -271,37 +276,42 @@ def agent_of(tab: Tab) -> int:
     return live.agent.group[0]
 
 
+def much_later() -> datetime:
+    """The time when every limit of these tests has ended."""
+    return datetime.now(UTC) + timedelta(hours=1)
+
+
 async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_tab_is_looked_at(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(trouble_acts, "_LONGEST_NAP", 0.01)
     async with three_tabs(tmp_path) as scene:
         person = scene.person
-        limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(1.5)}]
+        limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(600)}]
         scene.fail({"prompt": {"error": limit, "times": 1}})
         await person.say("say well after all")
         await scene.troubled(Trouble.RATE_LIMIT, "wra")
-        assert person.app.chat.acts is not None
-        person.app.chat.acts.trouble.grace = timedelta(0)
         await scene.take("w")
         await person.sees("sends again at", "w do not wait")
-        await person.press("ctrl+pagedown")
-        await person.until(lambda: person.tab is scene.third, "the third tab")
+        await person.to_tab(3, "ctrl+pagedown")
         assert not person.app.chat.trouble.open
+        person.acts.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert scene.middle.trouble.standing is None
-        await person.press("ctrl+pageup")
+        await person.to_tab(2, "ctrl+pageup")
         await person.sees("│ well after all")
         await scene.untouched_elsewhere()
 
 
 async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_was_typed_behind_it(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(trouble_acts, "_LONGEST_NAP", 0.01)
     async with three_tabs(tmp_path) as scene:
         person = scene.person
         await person.until(lambda: scene.middle.session, "the session to be open")
         # Told while the session is opened: no session has the prompt, and it is back in the composer.
-        limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(1.5)}]
+        limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(600)}]
         os.kill(agent_of(scene.middle), signal.SIGKILL)
         await person.until(
             lambda: not scene.middle.conversation.last_lines(scene.middle.window_id), "its end"
@@ -311,14 +321,12 @@ async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_
         await scene.troubled(Trouble.RATE_LIMIT, "wra")
         assert scene.standing.problem.returned and person.draft == "say well after all"
         person.app.chat.composer.insert("\n" + MEANWHILE)
-        assert person.app.chat.acts is not None
-        person.app.chat.acts.trouble.grace = timedelta(0)
         await scene.take("w")
-        await person.press("ctrl+pagedown")
-        await person.until(lambda: person.tab is scene.third, "the third tab")
+        await person.to_tab(3, "ctrl+pagedown")
+        person.acts.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert person.draft == DRAFT and scene.middle.draft == MEANWHILE
-        await person.press("ctrl+pageup")
+        await person.to_tab(2, "ctrl+pageup")
         await person.sees("│ well after all")
         assert person.draft == MEANWHILE
 
@@ -326,7 +334,7 @@ async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_
 async def test_r01_what_waits_can_be_kept_back_and_a_limit_that_has_passed_says_so(tmp_path: Path) -> None:
     async with three_tabs(tmp_path) as scene:
         person = scene.person
-        limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(1)}]
+        limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(600)}]
         scene.fail({"prompt": {"error": limit, "times": 1}})
         await person.say("say well after all")
         await scene.troubled(Trouble.RATE_LIMIT, "wra")
@@ -335,19 +343,29 @@ async def test_r01_what_waits_can_be_kept_back_and_a_limit_that_has_passed_says_
         await scene.take("w")
         await person.sees_no("sends again at")
         await scene.take("w")
+        await person.sees("sends again at")
         await person.press("escape")
         await person.sees_no("sends again at")
+        person.app.chat.trouble._clock = much_later
+        person.app.chat.trouble._look()
         await person.sees("The limit ended at", "r send it again")
         assert scene.middle.trouble.standing is not None and not scene.middle.busy
         await scene.take("r")
         await person.sees("│ well after all")
 
 
+async def to_the_panel(person: Person) -> None:
+    await person.idle()
+    await person.press("tab")
+    await person.until(lambda: person.app.chat.place == "trouble", "the keys to go to the panel")
+
+
 async def test_r01_whoever_leaves_while_a_prompt_waits_is_told_that_it_is_not_sent(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("ratelimit early 600")
         await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
-        await person.press("tab", "w")
+        await to_the_panel(person)
+        await person.press("w")
         await person.sees("sends again at")
         app = person.app
     (line,) = app.not_sent
@@ -363,10 +381,12 @@ async def test_r01_after_a_restart_what_can_be_done_is_offered_again(tmp_path: P
         await person.say("say well after all")
         await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
     async with at_the_screen(str(tmp_path), settings=settings, choose=True) as person:
+        await person.first_tab()
         await person.until(lambda: person.app.chat.trouble.can_act, "it to be offered again")
         await person.sees("r send it again", "a another agent")
-        await person.until(lambda: person.tab.prepared, "the keys to be in the composer")
-        await person.press("tab", "r")
+        await person.writing()
+        await to_the_panel(person)
+        await person.press("r")
         await person.sees("│ well after all")
 
 
@@ -408,7 +428,7 @@ async def test_r04_an_agent_that_dies_while_it_gets_ready_is_started_again_by_th
         await scene.troubled(Trouble.AGENT_GONE, "ea")
         await scene.person.say("say well after all")
         await scene.person.sees("│ well after all")
-        assert not scene.person.app.chat.trouble.open
+        await scene.person.until(lambda: not scene.person.app.chat.trouble.open, "the trouble to be gone")
         await scene.untouched_elsewhere()
 
 
@@ -420,11 +440,15 @@ async def test_r04_the_agents_last_lines_can_be_read_and_hold_no_control_sequenc
         await scene.take("e")
         await person.sees("wrote last to its standard error")
         last = scene.standing.problem.detail[-1].strip()
-        assert last and last[:40] in person.text
-        await person.press("escape", "escape")
+        assert last
+        await person.sees(last[:40])
+        await person.press("escape")
+        await person.back()
+        await person.press("escape")
         await person.say("/stderr")
         await person.sees("wrote last to its standard error", last[:40])
         await person.press("escape")
+        await person.back()
         await scene.untouched_elsewhere()
 
 
@@ -436,7 +460,12 @@ async def test_r06_a_login_that_is_wanted_from_the_start_is_offered_and_the_prom
         await scene.troubled(Trouble.LOGIN_NEEDED, "la")
         await person.say("say well after all")
         await person.until(lambda: person.draft, "the text to come back")
-        await person.until(lambda: scene.middle.trouble.standing, "the trouble")
+
+        def came_back() -> bool:
+            standing = scene.middle.trouble.standing
+            return standing is not None and standing.problem.returned and person.is_over(scene.middle)
+
+        await person.until(came_back, "the trouble of the prompt")
         person.app.chat.composer.insert("\n" + MEANWHILE)
         await scene.take("l")
         await person.sees("│ well after all")
@@ -469,8 +498,8 @@ async def test_r07_a_stale_session_is_told_by_a_seam_and_the_conversation_goes_o
         await person.say("echo")
         person.app.chat.composer.insert(MEANWHILE)
         await person.sees("[heard]")
-        seam = " ".join(person.text.replace("╎", " ").split())
-        assert "new session · told 2 of 2 messages" in seam
+        seam = "new session · told 2 of 2 messages"
+        await person.until(lambda: seam in " ".join(person.text.replace("╎", " ").split()), "the seam")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         assert not person.app.chat.trouble.open
         assert person.draft == MEANWHILE
@@ -526,7 +555,7 @@ async def test_r12_a_text_that_came_back_and_was_changed_is_not_sent_by_a_key_of
         await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
         assert person.draft == "say well after all"
         await person.type(", or not")
-        await person.press("tab", "r")
+        await scene.take("r")
         await person.sees("Your text has changed since")
         assert person.draft == "say well after all, or not"
 
@@ -534,16 +563,17 @@ async def test_r12_a_text_that_came_back_and_was_changed_is_not_sent_by_a_key_of
 async def test_trouble_of_another_tab_is_a_mark_and_is_there_when_it_is_looked_at(tmp_path: Path) -> None:
     async with three_tabs(tmp_path) as scene:
         person = scene.person
-        await person.say("wait 0.3; say half of it; overload")
-        await person.press("ctrl+pagedown")
-        await person.until(lambda: person.tab is scene.third, "the third tab")
+        async with person.agent_held():
+            await person.say("say half of it; overload")
+            await person.until(lambda: scene.middle.at_work, "the turn")
+            await person.to_tab(3, "ctrl+pagedown")
         await person.until(lambda: scene.middle.mark == "!", "the mark")
         assert not person.app.chat.trouble.open and person.draft == DRAFT
-        await person.press("ctrl+pageup")
+        await person.to_tab(2, "ctrl+pageup")
         await person.until(lambda: person.app.chat.trouble.can_act, "the trouble")
-        await person.press("ctrl+pagedown")
+        await person.to_tab(3, "ctrl+pagedown")
         await person.until(lambda: not person.app.chat.trouble.open, "the third tab has none")
-        await person.press("ctrl+pageup")
+        await person.to_tab(2, "ctrl+pageup")
         await person.until(lambda: person.app.chat.trouble.can_act, "it is still there")
 
 
@@ -551,15 +581,14 @@ async def test_escape_leaves_the_panel_and_a_second_one_puts_it_away_for_good(tm
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say half of it; overload")
         await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
-        await person.press("tab")
-        assert person.app.chat.place == "trouble"
+        await to_the_panel(person)
         await person.press("escape")
+        await person.writing()
         assert person.app.chat.place == "composer" and person.app.chat.trouble.open
         await person.press("escape")
         await person.until(lambda: not person.app.chat.trouble.open, "it to be gone")
-        await person.press("ctrl+t")
-        await person.sees("▸2 new")
-        await person.press("ctrl+pageup")
+        await person.new_tab()
+        await person.to_tab(1, "ctrl+pageup")
         await person.sees("│ half of it")
         assert not person.app.chat.trouble.open
 
@@ -574,6 +603,7 @@ async def test_a_click_on_an_offer_does_it(tmp_path: Path) -> None:
         await person.pilot.click(offset=(lines[y].index("another agent") + 2, y))
         await person.sees("go on with which agent?")
         await person.press("escape")
+        await person.back()
         await person.until(lambda: person.app.chat.trouble.can_act, "the offers to stay")
 
 
@@ -585,7 +615,6 @@ async def test_s01_the_panel_has_room_on_every_screen_and_hides_neither_composer
         await person.say("say half of it; ratelimit 600")
         await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
         await person.type("still typing")
-        text = await person.sees("> still typing", "Rehearsal ·")
-        assert ("tab w r a" if size[0] < 60 else "tab to choose") in text
-        await person.press("tab")
+        await person.sees("> still typing", "Rehearsal ·", "tab w r a" if size[0] < 60 else "tab to choose")
+        await to_the_panel(person)
         await person.sees("r send it again", "a another agent", "Rehearsal ·")

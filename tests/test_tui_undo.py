@@ -58,9 +58,11 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
         await person.sees_no("│ second")
         person.app.chat.composer.put("")
 
-        await person.press("shift+tab", "u")
+        await person.browse()
+        await person.press("u")
         screen = await person.sees("│ second", "Undone: the rewind.")
         assert "/redo does it again" in screen
+        await person.done()
         assert person.draft == "half a thought"
         assert person.app.chat.place == "browsing", "u can be pressed again"
         await person.press("u")
@@ -76,8 +78,7 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
 async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "left")
-        await person.press("ctrl+t")
-        await person.until(lambda: len(person.tabs) == 2 and person.tab is person.tabs[1], "another tab")
+        await person.new_tab()
         await said(person, "right")
         await person.say("/rename Other")
         await person.sees("now called “Other”")
@@ -85,11 +86,13 @@ async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp
         acts = person.app.chat.acts
         assert acts is not None
         acts.do("close")
-        await person.until(lambda: len(person.tabs) == 1 and person.tab is person.tabs[0], "one tab")
+        await person.until(lambda: len(person.tabs) == 1, "one tab")
+        await person.looks_at(person.tabs[0])
         assert person.draft == ""
 
         await person.say("/undo")
         await person.sees("Undone: closing the tab “Other”", "/undo once more: the title “Other”", "│ right")
+        await person.done()
         assert (person.tab is person.tabs[1], person.draft) == (True, "kept draft")
         person.app.chat.composer.put("")
         await person.say("/undo")
@@ -98,6 +101,7 @@ async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp
         await person.sees("what was done here", "closing the tab", "the title “Other”", "undone")
         await person.press("down", "enter")
         await person.sees("Done again: the title “Other”")
+        await person.done()
         assert person.tab.conversation.record.title == "Other"
 
 
@@ -108,7 +112,7 @@ async def test_k11_while_the_agent_works_undo_is_refused_in_words(tmp_path: Path
         await go_back_to_first_answer(person)
         await person.sees_no("│ second")
         await person.say("wait 60")
-        await person.until(lambda: person.tab.conversation.busy, "the turn to run")
+        await person.until(lambda: person.tab.at_work, "the turn to run")
         await person.say("/undo")
         await person.sees("A turn is under way here; esc stops it")
         await person.say("/delete")
@@ -126,19 +130,20 @@ async def test_h08_delete_closes_the_tab_hides_it_from_the_history_and_comes_bac
         await person.say("/delete")
         await person.sees("Deleted from every list", "/undo brings it back")
         await person.until(lambda: person.tab.conversation.id != gone, "a new tab")
+        await person.done()
         await person.press("ctrl+o")
         await person.sees("no conversation yet")
         await person.press("escape")
         await person.say("/undo")
         await person.sees("Undone: deleting", "│ precious")
+        await person.done()
         assert person.tab.conversation.id == gone
 
 
 async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "alpha")
-        await person.press("ctrl+t")
-        await person.until(lambda: len(person.tabs) == 2 and person.tab is person.tabs[1], "another tab")
+        await person.new_tab()
         await said(person, "beta")
         beta = person.tab.conversation.id
         await person.press("ctrl+o")
@@ -146,7 +151,7 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         await person.press("ctrl+x")  # the newest, beta, is the first row
         await person.sees("is deleted from every list")
         await person.sees_no("│ beta")
-        assert len(person.tabs) == 1
+        await person.until(lambda: len(person.tabs) == 1, "its tab to be closed")
         await person.press("ctrl+z")
         await person.sees("Undone: deleting")
         await person.until(lambda: len(person.tabs) == 2, "its tab")
@@ -166,14 +171,18 @@ async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: P
         await said(person, "first")
         await person.say("/rename Mine")
         await person.sees("now called “Mine”")
-        await person.press("shift+tab", "e")
+        await person.browse()
+        await person.press("e")
         await person.sees("editing a prompt")
+        await person.writing()
         await person.type(" and more")
         changed = person.draft
-        await person.press("shift+tab", "u")
+        await person.browse()
+        await person.press("u")
         await person.sees("A prompt is being edited here")
         assert (person.draft, person.tab.conversation.record.title) == (changed, "Mine")
         await person.press("escape", "escape")
         await person.until(lambda: person.tab.editing is None, "the edit to be left")
-        await person.press("shift+tab", "u")
+        await person.browse()
+        await person.press("u")
         await person.sees("Undone: the title “Mine”")

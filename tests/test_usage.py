@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,71 @@ def test_m13_show_as_json_has_the_usage(tmp_path: Path) -> None:
     assert told["by_model"][0]["agent"] == "rehearsal" and told["by_model"][0]["model"] == "Understudy"
     assert [turn["surroundings"]["options"]["model"] for turn in whole["turns"]] == ["understudy"] * 2
     assert whole["turns"][0]["surroundings"]["context_size"] == 200_000
+
+
+async def test_m13_what_asides_cost_is_a_line_of_its_own_also_when_they_are_thrown_away(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client() as desk:
+        await desk.say("say one two three")
+        (turn,) = await desk.turns()
+        assert turn.cost
+        aside = await desk.conversation.aside(desk.window_id)
+        for question in ("say yes", "say no"):
+            assert [each async for each in aside.ask(question)]
+        await aside.close()
+        beside = await desk.conversation.aside(desk.window_id)
+        assert [each async for each in beside.ask("say maybe")]
+        await beside.close()
+        leaf = (await desk.window()).leaf_id
+        async with desk.db.read() as reader:
+            found = await spending(reader, desk.conversation.id, leaf)
+    assert [turns_and_cost(part) for part in (found.turn, found.branch, found.conversation)] == [
+        (1, {"USD": turn.cost})
+    ] * 3, "the turns of the conversation cost what they cost"
+    questions, cost = turns_and_cost(found.asides)
+    # The rehearsal agent's price of an answer of one word, three times: nothing of what the source had cost before.
+    assert questions == 3 and 0.003 <= cost["USD"] <= 0.0032
+    (spent,) = found.asides
+    assert (spent.agent, spent.model) == ("rehearsal", "Understudy")
+    assert spent.input_tokens > 0 < spent.output_tokens
+    lines = dict(as_lines(found))
+    assert lines["asides"].startswith("3 questions · $0.003")
+    assert lines["in all"] == f"${turn.cost + cost['USD']:.4f}"
+
+
+async def test_m13_an_aside_that_is_left_while_it_is_answered_is_counted_too(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client() as desk:
+        await desk.say("say one")
+        aside = await desk.conversation.aside(desk.window_id)
+        asking = aside.ask("say begun; hang")
+        async for _ in asking:
+            if aside.text == "begun":
+                break
+        await asking.aclose()
+        await aside.close()
+        found: list[Spent] = []
+        async with asyncio.timeout(20):
+            while not found:
+                async with desk.db.read() as reader:
+                    found = await usage.of_asides(reader, desk.conversation.id)
+        assert [each.turns for each in found] == [1]
+
+
+async def test_m13_an_agent_whose_total_begins_again_in_an_aside_makes_no_negative_cost(
+    tmp_path: Path,
+) -> None:
+    async with client(tmp_path, Upstream(scene=telling(0.5, 0.1, 0.05, 0.3))) as desk:
+        await desk.say("one")
+        aside = await desk.conversation.aside(desk.window_id)
+        for question in ("two", "three", "four"):
+            assert [each async for each in aside.ask(question)]
+        await aside.close()
+        async with desk.db.read() as reader:
+            found = await usage.of_asides(reader, desk.conversation.id)
+    # Its total began again, went down, and up.
+    turn_count, cost = turns_and_cost(found)
+    assert (turn_count, set(cost)) == (3, {"USD"})
+    assert cost["USD"] == pytest.approx(0.1 + 0.0 + 0.25)

@@ -8,12 +8,13 @@ import pty
 import re
 import select
 import signal
+import sqlite3
 import struct
 import sys
 import termios
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyte
@@ -134,6 +135,16 @@ class Terminal:
             if time.monotonic() > end or not self.pump():
                 raise AssertionError(f"waited for {what}; the screen:\n{text}")
 
+    def wait_until(self, true: Callable[[], bool], what: str) -> str:
+        """The screen as soon as something holds elsewhere."""
+        return self._wait(lambda _: true(), what)
+
+    def wait_until_quiet(self, seconds: float) -> None:
+        """Read on until nothing comes for so long."""
+        end = time.monotonic() + DEADLINE
+        while self.quiet(seconds):
+            assert time.monotonic() < end, f"it does not come to rest:\n{self.text}"
+
     def wait_for_output(self, data: bytes) -> None:
         """Wait until the program has sent these bytes."""
         self._wait(lambda _: data in self.output, f"{data!r} to be sent")
@@ -194,6 +205,31 @@ class Place:
             "CATENA_DATA_DIR": str(self.data),
             "CATENA_CONFIG_DIR": str(self.config),
         }
+
+    def without_parking(self) -> None:
+        """No forks are kept beside the turns, and nothing is told of them when a turn is over."""
+        (self.config / "config.toml").write_text("park = false\n")
+
+    def cue(self, name: str) -> None:
+        """Let the rehearsal agent go on that waits for this cue."""
+        cues = self.home / ".local" / "state" / "catena" / "rehearsal" / "cues"
+        cues.mkdir(parents=True, exist_ok=True)
+        (cues / name).touch()
+
+    def keeps(self, draft: str) -> bool:
+        """True where the store has this draft."""
+        return self._has("SELECT count(*) FROM window_leaf WHERE draft = ?", draft)
+
+    def keeps_answer(self, beginning: str) -> bool:
+        """True where the store has an answer that begins so."""
+        return self._has(
+            "SELECT count(*) FROM message WHERE kind = 'agent' AND text LIKE ? || '%'", beginning
+        )
+
+    def _has(self, query: str, text: str) -> bool:
+        with closing(sqlite3.connect(f"file:{self.data / 'catena.db'}?mode=ro", uri=True)) as store:
+            row: tuple[int] = store.execute(query, (text,)).fetchone()
+            return row[0] > 0
 
     @contextmanager
     def catena(

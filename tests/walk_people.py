@@ -12,7 +12,7 @@ from typing import Any
 from agent_model import Said
 from catena_acp.conversation.prior_context import Budget
 from catena_store import conversations, windows
-from walk_client import Journey, Window
+from walk_client import Client, Journey, Window
 from walk_stage import CWD, Stage
 
 BUDGETS = {
@@ -22,6 +22,7 @@ BUDGETS = {
     "short": Budget(longest=60),
 }
 WINDOWS = 6
+_WAITING = "SELECT id FROM queue_item WHERE window_id = ? ORDER BY position LIMIT 1"
 
 
 class People(Stage):
@@ -50,6 +51,29 @@ class People(Stage):
         if window := self._pick([w for w in self._open() if not self._idle(w) and self._writable(w)], n):
             self.innocent = False
             await self._say(window, None, "whole", False)
+
+    async def send_now(self, n: int, outcome: str | None) -> None:
+        """A prompt that waits is said into the running turn; where the agent takes it there, else it goes next."""
+        found = [
+            (window, str(waiting[0]))
+            for window in self._open()
+            if not self._idle(window) and self._writable(window)
+            for waiting in [self.file.one(_WAITING, window.id)]
+            if waiting
+        ]
+        if picked := self._pick(found, n):
+            window, item_id = picked
+            self.innocent = False
+            client = self._clients[window.slot]
+            for upstream in self.upstreams.values():
+                upstream.lies.pop("steer", None)
+                if outcome:
+                    upstream.lies["steer"] = outcome
+            # It may have to wait for what the turn itself is held at.
+            window.act = client.begin(self._taken(self._now(client, window, item_id)))
+
+    async def _now(self, client: Client, window: Window, item_id: str) -> None:
+        await client.live[window.conversation_id].send_now(window.id, item_id)
 
     async def send_queued(self, n: int) -> None:
         """What an error held back may go on."""

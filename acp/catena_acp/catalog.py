@@ -281,9 +281,9 @@ def spec_of_command(command: str) -> AgentSpec:
     return AgentSpec(name=_COMMAND + shlex.join(argv), title=_title_of(argv), command=argv)
 
 
-def is_command(spec: AgentSpec) -> bool:
-    """True where the agent is a command of the person's own, which no catalogue has a title for."""
-    return spec.name.startswith(_COMMAND)
+def has_no_title(spec: AgentSpec) -> bool:
+    """True of a command that neither a catalogue nor the person's settings have a title for."""
+    return spec.name.startswith(_COMMAND) and not spec.profile and spec.title == _title_of(spec.command)
 
 
 def _title_of(argv: tuple[str, ...]) -> str:

@@ -92,7 +92,16 @@ class AgentProcess:
         except OSError as error:
             log(f"no guard for process {process.pid}: {error}")
         last_words = LastWords()
-        await asyncio.get_running_loop().connect_read_pipe(lambda: last_words, ours[2])
+        try:
+            await asyncio.get_running_loop().connect_read_pipe(lambda: last_words, ours[2])
+        except BaseException:  # given up: nobody knows of it yet
+            signal_group(process.pid, signal.SIGKILL)
+            await process.wait()
+            for end in ours:
+                end.close()
+            if guard is not None:
+                await guard.release()
+            raise
         return cls(process, last_words, ours[0], ours[1], guard)
 
     @property

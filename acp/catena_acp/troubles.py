@@ -24,6 +24,7 @@ class Trouble(StrEnum):
     NO_CARRIER = "no_carrier"  # no session accepted the prompt
     READ_ONLY = "read_only"  # another client holds the conversation
     STORE = "store"
+    INTERRUPTED = "interrupted"  # our own end came in the middle of the turn
 
 
 class Offer(StrEnum):

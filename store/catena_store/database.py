@@ -234,8 +234,9 @@ class Database:
                 raise StoreError(f"{self.path} was closed")
             try:
                 if self._aside is None:
-                    self._aside = connect_to_read(self.path)
-                    await self._aside
+                    # Cancelled half-way, it would never be opened again.
+                    await _to_the_end(self._open_aside())
+                assert self._aside is not None
             except sqlite3.Error as error:
                 raise refusal(error, self.path) from error
             reader = Reader(self._aside, self.path)
@@ -305,6 +306,11 @@ class Database:
         else:
             self._unsaid.append(words)
         return True
+
+    async def _open_aside(self) -> None:
+        aside = connect_to_read(self.path)
+        await aside
+        self._aside = aside
 
     async def _close_aside(self) -> None:
         """Before the other one: the last to be closed writes the log home."""

@@ -23,3 +23,13 @@ async def known(r: Reader, agent_name: str, agent_version: str) -> dict[str, str
             (agent_name, agent_version),
         )
     )
+
+
+async def of_all(r: Reader, agent_version: str, name: str) -> dict[str, str]:
+    """What is known under one name of every agent, by the agents' names."""
+    return dict(
+        await r.all(
+            "SELECT agent_name, value FROM ability WHERE agent_version = ? AND name = ?",
+            (agent_version, name),
+        )
+    )

@@ -15,7 +15,7 @@ async def search(r: Reader, text: str, *, limit: int = 50, before: str | None = 
 
     ``before`` is the message id of the last hit of the page before.
     """
-    query = _query(text)
+    query = as_query(text)
     if not query:
         return []
     found = await r.all(
@@ -47,7 +47,7 @@ async def merge(db: Database, *, pages: int = _MERGE_PAGES) -> bool:
         return bool(after[0] - before[0] > 1)
 
 
-def _query(text: str) -> str:
+def as_query(text: str) -> str:
     """The words of the text as an FTS5 query: each in quotes, where nothing but a quote means anything."""
     return " ".join(_prefix(word) for word in text.replace("\0", " ").split() if any(map(str.isalnum, word)))
 

@@ -1,10 +1,15 @@
-"""What turns cost: of one, of a branch, of a conversation. Every turn counts once, whoever shares it."""
+"""What turns cost: of one, of a branch, of a conversation. Every turn counts once, whoever shares it.
+
+Beside them what asides cost, which belong to a conversation and to none of its branches.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from catena_store.database import Reader
+from catena_store import rows
+from catena_store.database import Reader, Writer
 from catena_store.records import Spent
 
 # Attempts that no row of the tree names any more cost as much as those that it does; a prompt has all of them.
@@ -17,15 +22,17 @@ _BRANCH = """
 """
 
 
+_TOKENS = ", ".join(
+    f"coalesce(sum(CASE WHEN json_valid(t.usage) AND json_type(t.usage, '$.{name}') IN ('integer', 'real')"
+    f" THEN CAST(json_extract(t.usage, '$.{name}') AS INTEGER) END), 0)"
+    for name in ("inputTokens", "outputTokens", "totalTokens")
+)
+_MONEY = "CASE WHEN t.cost IS NULL THEN NULL ELSE t.currency END"
+
+
 def _spent(source: str, where: str) -> str:
-    tokens = ", ".join(
-        f"coalesce(sum(CASE WHEN json_valid(t.usage) AND json_type(t.usage, '$.{name}') IN ('integer', 'real')"
-        f" THEN CAST(json_extract(t.usage, '$.{name}') AS INTEGER) END), 0)"
-        for name in ("inputTokens", "outputTokens", "totalTokens")
-    )
     return (
-        f"SELECT l.agent, l.profile, t.model, CASE WHEN t.cost IS NULL THEN NULL ELSE t.currency END AS money,"
-        f" count(*), sum(t.cost), {tokens}"
+        f"SELECT l.agent, l.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost), {_TOKENS}"
         f" FROM {source} CROSS JOIN link l ON l.id = t.link_id WHERE {where}"
         " GROUP BY l.agent, l.profile, t.model, money ORDER BY min(t.started_at), min(t.rowid)"
     )
@@ -59,6 +66,44 @@ async def of_conversation(r: Reader, id: str) -> list[Spent]:
         {_spent("counted CROSS JOIN turn t ON t.id = counted.id", "true")}
     """
     return _records(await r.all(sql, (id,)))
+
+
+async def of_asides(r: Reader, conversation_id: str) -> list[Spent]:
+    """What the asides of a conversation cost, those that are over too; each question counts as a turn."""
+    sql = (
+        f"SELECT t.agent, t.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost), {_TOKENS}"
+        " FROM aside_question t WHERE t.conversation_id = ?"
+        " GROUP BY t.agent, t.profile, t.model, money ORDER BY min(t.asked_at), min(t.id)"
+    )
+    return _records(await r.all(sql, (conversation_id,)))
+
+
+async def add_aside(
+    tx: Writer,
+    conversation_id: str,
+    *,
+    agent: str,
+    profile: str,
+    model: str | None,
+    usage: Mapping[str, Any] | None,
+    cost: float | None,
+    currency: str | None,
+) -> None:
+    """Keep what a question of an aside cost; nothing else of it is kept."""
+    await tx.run(
+        "INSERT INTO aside_question (conversation_id, agent, profile, model, usage, cost, currency, asked_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            conversation_id,
+            agent,
+            profile,
+            model,
+            None if usage is None else rows.as_json(usage),
+            cost,
+            currency,
+            tx.now(),
+        ),
+    )
 
 
 async def last_turn(r: Reader, leaf: str | None) -> str | None:

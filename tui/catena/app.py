@@ -98,7 +98,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             return
         try:
             from catena.opening import opened
-            from catena.store_trouble import drafts_left
+            from catena.store_trouble import drafts_left, typed_in_vain
             from catena.tab_trouble import lost_by_leaving
             from catena_store.ids import utc_now
 
@@ -108,6 +108,7 @@ class CatenaApp(App[None], inherit_bindings=False):
                 self.not_sent = lost_by_leaving(tabs.tabs, utc_now())
                 self.come_back = await tabs.leave()
                 self.not_sent += drafts_left(tabs.unkept)
+                self.not_sent += typed_in_vain(tabs.in_hand.homeless)
         except Exception as error:  # noqa: BLE001 - the edge: whatever ends the store's life ends the app, in words
             self._end_with(error)
 

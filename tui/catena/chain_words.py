@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from catena.safe_text import safe_line
 from catena_acp.catalog import spec_named
 from catena_acp.conversation.chain import Chain, ChainEntry, Loads, shortened
 from catena_acp.errors import AgentMissing
+from catena_acp.port import AgentSpec
 from catena_store.carriers import Glimpse
 
 _LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "not known"}
@@ -42,10 +43,12 @@ def facts_of(entry: ChainEntry) -> Iterator[tuple[str, str]]:
         yield "" if number else "record", f"{_when(event.at)}  {event.event}{detail}"
 
 
-def title_of_agent(name: str, profile: str) -> str:
+def title_of_agent(
+    name: str, profile: str, title_of: Callable[[AgentSpec], str] = lambda spec: spec.title
+) -> str:
     """What a person reads for the agent of a link."""
     try:
-        title = spec_named(name).title
+        title = title_of(spec_named(name))
     except AgentMissing:
         title = name
     return f"{title} ({profile})" if profile else title

@@ -10,7 +10,7 @@ from itertools import islice
 from textual.content import Content
 
 from catena.safe_text import safe, safe_line
-from catena.widgets.permission_panel import styled_diff
+from catena.widgets.asked_change import styled_diff
 from catena_acp.conversation.files_touched import Diff, FileTouched
 from catena_acp.conversation.words import counted
 

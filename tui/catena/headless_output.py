@@ -80,6 +80,8 @@ class PlainOutput:
     def branch(self, branch: Branch) -> None:
         if branch.act == "fork":
             self._note(f"forked as {self._conversation_id}: {branch.price.words}")
+        elif branch.price.before_logout:
+            self._note(branch.price.words)
 
     def turn(self, turn: Turn, link: Link | None) -> None:
         return
@@ -184,6 +186,7 @@ class JsonOutput:
                 "told_total": price.told_total,
                 "left_out": price.left_out,
                 "tokens": price.tokens,
+                "before_logout": price.before_logout,
             },
         )
 

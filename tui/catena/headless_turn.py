@@ -216,6 +216,7 @@ def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
                 | Trouble.OVERLOAD
                 | Trouble.CONTEXT_FULL
                 | Trouble.SESSION_LOST
+                | Trouble.INTERRUPTED
             ):
                 return ExitStatus.FAILED
             case _:

@@ -34,6 +34,11 @@ class InputHistory:
         """What is shown has become the draft."""
         self._at = -1
 
+    def leave(self) -> tuple[str, str]:
+        """The walk is broken off: the draft that it began at, and the earlier input that is shown instead."""
+        shown, self._at = self._older[self._at], -1
+        return self._draft, shown
+
     def older(self, shown: str) -> str | None:
         """The next older input, or None at the end; ``shown`` is kept as the draft where the walk begins."""
         if self._at == -1:

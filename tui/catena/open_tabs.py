@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
+from catena.in_hand import InHand
 from catena.tab import Tab, title_of
 from catena.undoing import Undoing
 from catena.widgets.transcript.viewport import Place
 from catena_acp.conversation import moves
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.news import News
+from catena_acp.conversation.news import News, PromptReturned
 from catena_acp.port import AgentSpec
 from catena_acp.process_group import process_start_time
 from catena_store import attachments, inputs, messages, queue, turns, windows
@@ -71,6 +72,7 @@ class OpenTabs:
         self.news: deque[tuple[Tab, News]] = deque()
         self.heard = asyncio.Event()
         self.unkept: list[tuple[str, StoreError]] = []  # drafts that could not be saved when they were left
+        self.in_hand = InHand()
         self.when_mended = db.when_mended
         self.undoing = Undoing(self, db, conversations)
 
@@ -163,6 +165,9 @@ class OpenTabs:
 
     async def _add(self, window: Window) -> Tab:
         conversation = await self._conversations.open(window.conversation_id)
+        # What a client that is gone had left there is in order only now.
+        async with self._db.read() as reader:
+            window = await windows.get(reader, window.id) or window
         conversation.enter(window.id)
         tab = Tab(
             window.id,
@@ -234,14 +239,18 @@ class OpenTabs:
         Raises AgentError, StoreError: then everything is as it was.
         """
         await self.keep(tab)
-        made = await self._conversations.fork(
-            tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside
-        )
-        if beside:
-            shown = await self.bring_back(made.window_id)
-            assert shown is not None, "the window was just opened"
-            return shown, made.price
-        await self.stand_anew(tab)
+        tab.sending += not beside
+        try:
+            made = await self._conversations.fork(
+                tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside
+            )
+            if beside:
+                shown = await self.bring_back(made.window_id)
+                assert shown is not None, "the window was just opened"
+                return shown, made.price
+            await self.stand_anew(tab)
+        finally:
+            tab.sending -= not beside
         return tab, made.price
 
     async def make_active(self, tab: Tab) -> None:
@@ -278,6 +287,10 @@ class OpenTabs:
 
         A draft that the store does not take is in ``unkept`` afterwards.
         """
+        await self.in_hand.put_down()
+        for tab, news in self.news:  # heard, and not taken in by a screen that is gone
+            if isinstance(news, PromptReturned):
+                tab.take_back(news.text, news.attachments)
         come_back = None
         for tab in list(self.tabs):
             self._unsubscribe.pop(tab.window_id)()
@@ -313,8 +326,19 @@ class OpenTabs:
         if tab.sending or (self._db.read_only and not tab.draft):
             return
         async with self._db.write() as tx:
+            if tab.sending:  # by now; what is to be kept there is kept with that
+                return
             await windows.set_draft(tx, tab.window_id, tab.unsent()[0])
             await windows.set_scroll(tx, tab.window_id, tab.scroll)
+
+    async def keep_behind(
+        self, tab: Tab, draft: str, files: Sequence[Attachment], scroll: int | None
+    ) -> None:
+        """Save what a tab leaves where its window stands now, before it goes elsewhere."""
+        async with self._db.write() as tx:
+            await windows.set_draft(tx, tab.window_id, draft)
+            await windows.set_scroll(tx, tab.window_id, scroll)
+            await attachments.set_of_draft(tx, tab.window_id, files)
 
     async def keep_attachments(self, tab: Tab) -> None:
         """Save what is attached to a tab's draft, as it is by the time that it is written."""

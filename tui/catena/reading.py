@@ -51,14 +51,22 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
 def print_chain(conversation_id: str) -> int:
     """Print a conversation's chain, as seen from its newest branch. Raises NotFound or Ambiguous."""
     from catena.chain_words import chain_as_text, title_of_agent
+    from catena_acp.conversation.agent_titles import AgentTitles
     from catena_acp.conversation.chain import Chain, read_chain
     from catena_store import conversations, windows
 
+    titles = AgentTitles()
+
     async def read() -> Chain:
-        async with Database.open(default_path()) as db, db.read() as reader:
-            found = await conversations.find(reader, conversation_id)
-            leaf = await windows.newest_leaf(reader, found.id)
-            return await read_chain(reader, found.id, leaf, title_of=title_of_agent, cap=None)
+        async with Database.open(default_path()) as db:
+            await titles.load(db)
+            async with db.read() as reader:
+                found = await conversations.find(reader, conversation_id)
+                leaf = await windows.newest_leaf(reader, found.id)
+                return await read_chain(reader, found.id, leaf, title_of=title_of, cap=None)
+
+    def title_of(name: str, profile: str) -> str:
+        return title_of_agent(name, profile, titles.of)
 
     for line in chain_as_text(asyncio.run(read())):
         print(line)

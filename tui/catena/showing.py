@@ -124,6 +124,7 @@ def as_json(everything: Whole) -> str:
             "usage": {
                 "conversation": spending_shape(everything.spending.conversation),
                 "branch": spending_shape(everything.spending.branch),
+                "asides": spending_shape(everything.spending.asides),
             },
         },
         indent=2,

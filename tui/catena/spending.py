@@ -24,6 +24,7 @@ class Spending:
     turn: Sequence[Spent]
     branch: Sequence[Spent]
     conversation: Sequence[Spent]
+    asides: Sequence[Spent] = ()  # their questions, counted as turns; of no branch
     context: tuple[int, int] | None = None  # tokens in the last turn's session when it ended, of so many
 
 
@@ -31,12 +32,16 @@ async def spending(reader: Reader, conversation_id: str, leaf_id: str | None) ->
     """What the branch's last turn, the branch and the conversation cost."""
     turn_id = await usage.last_turn(reader, leaf_id)
     around: Surroundings | None = None
+    asides: Sequence[Spent] = ()
+    with contextlib.suppress(StoreError):
+        asides = await usage.of_asides(reader, conversation_id)
     with contextlib.suppress(StoreError):  # that table may be lost; the cost is not kept there
         around = await surroundings.of_turn(reader, turn_id) if turn_id else None
     return Spending(
         turn=await usage.of_turn(reader, turn_id) if turn_id else [],
         branch=await usage.of_branch(reader, leaf_id),
         conversation=await usage.of_conversation(reader, conversation_id),
+        asides=asides,
         context=(around.context_used or 0, around.context_size) if around and around.context_size else None,
     )
 
@@ -57,13 +62,13 @@ def money(cost: float, currency: str) -> str:
     return f"{sign}{cost:,.4f}" if 0 < cost < _SMALL else f"{sign}{cost:,.2f}"
 
 
-def in_words(spent: Sequence[Spent]) -> str:
+def in_words(spent: Sequence[Spent], what: str = "turn") -> str:
     """One line: turns, cost, tokens, as far as agents tell them."""
     turns = sum(each.turns for each in spent)
-    parts = [f"{turns:,} turn{'' if turns == 1 else 's'}"]
+    parts = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
     told = costs(spent)
     if told:
-        parts.append(" and ".join(money(cost, currency) for currency, cost in told.items()))
+        parts.append(_amounts(told))
     parts += _tokens(spent)
     if not told and len(parts) == 1:
         parts.append("no cost or tokens told")
@@ -72,7 +77,7 @@ def in_words(spent: Sequence[Spent]) -> str:
 
 def as_lines(spending: Spending) -> Iterator[tuple[str, str]]:
     """Title and words of each part; an empty title goes on with the part before."""
-    if not spending.conversation:
+    if not spending.conversation and not spending.asides:
         yield "", "Nothing was spent yet."
         return
     yield "last turn", in_words(spending.turn)
@@ -80,7 +85,11 @@ def as_lines(spending: Spending) -> Iterator[tuple[str, str]]:
         yield "context", "{:,} of {:,} tokens in its session".format(*spending.context)
     yield "this branch", in_words(spending.branch)
     yield "all branches", in_words(spending.conversation)
-    if len(costs(spending.conversation)) > 1:
+    if spending.asides:
+        yield "asides", in_words(spending.asides, "question")
+        if told := costs([*spending.conversation, *spending.asides]):
+            yield "in all", _amounts(told)
+    if len(costs([*spending.conversation, *spending.asides])) > 1:
         yield "", "Several currencies: they are listed beside each other, not added up."
     for index, (who, spent) in enumerate(_by_agent(spending.conversation)):
         yield "of that" if index == 0 else "", f"{who}: {in_words(spent)}"
@@ -109,6 +118,10 @@ def spending_shape(spent: Sequence[Spent]) -> dict[str, Any]:
             for each in spent
         ],
     }
+
+
+def _amounts(told: dict[str, float]) -> str:
+    return " and ".join(money(cost, currency) for currency, cost in told.items())
 
 
 def _tokens(spent: Sequence[Spent]) -> Iterator[str]:

@@ -67,7 +67,9 @@ class Tab:
     trouble: TabTrouble = field(default_factory=TabTrouble)
     attachments: tuple[Attachment, ...] = ()  # of the draft
     prepared: bool = False  # its agent was asked to get ready
-    sending: int = 0  # prompts on their way to the store; the draft is not ours to save meanwhile
+    sending: int = (
+        0  # prompts on their way to the store, and moves to a leaf; the draft is not ours to save meanwhile
+    )
     growing: dict[str, list[str]] = field(default_factory=dict)  # text heard of messages that still grow
     editing: Editing | None = None  # a prompt stands in the composer to be said anew, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
@@ -119,7 +121,7 @@ class Tab:
         edit = self.editing
         if edit is None or not edit.differs(self.attachments):
             return self.draft, edit.draft_files if edit else self.attachments
-        text = f"{edit.text}\n{self.draft}" if self.draft.strip() else edit.text
+        text = "\n".join(each for each in (edit.text, self.draft) if each.strip())
         return text, (*self.attachments, *edit.draft_files)
 
     @property

@@ -6,16 +6,20 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 
 from catena.ages import age
+from catena.cells import cut
 from catena.chain_words import title_of_agent
 from catena.safe_text import safe_line
 from catena.tab import title_of
 from catena.tree_rows import Arrangement, TreeLine
 from catena.widgets.row_list import Row
 from catena_acp.conversation.words import counted
-from catena_store.records import How, MessageState, StopReason
+from catena_store.records import How, Kind, MessageState, StopReason
 from catena_store.tree import TreeNode
+from catena_store.tree_search import TreeHit
 
 HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "⑂"
+_FOUND_WIDE, _FOUND_NARROW = 26, 12  # cells of a line that a snippet stands behind
+_LABEL_WIDE, _LABEL_NARROW = 28, 14  # cells of a label that a prompt stands behind
 _HOW = {
     How.RESUMED: "resumed",
     How.FORKED: "forked",
@@ -43,22 +47,48 @@ def tree_title(tree: Arrangement) -> str:
     return f"{words} · {counted(len(kin), 'other conversation')}" if kin else words
 
 
-def tree_row(tree: Arrangement, line: TreeLine, marked: Collection[str], now: datetime, *, wide: bool) -> Row:
-    """One line of the tree. What tells most comes first, since lines are cut at their end."""
+def tree_row(
+    tree: Arrangement,
+    line: TreeLine,
+    marked: Collection[str],
+    now: datetime,
+    *,
+    wide: bool,
+    hit: TreeHit | None = None,
+) -> Row:
+    """One line of the tree. What tells most comes first, since lines are cut at their end.
+
+    ``hit``: what a search has found of its turn; the line is made short, so that this is seen.
+    """
     node = line.node
     refused = node.state is MessageState.REFUSED or node.stop_reason is StopReason.NOT_SENT
-    labels = "".join(f"[{label}] " for label in tree.places.labels.get(node.id, ()))
+    width = _LABEL_WIDE if wide else _LABEL_NARROW
+    labels = "".join(f"[{cut(safe_line(label), width)}] " for label in tree.places.labels.get(node.id, ()))
     name = f"{_name(tree, node)} · " if node.id in tree.heads else ""
     fold = "▸ " if line.folded else ""
     chosen = "* " if node.id in marked else ""
     preview = node.preview.strip() or "(nothing but files)"
+    label = f"{_mark(tree, node, refused)} {chosen}{fold}{labels}{name}{preview}"
+    if hit is not None:
+        return Row(
+            node.id,
+            cut(safe_line(label), _FOUND_WIDE if wide else _FOUND_NARROW),
+            note=f"{_found_in(hit, wide=wide)}: {safe_line(hit.snippet)}",
+            detail=f"{age(node.created_at, now):>6}" if wide else "",
+            dim=refused,
+        )
     return Row(
         node.id,
-        f"{_mark(tree, node, refused)} {chosen}{fold}{labels}{name}{preview}",
+        label,
         detail="  ".join(_details(tree, line, now, wide=wide)),
         dim=refused,
         lead=line.lead,
     )
+
+
+def _found_in(hit: TreeHit, *, wide: bool) -> str:
+    what = "answer" if hit.kind is Kind.AGENT else "prompt"
+    return f"in the {what}" if wide else what
 
 
 def flat(line: TreeLine) -> TreeLine:

@@ -103,7 +103,7 @@ class Undoing:
             )
         finally:
             if not showing:
-                await self._conversations.close(conversation_id)
+                await self._conversations.close(conversation_id, unless_shown=True)
         for tab in showing:
             await self._tabs.put_aside(tab)
 
@@ -115,7 +115,7 @@ class Undoing:
             await conversation.take_out(workspace_id=self._tabs.workspace_id)
         finally:
             if not was_live:
-                await self._conversations.close(conversation_id)
+                await self._conversations.close(conversation_id, unless_shown=True)
 
     def _scope(self, tab: Tab | None) -> Scope:
         from catena_acp.conversation.undo import Scope
@@ -128,10 +128,15 @@ class Undoing:
         undo, scope = Undo(self._db, self._conversations), self._scope(tab)
         if tab is not None:
             await self._tabs.keep(tab)
-        step = await (undo.undo(scope) if back else undo.redo(scope))
-        if step is None:
-            return None
-        look_at = await self._bring_along(step)
+            tab.sending += 1  # the draft is of where it stands now
+        try:
+            step = await (undo.undo(scope) if back else undo.redo(scope))
+            if step is None:
+                return None
+            look_at = await self._bring_along(step)
+        finally:
+            if tab is not None:
+                tab.sending -= 1
         async with self._db.read() as reader:
             done = await _named(reader, step.entry)
             coming = await _named(reader, step.next) if step.next else None

@@ -39,6 +39,7 @@ class Agents:
         self._idle_seconds = idle_seconds
         self._places: dict[_Key, _Place] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._over = False  # none is started any more
 
     async def running(
         self, spec: AgentSpec, family: str, cwd: str, started: Callable[[AgentPort], None]
@@ -51,6 +52,8 @@ class Agents:
         place = self._places.setdefault(key, _Place())
         async with place.starting:
             if place.agent is None or not place.agent.alive:
+                if self._over:
+                    raise AgentGone(None)
                 agent = await self._start(spec, cwd)
                 if self._places.get(key) is not place:  # its family was ended meanwhile
                     await agent.stop()
@@ -117,7 +120,8 @@ class Agents:
         await self._end([key for key in self._places if key[2] == family])
 
     async def end_all(self) -> None:
-        """End every agent, all at once."""
+        """End every agent, all at once, for good."""
+        self._over = True
         await self._end(list(self._places))
         await asyncio.gather(*self._ending)
 

@@ -17,7 +17,7 @@ from catena_acp.conversation.session_state import option_of_category
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.settings_restored import MODE, put_back, wanted_on
 from catena_acp.troubles import Trouble
-from catena_store import directories, surroundings, usage
+from catena_store import directories, mcp_servers, surroundings, usage
 from catena_store.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import Surroundings
@@ -35,15 +35,17 @@ class Around:
         self._come_back: set[str] = set()  # windows whose difference to before was looked for
         self._told_of_directories: set[tuple[str, str]] = set()  # window and agent
         self._git_hangs = False
-        self._given: dict[str, tuple[str, ...]] = {}  # the directories that a link's session was opened with
         self.directories: tuple[str, ...] = ()  # as they were given, whether or not they are still there
-        self.mcp_servers: tuple[dict[str, object], ...] = ()  # given for as long as this client lives
+        self.mcp_servers: tuple[dict[str, object], ...] = ()  # further ones, for every session
 
     async def load(self) -> None:
-        """Read which directories the conversation was given."""
+        """Read which directories and MCP servers the conversation was given."""
         with contextlib.suppress(StoreError):
             async with self._services.db.read() as reader:
                 self.directories = await directories.of_conversation(reader, self._conversation_id)
+        with contextlib.suppress(StoreError):
+            async with self._services.db.read() as reader:
+                self.mcp_servers = await mcp_servers.of_conversation(reader, self._conversation_id)
 
     @property
     def existing_directories(self) -> tuple[str, ...]:
@@ -54,7 +56,7 @@ class Around:
         """True where the session could have directories that it was not opened with, or has lost some."""
         abilities = live.agent.abilities
         can = abilities.additional_directories and abilities.reopens and not abilities.quirks.load_destroys
-        return can and self._given.get(live.link_id, self.existing_directories) != self.existing_directories
+        return can and live.directories != self.existing_directories
 
     async def git(self, cwd: str) -> GitPlace | None:
         """Where the working directory stands in its repository, read in a thread."""
@@ -88,7 +90,6 @@ class Around:
 
     async def restore(self, live: LiveSession, leaf_id: str | None, window_id: str) -> None:
         """Put a session that was just opened into what the branch had in force; a failure is told, not silent."""
-        self._given[live.link_id] = self.existing_directories
         self._tell_of_directories(live, window_id)
         async with self._services.db.read() as reader:
             wanted = await wanted_on(reader, leaf_id, window_id, live.agent.spec.name)

@@ -13,11 +13,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from catena_acp.conversation import route
+from catena_acp.conversation.agent_titles import title_of
 from catena_acp.conversation.fork_points import anchor_of, point_at
 from catena_acp.conversation.ground import Ground
 from catena_acp.conversation.hold import ReadOnly
 from catena_acp.conversation.prior_context import PriorContext
-from catena_acp.conversation.session_state import opened_state, title_of
+from catena_acp.conversation.session_state import opened_state
 from catena_acp.conversation.sessions import Ear, ForkWrong, LiveSession
 from catena_acp.conversation.settings_restored import Wanted, put_back, wanted_on
 from catena_acp.conversation.telling import what_to_tell
@@ -48,6 +49,7 @@ class AsideSession:
     how: How
     prior: PriorContext | None  # to be told with the first question
     refused: tuple[str, ...]  # what of the branch's model it did not take, in words
+    model: str | None  # that answers
     release: Callable[[], None]  # the agent may be ended as idle
 
     @property
@@ -99,14 +101,14 @@ class Opening:
                 budget = ground.services.budget
                 prior = await what_to_tell(reader, self._path, knows, self._leaf_id, budget)
                 wanted = await wanted_on(reader, self._leaf_id, self._window_id, ground.spec.name)
-            refused = await _put_back_model(agent, link, opened, wanted) if wanted else []
+            refused, model = await _put_back_model(agent, link, opened, wanted)
         except BaseException:
             release()
             raise
         if prior:
             how = How.TOLD if knows is None else How.CAUGHT_UP
         title = title_of(ground.spec, agent.abilities)
-        return AsideSession(link, agent, title, how, prior, tuple(refused), release)
+        return AsideSession(link, agent, title, how, prior, tuple(refused), model, release)
 
     async def _session(self, agent: AgentPort) -> tuple[Link, SessionOpened, str | None, How]:
         """The link and its session, what that knows, and how it came to it."""
@@ -170,7 +172,7 @@ class Opening:
             async with self._ground.tenure.write() as tx:
                 now = await chains.get(tx, source.id)
                 moved = not at_turn and (now is None or now.version != source.version)
-                link = None if moved else await self._add(tx, opened, source.id)
+                link = None if moved else await self._add(tx, opened, source)
         except SessionHeld:
             raise
         except (StoreError, ReadOnly):
@@ -193,7 +195,7 @@ class Opening:
             await end_upstream(agent, opened.session_id)
             raise
 
-    async def _add(self, tx: Writer, opened: SessionOpened, source_id: str | None) -> Link:
+    async def _add(self, tx: Writer, opened: SessionOpened, source: Link | None) -> Link:
         # Suspect and without a turn: the route can neither use it, nor fork it, nor fork it at a turn.
         return await chains.add(
             tx,
@@ -204,19 +206,25 @@ class Opening:
             session_id=opened.session_id,
             cwd=self._ground.record.cwd,
             cause=Cause.ASIDE,
-            source_id=source_id,
+            source_id=source.id if source else None,
             state=LinkState.SUSPECT,
+            cost_total=source.cost_total if source else None,
         )
 
 
-async def _put_back_model(agent: AgentPort, link: Link, opened: SessionOpened, wanted: Wanted) -> list[str]:
-    """Let the branch's model answer; its mode stays the agent's own, since an aside only reads."""
+async def _put_back_model(
+    agent: AgentPort, link: Link, opened: SessionOpened, wanted: Wanted | None
+) -> tuple[list[str], str | None]:
+    """Let the branch's model answer, as far as it does; its mode stays the agent's own, since an aside only reads."""
     deaf = Ear(lambda _live, _event: None, lambda _live: None, lambda _link: asyncio.sleep(0))
     state = opened_state(agent, link.id, opened)
     live = LiveSession(link.id, link.session_id, agent, link.version, How.FORKED, state, deaf)
+    if wanted is None:
+        return [], state.model
     about = {option.id for option in state.options if option.category in _MODEL}
     options = {option: value for option, value in wanted.options.items() if option in about}
-    return await put_back(live, Wanted(None, wanted.model, options))
+    refused = await put_back(live, Wanted(None, wanted.model, options))
+    return refused, live.state.model
 
 
 async def end_upstream(agent: AgentPort, session_id: str) -> bool:

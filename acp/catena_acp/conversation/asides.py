@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Final
 
+from catena_acp.conversation.aside_cost import AsideCost
 from catena_acp.conversation.aside_rows import AsideRows, RowNews
 from catena_acp.conversation.aside_session import (
     AsideSession,
@@ -33,6 +34,7 @@ from catena_acp.events import (
     PromptBlock,
     PromptEnded,
     TextBlock,
+    UsageReported,
 )
 from catena_acp.port import AgentPort
 from catena_acp.troubles import Trouble
@@ -95,6 +97,7 @@ class Aside:
             clock=core.services.clock,
         )
         self._opening: asyncio.Task[AsideSession] | None = None
+        self._cost = AsideCost(core, ground)
         self._told = False  # the prior context is out
         self._busy = False
         self._stopping = False
@@ -205,6 +208,7 @@ class Aside:
             return
         heard: asyncio.Queue[Event | None] = asyncio.Queue()
         agent, session_id = session.agent, session.link.session_id
+        self._cost.asked(session)
         unlisten = agent.listen(session_id, heard.put_nowait)
         prompt = asyncio.ensure_future(agent.prompt(session_id, self._blocks(session, question)))
         prompt.add_done_callback(lambda _: heard.put_nowait(None))
@@ -219,6 +223,8 @@ class Aside:
                 with contextlib.suppress(AgentError):
                     await agent.cancel(session_id)
                 prompt.cancel()
+                self._core.spawn(self._cost.over(None))
+        await self._cost.over(_answer(prompt))
         for news in self._over(_ending(prompt, stopping=self._stopping)):
             yield news
 
@@ -230,6 +236,9 @@ class Aside:
 
     def _heard(self, agent: AgentPort, event: Event) -> list[RowNews]:
         match event:
+            case UsageReported():
+                self._cost.told(event)
+                return []
             case PermissionAsked():
                 return [*self._rows.heard(event), *self._permitted(agent, event)]
             case PermissionWithdrawn():
@@ -273,6 +282,10 @@ class Aside:
         if self._opening:
             with contextlib.suppress(AgentError, StoreError, ReadOnly):
                 await throw_away(self._ground, await self._opening)
+
+
+def _answer(prompt: asyncio.Future[PromptEnded]) -> PromptEnded | None:
+    return None if prompt.cancelled() or prompt.exception() else prompt.result()
 
 
 def _ending(prompt: asyncio.Future[PromptEnded], *, stopping: bool) -> Ending:

@@ -24,6 +24,7 @@ from catena_store import rewind_requests
 from catena_store.checkpoint_stores import SqliteCheckpoints
 from catena_store.checkpoints import Checkpoint
 from catena_store.errors import StoreError
+from catena_store.journal import Act
 from catena_store.rewind_requests import Answer, RewindRequest
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ _OPTIONS = (
     PermissionOption(_YES, "Rewind after this turn", "allow_once"),
     PermissionOption(_NO, "Stay here", "reject_once"),
 )
+
+
+class TabClosed(AgentError):
+    """The window that was to be moved was closed meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("the tab that it was asked for was closed; nothing has changed.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +131,32 @@ class AskedRewinds:
                 await rewind_requests.answer(tx, request.id, answer)
 
     async def _grant(self, window_id: str, request: RewindRequest, checkpoint: Checkpoint) -> None:
-        await self._note(request, Answer.GRANTED)
-        seat = self._seat_of(window_id)
+        # Beside it: were the leaf not kept still at once, what waits could go out while this is written.
+        noted = asyncio.ensure_future(self._note(request, Answer.GRANTED))
 
         async def rewind() -> None:
+            await noted
             if self._core.closing:
                 return
-            await Branching(self._core, window_id, seat).rewind(checkpoint.message_id)
+            if window_id not in self._core.windows:
+                raise TabClosed
+            await Branching(self._core, window_id, seat).stand_on(checkpoint.message_id, Act.REWIND)
             await seat.queue.hold()  # what was typed for another place waits for the person
             words = words_of(checkpoint, self._core.services.clock())
             self._core.tell(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
 
         try:
+            if window_id not in self._core.windows:  # asking for its seat would open it again
+                raise TabClosed
+            seat = self._seat_of(window_id)
             await seat.apart(rewind, wait=True)
         except (AgentError, ReadOnly, StoreError) as error:
+            await noted
             await self._note(request, Answer.FAILED)
             why = f"The rewind that you allowed could not be done: {error}"
-            self._core.tell(Troubled(window_id, Problem(Trouble.STORE, why)))
+            open_still = self._core.windows  # the others are told where the one that was asked is gone
+            for told in {window_id} & open_still or open_still:
+                self._core.tell(Troubled(told, Problem(Trouble.STORE, why)))
 
 
 UNTOUCHED = "Files are as they were; what came later is still there."

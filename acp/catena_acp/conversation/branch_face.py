@@ -89,18 +89,11 @@ class BranchFace:
             window = await windows.get(reader, window_id)
             return await settled_point(reader, window.leaf_id if window else None)
 
-    async def begin_in_fork(
-        self,
-        window_id: str,
-        leaf_id: str | None,
-        source_cwd: str,
-        mcp_servers: Sequence[dict[str, object]] = (),
-    ) -> LiveSession | None:
+    async def begin_in_fork(self, window_id: str, leaf_id: str | None, source_cwd: str) -> LiveSession | None:
         """Fork the session that its first prompt goes to, for a conversation that has just been made.
 
         None where that prompt will be told. Raises AgentError.
         """
-        self._core.around.mcp_servers = tuple(mcp_servers)
         live = await forked_session(self._core, window_id, leaf_id, source_cwd)
         if live:
             self._core.carried_by(window_id, live)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.fork_points import NotOfThisBranch, is_part_of, point_at
+from catena_acp.conversation.logged_out import remark_on_logout
 from catena_acp.conversation.moves import move_window
 from catena_acp.conversation.news import LeafMoved, TurnEnded
 from catena_acp.conversation.prompt_rows import Attempt, Birth, clears, last_prompt
@@ -19,7 +20,7 @@ from catena_acp.conversation.whole import whole
 from catena_acp.port import AgentSpec
 from catena_store import attachments, inputs, messages, windows
 from catena_store.database import Reader, Writer
-from catena_store.errors import NotFound
+from catena_store.errors import NotFound, StoreError
 from catena_store.journal import Act
 from catena_store.records import Attachment, Conversation, Kind, Message
 from catena_store.siblings import siblings
@@ -83,10 +84,10 @@ class Branching:
     def retry(self, agent: AgentSpec | None) -> None:
         """Say the branch's last prompt again: the same row where its turn brought nothing, else as a sibling."""
         self._core.writable()
-        if self._seat.at_rest:
-            self._seat.go(lambda: self._retry(agent))
+        self._seat.go_next(lambda: self._retry(agent))
 
     async def _retry(self, agent: AgentSpec | None) -> None:
+        await self._seat.see_to_the_end()
         async with self._core.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
             path = await messages.path(reader, window.leaf_id if window else None)
@@ -111,14 +112,18 @@ class Branching:
 
     async def go_to(self, leaf_id: str | None, act: Act) -> None:
         """Stand on another row, None for the very beginning. Raises StillAtWork while the window's turn runs."""
-        await self._seat.apart(lambda: self._stand_on(leaf_id, act))
+        await self._seat.apart(lambda: self.stand_on(leaf_id, act))
 
     async def rewind(self, message_id: str | None) -> None:
         """Go back to a row; a running turn is stopped first, and what waits then waits for the person."""
         ran = self._seat.busy
-        await self._seat.apart(lambda: self._stand_on(message_id, Act.REWIND), stop=True)
-        if ran:
-            await self._seat.queue.hold()
+
+        async def back() -> None:
+            await self.stand_on(message_id, Act.REWIND)
+            if ran:
+                await self._seat.queue.hold()
+
+        await self._seat.apart(back, stop=True)
 
     async def to_sibling(self, prompt_id: str, step: int) -> bool:
         """Go to a sibling of a prompt, where the window last stood in it; False where there is none."""
@@ -131,10 +136,11 @@ class Branching:
             other = beside[at]
             leaf = await last_stood(reader, self._window_id, record.id, other)
             leaf = leaf or await newest_leaf_below(reader, other, record.id)
-        await self._seat.apart(lambda: self._stand_on(leaf, Act.SIBLING))
+        await self._seat.apart(lambda: self.stand_on(leaf, Act.SIBLING))
         return True
 
-    async def _stand_on(self, leaf_id: str | None, act: Act) -> None:
+    async def stand_on(self, leaf_id: str | None, act: Act) -> None:
+        """Let the window stand on a row; for who keeps its prompts away meanwhile."""
         await self._core.settle()
         async with self._core.services.db.read() as reader:
             if leaf_id is not None and not await is_part_of(reader, self._core.record, leaf_id):
@@ -145,8 +151,12 @@ class Branching:
         async with tenure.write() if tenure else self._core.services.db.write() as tx:
             await self._move(tx, leaf_id, act, None)
         self._moved(leaf_id, None)
+        await remark_on_logout(self._core, self._window_id, leaf_id)
 
     async def _move(self, tx: Writer, leaf_id: str | None, act: Act, agent: AgentSpec | None) -> None:
+        window = await windows.get(tx, self._window_id)
+        if window and window.conversation_id != self._core.record.id:
+            raise StoreError("this tab shows another conversation by now")
         await move_window(
             tx,
             window_id=self._window_id,

@@ -50,7 +50,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         super().__init__(core)
         self._take_over = take_over
         self._seats: dict[str, Seat] = {}
-        self._left: set[Seat] = set()  # of windows that were closed in mid-turn
+        self._left: dict[str, Seat] = {}  # of windows that were closed in the middle of something
         self._logins = Logins(core, self._seat, lambda: [each._logins for each in all_live()])
         self._checkpoints = Checkpoints(core, self._seat)
         self._asides = Asides(core)
@@ -81,7 +81,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
     @property
     def busy(self) -> bool:
         """True while any window's turn is under way."""
-        return any(seat.busy for seat in (*self._seats.values(), *self._left))
+        return any(seat.busy for seat in (*self._seats.values(), *self._left.values()))
 
     def subscribe(self, listener: Callable[[News], None]) -> Callable[[], None]:
         """Tell ``listener`` everything from now on; returns the end of it."""
@@ -205,8 +205,12 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         self._core.carried_by_none(window_id)
 
     async def clear(self, window_id: str) -> None:
-        """`/clear`: nothing above is told again, all of it stays on the screen, nothing is sent."""
-        await self._seat(window_id).clear()
+        """`/clear`: nothing above is told again, all of it stays on the screen, nothing is sent.
+
+        Raises StillAtWork while a prompt is on its way: what comes of that would not stand below it.
+        """
+        seat = self._seat(window_id)
+        await seat.apart(seat.clear)
 
     async def rename(self, title: str | None, *, by: str | None = None) -> None:
         """Give the conversation a title; what was done ``by`` a person in a window can be undone there."""
@@ -268,19 +272,23 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
     def enter(self, window_id: str) -> None:
         """The window is open in this client: the session that carries it is its own."""
         self._core.enter(window_id)
+        if (left := self._left.pop(window_id, None)) is not None:  # opened again: its turn went on
+            self._seats[window_id] = left
+            if left.busy:
+                self._core.now(window_id, Doing.ASKING if self.asked(window_id) else Doing.WORKING)
 
     def leave(self, window_id: str) -> None:
         """The window was closed for good: what it owned is anybody's. Its turn goes on."""
         seat = self._seats.pop(window_id, None)
-        self._left = {left for left in self._left if left.busy}
-        if seat and (seat.busy or seat.idle_work.under_way):
-            self._left.add(seat)
+        self._left = {id: left for id, left in self._left.items() if left.at_work}
+        if seat and seat.at_work:
+            self._left[window_id] = seat
         self._core.leave(window_id)
 
     async def aclose(self) -> None:
         """End every turn as interrupted, and record it; the agents are ended by whoever owns them."""
         self._core.closing = True
-        seats = (*self._seats.values(), *self._left)
+        seats = (*self._seats.values(), *self._left.values())
         await asyncio.gather(self._asides.close(), *(seat.close() for seat in seats))
         await self._core.close()
 
@@ -296,6 +304,8 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         return await self._seat(window_id).apart(work)
 
     def _seat(self, window_id: str) -> Seat:
+        if window_id in self._left:
+            self.enter(window_id)
         seat = self._seats.get(window_id)
         if seat is None:
             seat = self._seats[window_id] = Seat(self._core, window_id)

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
+from catena_acp.conversation.agent_titles import keep_title
 from catena_acp.conversation.agents import Agents
 from catena_acp.conversation.checkpointing import Checkpointing
 from catena_acp.conversation.conversation import Conversation
@@ -24,10 +25,11 @@ from catena_acp.conversation.prior_context import Budget
 from catena_acp.conversation.recovery import EndGroup, recover
 from catena_acp.conversation.services import Services, SpecOf, StartAgent, Tenure, WhileIdle
 from catena_acp.conversation.sessions import Sessions
+from catena_acp.conversation.unsent_rows import tell_put_back, where_ours_stand
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store import conversations, leases
-from catena_store.database import Database
+from catena_store.database import Database, Writer
 from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.ids import new_id as random_id
 from catena_store.ids import utc_now
@@ -144,7 +146,8 @@ class Conversations:
         # Opened twice at once, the second would recover turns that the first has begun.
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             if conversation_id not in self._live:
-                self._live[conversation_id] = await self._opened(conversation_id)
+                opened = self._live[conversation_id] = await self._opened(conversation_id)
+                self._note_later(opened.record.family)
             return self._live[conversation_id]
 
     async def fork(
@@ -173,12 +176,14 @@ class Conversations:
     async def _opened(self, conversation_id: str) -> Conversation:
         db = self._services.db
         taken: leases.Acquired | leases.Held | None = None
-        async with db.read() as reader:
-            record = await conversations.get(reader, conversation_id)
-        if record is None:
-            raise NotFound("conversation", conversation_id)
-        if not db.read_only:
-            taken = await self._acquired(conversation_id)
+        # The record as it is once the lease is ours: whoever had it before may have changed it until then.
+        async with db.read() if db.read_only else db.write() as tx:
+            record = await conversations.get(tx, conversation_id)
+            if record is None:
+                raise NotFound("conversation", conversation_id)
+            if isinstance(tx, Writer):
+                taken = await self._acquire(tx, conversation_id)
+        await self._services.titles.load(db)
         tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.Acquired) else None
         sessions = self._sessions.setdefault(record.family, Sessions(self._services))
         core = Core(
@@ -191,19 +196,17 @@ class Conversations:
             self._following.follow(core)
         return Conversation(core, lambda: self._take_over(core), lambda: list(self._live.values()))
 
-    async def _acquired(self, conversation_id: str) -> leases.Acquired | leases.Held:
-        async with self._services.db.write() as tx:
-            taken = await leases.acquire(tx, conversation_id, self.owner, is_dead=self._is_dead)
-            if isinstance(taken, leases.Acquired) and taken.taken_from:
-                self._left_by[conversation_id] = taken.taken_from
+    async def _acquire(self, tx: Writer, conversation_id: str) -> leases.Acquired | leases.Held:
+        taken = await leases.acquire(tx, conversation_id, self.owner, is_dead=self._is_dead)
+        if isinstance(taken, leases.Acquired) and taken.taken_from:
+            self._left_by[conversation_id] = taken.taken_from
         return taken
 
     async def _begin_tenure(self, record: Record, taken: leases.Acquired) -> Tenure:
         """End what the client before left running, close what it left open; again where that failed before."""
         tenure = Tenure(self._services, record.id, taken.lease.epoch)
         left_by, title = self._left_by.get(record.id), self._title_of(record.agent, record.profile)
-        own = self._agents.groups(record.family)
-        await recover(tenure, left_by, self._end_group, title, own)
+        await recover(tenure, left_by, self._end_group, title, lambda: self._agents.groups(record.family))
         self._left_by.pop(record.id, None)
         return tenure
 
@@ -218,22 +221,29 @@ class Conversations:
             async with self._services.db.read() as reader:
                 lease = await leases.get(reader, conversation_id)
             if lease is None or lease.owner.id == self.owner.id or self._is_dead(lease):
-                taken = await self._acquired(conversation_id)
+                async with self._services.db.write() as tx:
+                    taken = await self._acquire(tx, conversation_id)
                 if isinstance(taken, leases.Acquired):
+                    stood = await where_ours_stand(core)
                     tenure = await self._begin_tenure(core.record, taken)
                     await self._following.let_go(core)
                     await core.around.load()
                     core.take(tenure)
+                    await tell_put_back(core, stood)
+                    self._note_later(core.record.family)
                     return
                 lease = taken.lease
             core.held_by(lease.owner, free=False)
             raise ReadOnly(lease.owner, self.owner.host)
 
-    async def close(self, conversation_id: str) -> None:
-        """No window shows it any more: end its turns, its agents and its lease; an empty one leaves no trace."""
+    async def close(self, conversation_id: str, *, unless_shown: bool = False) -> None:
+        """No window shows it any more: end its turns, its agents and its lease; an empty one leaves no trace.
+
+        With ``unless_shown`` for one that was opened to be changed: it stays where a window was opened on it meanwhile.
+        """
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             conversation = self._live.get(conversation_id)
-            if conversation is None:
+            if conversation is None or (unless_shown and conversation.windows):
                 return
             await self._following.drop(conversation_id)
             await conversation.aclose()
@@ -241,7 +251,6 @@ class Conversations:
             family = conversation.record.family
             if not any(other.record.family == family for other in self._live.values()):
                 await self._agents.end_family(family)
-                self._sessions.pop(family, None)
             await self._give_back(conversation_id)
 
     async def _end(self) -> None:
@@ -265,6 +274,7 @@ class Conversations:
 
     def _agent_started(self, family: str, agent: AgentPort) -> None:
         """Note the process in the lease, so that who takes over can end it; and notice its death."""
+        self._services.titles.heard(agent)
         self._spawn(self._note_groups(family, agent))
 
         def died() -> None:
@@ -275,15 +285,29 @@ class Conversations:
 
         agent.on_death(died)
 
-    async def _note_groups(self, family: str, agent: AgentPort) -> None:
-        groups: list[AgentGroup] = self._agents.groups(family)
+    def _note_later(self, family: str) -> None:
+        """An agent that was started for another conversation of the family, while this one was opened, is noted too."""
+        if self._agents.groups(family):
+            self._spawn(self._note_groups_again(family))
+
+    async def _note_groups_again(self, family: str) -> None:
         with contextlib.suppress(StoreError):
             async with self._services.db.write() as tx:
-                for conversation in self._live.values():
-                    if conversation.record.family == family and not conversation.read_only:
-                        with contextlib.suppress(Fenced):  # lost, unnoticed: the others' leases still need it
-                            await leases.set_agents(tx, conversation.id, self.owner.id, groups)
+                await self._set_groups(tx, family)
+
+    async def _set_groups(self, tx: Writer, family: str) -> None:
+        groups: list[AgentGroup] = self._agents.groups(family)
+        for conversation in self._live.values():
+            if conversation.record.family == family and not conversation.read_only:
+                with contextlib.suppress(Fenced):  # lost, unnoticed: the others' leases still need it
+                    await leases.set_agents(tx, conversation.id, self.owner.id, groups)
+
+    async def _note_groups(self, family: str, agent: AgentPort) -> None:
+        with contextlib.suppress(StoreError):
+            async with self._services.db.write() as tx:
+                await self._set_groups(tx, family)
                 await keep_powers(tx, agent)
+                await keep_title(tx, agent)
         for conversation in list(self._live.values()):
             if conversation.record.family == family and not conversation.read_only:
                 await conversation.sweep_asides(agent)
@@ -308,7 +332,7 @@ class Conversations:
 
     def _title_of(self, agent: str, profile: str) -> str:
         try:
-            return self._spec_of(agent, profile).title
+            return self._services.titles.of(self._spec_of(agent, profile))
         except AgentMissing:
             return agent
 

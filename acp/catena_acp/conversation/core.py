@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from catena_acp.conversation import moves
+from catena_acp.conversation.agent_titles import title_of
 from catena_acp.conversation.agents import Agents
 from catena_acp.conversation.around import Around
 from catena_acp.conversation.asks import Asks
@@ -25,7 +26,6 @@ from catena_acp.conversation.news import (
     SessionState,
 )
 from catena_acp.conversation.services import Services, SpecOf, Tenure
-from catena_acp.conversation.session_state import title_of
 from catena_acp.conversation.sessions import Ear, LiveSession, Sessions
 from catena_acp.conversation.tool_data import call_of
 from catena_acp.conversation.turn import RunningTurn
@@ -152,7 +152,7 @@ class Core:
     def title_of(self, agent: str, profile: str) -> str:
         """What a person reads for the agent of a link."""
         try:
-            return self._spec_of(agent, profile).title
+            return self.services.titles.of(self._spec_of(agent, profile))
         except AgentMissing:
             return agent
 
@@ -187,6 +187,9 @@ class Core:
                 await conversations.set_title(tx, self.record.id, title)
             else:
                 await moves.rename(tx, window_id=by, conversation_id=self.record.id, title=title)
+        self._renamed(title)
+
+    def _renamed(self, title: str | None) -> None:
         self.record = replace(self.record, title=title)
         for window_id in self._doing:
             self.tell(Renamed(window_id, title))
@@ -232,7 +235,7 @@ class Core:
         except AgentMissing:
             return self.record.agent
         agent = self._agents.live(spec, self.record.family)
-        return title_of(spec, agent.abilities if agent else None)
+        return title_of(spec, agent.abilities) if agent else self.services.titles.of(spec)
 
     def last_lines(self) -> tuple[str, ...]:
         """The last lines of standard error of the agent that the next prompt goes to, as far as it runs."""
@@ -323,8 +326,13 @@ class Core:
             self.now(window_id, Doing.ASKING)
 
     async def _retitle(self, title: str) -> None:
-        with contextlib.suppress(StoreError):
-            await self.rename(title)
+        with contextlib.suppress(StoreError, ReadOnly):
+            async with self.writable().write() as tx:
+                record = await conversations.get(tx, self.record.id)
+                if record is None or record.title is not None:  # the person was faster
+                    return
+                await conversations.set_title(tx, self.record.id, title)
+            self._renamed(title)
 
     def _session_changed(self, live: LiveSession) -> None:
         for window_id, link_id in self._carriers.items():

@@ -84,7 +84,7 @@ class Following:
     async def _look(self) -> None:
         version = await self._services.db.data_version()
         for followed in list(self._followed.values()):
-            if version != self._version or followed.has_new_windows:
+            if version != self._version or followed.is_behind:
                 await followed.look()
         self._version = version
 
@@ -102,9 +102,9 @@ class _Followed:
         self._looked = False
 
     @property
-    def has_new_windows(self) -> bool:
-        """True where a window was opened since the last look."""
-        return not self.core.windows <= self._views.keys()
+    def is_behind(self) -> bool:
+        """True where a window was opened since the last look, or moved by the person in the middle of it."""
+        return not self.core.windows <= self._views.keys() or any(view.went for view in self._views.values())
 
     def judge_holder(self, is_dead: Callable[[Lease], bool]) -> None:
         """Tell where the holder has died, or is another one."""
@@ -151,7 +151,7 @@ class _Followed:
             if standing.busy and view.follows and core.doing(view.id) is Doing.IDLE:
                 core.begin_turn(view.id)
                 core.now(view.id, Doing.WORKING)
-            for item in news:
+            for item in news if not view.went else ():
                 core.tell(item)
             if not standing.busy:
                 core.now(view.id, Doing.IDLE)

@@ -28,6 +28,7 @@ class FollowingWindow:
         self.id = window_id
         self.follows = lost
         self._lost = lost  # what it shows may never have been written: it is read anew
+        self.went = False  # the person went elsewhere while it was looked at: what was found is not for them
         self._begun = False
         self._kept: str | None = None  # where it stands in the store
         self._leaf: str | None = None  # where what was told ends
@@ -63,6 +64,7 @@ class FollowingWindow:
         """Put its place into the store, unless the person went elsewhere in the meantime."""
         window = await windows.get(tx, self.id)
         if window is None or window.leaf_id != self._kept:
+            self.went = True
             return
         if self._leaf is None:
             await windows.set_leaf(tx, self.id, None)
@@ -75,7 +77,8 @@ class FollowingWindow:
         window = await windows.get(reader, self.id)
         if window is None:
             return False
-        if self._begun and window.leaf_id == self._kept:
+        went, self.went = self.went, False
+        if self._begun and not went and window.leaf_id == self._kept:
             return True
         before, self._kept = self._kept, window.leaf_id
         begun, self._begun = self._begun, True
@@ -83,7 +86,10 @@ class FollowingWindow:
             self.follows = standing.window_id is None or await self._goes_along(
                 reader, before if begun else None, standing.leaf_id
             )
-        if not begun or not self.follows:
+        # By nobody that we follow: there it stays, and is read anew.
+        moved = begun and standing.window_id is None
+        self._lost = self._lost or moved
+        if not begun or not self.follows or went or moved:
             self._start_at(window.leaf_id, await self._unsettled(reader, standing, window.leaf_id))
         return True
 

@@ -27,7 +27,16 @@ from catena_acp.conversation.services import Services
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.whole import whole
 from catena_acp.port import AgentSpec
-from catena_store import attachments, chains, conversations, directories, messages, surroundings, windows
+from catena_store import (
+    attachments,
+    chains,
+    conversations,
+    directories,
+    mcp_servers,
+    messages,
+    surroundings,
+    windows,
+)
 from catena_store.database import Reader
 from catena_store.errors import NotFound
 from catena_store.journal import Act
@@ -51,7 +60,7 @@ class Wanted:
     agent: AgentSpec | None = None  # another one
     cwd: str | None = None  # another directory
     directories: Sequence[str] = ()  # beside those of the source
-    mcp_servers: Sequence[dict[str, object]] = ()  # for as long as this client lives
+    mcp_servers: Sequence[dict[str, object]] = ()  # beside those of the source
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +111,7 @@ class Forking:
         try:
             conversation = await self._open(record.id)
             window_id = self._in_place or self._services.new_id()
-            live = await conversation.begin_in_fork(
-                window_id, point.leaf_id, wanted.source.cwd, wanted.mcp_servers
-            )
+            live = await conversation.begin_in_fork(window_id, point.leaf_id, wanted.source.cwd)
             await whole(self._show(record, window_id, point))
         except BaseException:
             await whole(self._undone(record.id, live))
@@ -143,6 +150,8 @@ class Forking:
             )
             for path in (*await directories.of_conversation(tx, source.id), *wanted.directories):
                 await directories.add(tx, record.id, path)
+            servers = await mcp_servers.of_conversation(tx, source.id)
+            await mcp_servers.add(tx, record.id, (*servers, *wanted.mcp_servers))
         return record
 
     async def _show(self, record: Record, window_id: str, point: _Point) -> None:

@@ -129,7 +129,8 @@ class Ground:
 
     async def open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
         """Open a new session; its link is committed before anything else happens to it."""
-        opened = await agent.new_session(self.place_for(window_id))
+        place = self.place_for(window_id)
+        opened = await agent.new_session(place)
         async with self.tenure.write() as tx:
             held = await chains.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
             why = "the agent gave its session id to another session"
@@ -138,12 +139,16 @@ class Ground:
         if lost:
             self.tell(LinkChanged(window_id, lost, why))
         self.tell(LinkChanged(window_id, link, None))
-        return self.sessions.adopt(link, agent, opened, How.FRESH, self.ear)
+        return self.sessions.adopt(link, agent, opened, How.FRESH, self.ear, place)
 
     async def open_session_of(self, link: Link) -> LiveSession | None:
         """The link's live session; None where it was opened with other directories than there are now, and closes."""
         live = self.sessions.of(link)
-        if live and self.around.outgrown(live):
+        if live is None:
+            return None
+        # Another conversation of the family may have opened it, to fork it, and would close it with its own.
+        live.ear = self.ear
+        if self.around.outgrown(live):
             await self.sessions.let_go(live)
             return None
         return live
@@ -184,7 +189,8 @@ class Ground:
             await agent.close_session(opened.session_id)
             return None
         self.tell(LinkChanged(window_id, link, None))
-        return self.sessions.adopt(link, agent, opened, How.FORKED_AT if at else How.FORKED, self.ear)
+        how = How.FORKED_AT if at else How.FORKED
+        return self.sessions.adopt(link, agent, opened, how, self.ear, place)
 
     async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:
         """Open a session that is to be forked; False where it is open. Raises as ``Sessions.open_cold``."""

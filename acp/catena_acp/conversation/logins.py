@@ -39,7 +39,7 @@ from catena_acp.errors import AgentError, AgentMissing, LoginNeeded, NotOffered
 from catena_acp.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
 from catena_acp.port import AgentPort
 from catena_acp.troubles import Trouble
-from catena_store import messages, windows
+from catena_store import logouts, messages, windows
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Kind, Message
 
@@ -240,7 +240,9 @@ class Logins:
 
     async def _barrier(self, window_id: str) -> Message:
         async with self._core.writable().write() as tx:
-            return await PromptRows(self._core, window_id).add_barrier(tx, LOGGED_OUT)
+            return await PromptRows(self._core, window_id).add_barrier(
+                tx, LOGGED_OUT, logouts.account_data(*self._agent)
+            )
 
     def _hear(self, news: News) -> None:
         match news:

@@ -42,6 +42,7 @@ def _fitting(trouble: Trouble, waits: bool) -> tuple[Offer, ...]:
             | Trouble.REFUSED
             | Trouble.EMPTY_TURN
             | Trouble.NO_CARRIER
+            | Trouble.INTERRUPTED
         ):
             return (Offer.RETRY, Offer.OTHER_AGENT)
         case Trouble.READ_ONLY:

@@ -33,16 +33,29 @@ class GivenUp(AgentError):
 
 async def prepare(core: Core, window_id: str) -> None:
     """Open a window's next session and show what it offers. Trouble is told, not raised."""
+    while not await _prepared(core, window_id):
+        pass
+
+
+async def _prepared(core: Core, window_id: str) -> bool:
+    """False where another agent was chosen meanwhile."""
+    agent = core.record.agent, core.record.profile
     try:
         preparing = Preparing(core.ground(), window_id)
         live = await preparing.open()
-        if live and await preparing.still_stands():
+        stands = await preparing.still_stands()
+        if agent != (core.record.agent, core.record.profile):
+            return False
+        if live and stands:
             core.carried_by(window_id, live)
     except AgentError as error:
+        if agent != (core.record.agent, core.record.profile):
+            return False
         now = core.services.clock()
         core.tell(Troubled(window_id, problem_of(core.agent_title, error, now=now, prompt=False)))
     except StoreError as error:
         core.tell(Troubled(window_id, Problem(Trouble.STORE, str(error))))
+    return True
 
 
 class Preparing:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from catena_acp.conversation import route
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.ground import Ground
+from catena_acp.conversation.logged_out import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.prior_context import PriorContext
 from catena_acp.conversation.telling import what_to_tell
 from catena_acp.conversation.words import ABRIDGED, counted
@@ -36,6 +37,7 @@ class Price:
     left_out: int
     exact: bool  # False where the agent does not run, and what it can do is assumed
     abridged: bool = False  # what the session was told earlier was cut
+    before_logout: bool = False  # it takes along what was said before the person logged out of the agent
 
     @property
     def native(self) -> bool:
@@ -61,7 +63,9 @@ class Price:
             parts.append(f"{self.left_out:,} left out")
         if self.abridged:
             parts.append(ABRIDGED)
-        return ("" if self.exact else "probably ") + ", ".join(parts)
+        likely = "" if self.exact else "probably "
+        taken_along = f"{SAID_BEFORE}, " if self.before_logout else ""  # first: a narrow screen cuts the end
+        return taken_along + likely + ", ".join(parts)
 
 
 async def prices(
@@ -96,6 +100,7 @@ async def _price(
         situation = replace(situation, conversation_id="", window_id="")
     knows, how, whole = _first_step(route.candidates(situation)[0], ground)
     prior = await what_to_tell(reader, path, knows, leaf_id, ground.services.budget)
+    spec = ground.spec
     return Price(
         how=_with_telling(how, knows, prior),
         told=prior.told if prior else 0,
@@ -105,6 +110,7 @@ async def _price(
         left_out=prior.left_out if prior else 0,
         exact=agent is not None,
         abridged=whole is not None,
+        before_logout=await said_before_logout(reader, path, ground.record, spec.name, spec.profile),
     )
 
 

@@ -13,6 +13,7 @@ from catena_acp.diagnosis import diagnose, diagnose_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.troubles import Diagnosis, Trouble
 
+_NO_NEWS = "Internal error: "  # how the protocol calls any error, before what it is
 _LONGEST_SAID = 160  # characters of the agent's words in the line; all of them are in the detail
 _DETAIL_LINES = 40
 _LONGEST_DETAIL = 20_000  # characters
@@ -126,7 +127,9 @@ def _sentences(title: str, trouble: Trouble, said: str, until: str | None) -> tu
             return f"{title} does not have the session any more: {said}.", "The next prompt goes another way."
         case Trouble.REFUSED:
             return f"{title} refused: {said}.", ""
-        case Trouble.EMPTY_TURN | Trouble.NO_CARRIER | Trouble.READ_ONLY | Trouble.STORE:
+        case (
+            Trouble.EMPTY_TURN | Trouble.NO_CARRIER | Trouble.READ_ONLY | Trouble.STORE | Trouble.INTERRUPTED
+        ):
             return f"{title}: {said}.", ""
         case _:
             assert_never(trouble)
@@ -139,7 +142,7 @@ def _whole_in_the_line(found: Diagnosis, said: str) -> bool:
 
 def short(said: str) -> str:
     """An agent's words in one line, cut where they are long."""
-    line = " ".join(said[: 20 * _LONGEST_SAID].split())
+    line = " ".join(said[: 20 * _LONGEST_SAID].split()).removeprefix(_NO_NEWS)
     line = line if len(line) <= _LONGEST_SAID else f"{line[: _LONGEST_SAID - 1].rstrip()}…"
     return line.rstrip(" .")
 

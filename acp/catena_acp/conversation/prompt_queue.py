@@ -82,8 +82,9 @@ class PromptQueue:
             )
             await attachments.set_of_draft(tx, self._window_id, [*files, *kept])
             await queue.remove(tx, item_id)
-        await self.tell()
+        # Before anything else is waited for: whoever listens must not save a draft without it.
         self._core.tell(PromptReturned(self._window_id, item.text, tuple(files)))
+        await self.tell()
 
     async def move(self, item_id: str, position: int) -> None:
         """Give one another place, counted from 0. Raises NotFound."""
@@ -113,6 +114,7 @@ class PromptQueue:
         """Let all go on that an error held."""
         async with self._core.writable().write() as tx:
             await queue.release(tx, self._window_id)
+        self.unserved = True
         await self.tell()
 
     async def hold(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.news import LeafMoved, MessageAdded
@@ -61,7 +62,9 @@ class PromptRows:
         self._core = core
         self._window_id = window_id
 
-    async def add_barrier(self, tx: Writer, text: str = "cleared by you") -> Message:
+    async def add_barrier(
+        self, tx: Writer, text: str = "cleared by you", more: Mapping[str, Any] | None = None
+    ) -> Message:
         leaf = await self._leaf(tx)
         row = await messages.insert(
             tx,
@@ -71,7 +74,7 @@ class PromptRows:
                 parent_id=leaf,
                 kind=Kind.SEAM,
                 text=text,
-                data={"cleared": True},
+                data={"cleared": True, **(more or {})},
                 barrier=True,
             ),
         )
@@ -120,10 +123,14 @@ class PromptRows:
             if attempt.born:
                 await messages.update(tx, attempt.row.id, state=MessageState.REFUSED)
             files = await attachments.of_message(tx, attempt.row.id) if attempt.typed else []
+            left = await windows.get(tx, self._window_id)
             await windows.set_leaf(tx, self._window_id, attempt.came_from)
-            window = await windows.get(tx, self._window_id)
-            if attempt.typed and window and not window.draft:
-                await windows.set_draft(tx, self._window_id, attempt.row.text)
+            stands = await windows.get(tx, self._window_id)
+            if attempt.typed and stands:
+                # What was typed meanwhile is kept where the prompt stands that is taken back.
+                drafts = (left.draft if left else "", stands.draft)
+                behind = [draft for draft in dict.fromkeys(drafts) if draft.strip()]
+                await windows.set_draft(tx, self._window_id, "\n".join([attempt.row.text, *behind]))
             if files:
                 kept = await attachments.of_draft(tx, self._window_id)
                 await attachments.set_of_draft(tx, self._window_id, [*files, *kept])

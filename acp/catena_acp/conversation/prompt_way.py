@@ -25,11 +25,13 @@ from catena_acp.conversation.steering import Steering
 from catena_acp.conversation.turn import RunningTurn
 from catena_acp.conversation.typed_in import TypedIn
 from catena_acp.conversation.whole import heed_a_stop, patiently, whole
-from catena_acp.errors import AgentMissing
+from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.troubles import Trouble
 from catena_store import attachments
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment, StopReason, Turn
+
+_CLOSING_SECONDS = 1.0  # that an agent may take to end a turn when its conversation is closed
 
 
 class PromptWay:
@@ -68,13 +70,15 @@ class PromptWay:
         """Bring one prompt to the end of its turn; True where what waits may follow."""
         core = self._core
         core.begin_turn(self._window_id)
+        tenure = core.tenure
         ended: Turn | None = None
         problem: Problem | None = None
         try:
-            await whole(self._close_unclosed())
+            await whole(self.close_unclosed())
             ended, problem = await self._brought(attempt)
         except (Fenced, ReadOnly):
-            core.lose()
+            if core.tenure is tenure:  # not where it was taken over again meanwhile
+                core.lose()
             self._unclosed = None  # whoever has the conversation now has closed that turn
             unsent = attempt.typed and not (self._sending and self._sending.text_is_out)
             problem = problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE, returned=unsent)
@@ -104,6 +108,8 @@ class PromptWay:
         try:
             heed_a_stop()
             await self._ready()
+            if self._core.closing:  # its agents are being ended
+                raise asyncio.CancelledError
             self._sending = sending = self._sending_of(attempt)
             ending = await sending.carry()
         except NotSent as failure:
@@ -115,7 +121,7 @@ class PromptWay:
             await whole(self._give_back(attempt))
             return None, problem_of(title, error, now=now(), returned=attempt.typed)
         except asyncio.CancelledError:
-            return await whole(self._cut(attempt)), None
+            return await whole(self._cut(attempt))
         assert sending.turn is not None, "a turn that ends was claimed"
         return await self._ended(sending.turn, ending)
 
@@ -133,14 +139,14 @@ class PromptWay:
         self._unclosed = None
         return turn, problem_of_notice(telling) if telling and not running.stopping else None
 
-    async def _cut(self, attempt: Attempt) -> Turn | None:
+    async def _cut(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
         """Stopped before the text went out, or closed in the middle of the turn."""
         running = self._sending.turn if self._sending else None
         if running is None or (self._sending and not self._sending.text_is_out):
             await self._give_back(attempt, running)
-            return None
-        turn, _ = await patiently(lambda: running.end(Ending(StopReason.INTERRUPTED)))
-        return turn
+            return None, None
+        turn, telling = await patiently(lambda: running.end(Ending(StopReason.INTERRUPTED)))
+        return turn, problem_of_notice(telling) if telling else None
 
     async def _give_back(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:
         """No agent accepted the prompt: the leaf moves back, and what was typed returns to the composer."""
@@ -151,11 +157,21 @@ class PromptWay:
         if attempt.typed:
             self._core.tell(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
 
-    async def _close_unclosed(self) -> None:
-        """Close a turn whose end the store did not take when it came."""
+    async def end_upstream(self, running: RunningTurn) -> None:
+        """Let the agent, which may live on for another conversation of the family, end a turn that was cut off."""
+        live = running.live
+        with contextlib.suppress(AgentError, TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await live.agent.cancel(live.session_id)
+                await live.agent.close_session(live.session_id)
+        self._core.sessions.forget(live.link_id)
+
+    async def close_unclosed(self) -> None:
+        """Close a turn whose end the store did not take when it came, before a row is born below it."""
         if self._unclosed:
             running, ending = self._unclosed
-            await running.end(ending)
+            with contextlib.suppress(Fenced):  # whoever took the conversation over has closed it
+                await running.end(ending)
             self._unclosed = None
 
     async def _files_of(self, attempt: Attempt) -> tuple[Attachment, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from catena_acp.conversation.cut_off import cut_off
+from catena_acp.conversation.kept_problem import kept
 from catena_acp.conversation.services import Tenure
 from catena_acp.conversation.steered_rows import take_up
 from catena_acp.conversation.tool_data import is_over
-from catena_acp.conversation.words import ending_words
+from catena_acp.conversation.unsent_rows import put_back_unsent
 from catena_store import chains, leases, messages, queue, turns, windows
 from catena_store.database import Writer
 from catena_store.records import (
@@ -29,11 +31,12 @@ async def recover(
     left_by: Lease | None,
     end_group: EndGroup,
     agent_title: str,
-    own_groups: Sequence[AgentGroup],
+    own_groups: Callable[[], Sequence[AgentGroup]],
 ) -> int:
     """Close every turn that was left open, and put our own agents into the lease; the number of those turns.
 
-    A link with an open turn becomes suspect, unless the agent's process is proved dead: a running one may still write.
+    ``own_groups`` is asked when they are written down: one may be started meanwhile. A link with an open turn becomes
+    suspect, unless the agent's process is proved dead: a running one may still write.
     """
     proved = left_by is not None and left_by.owner.host == tenure.services.owner.host
     for group in left_by.agents if left_by else ():
@@ -44,16 +47,21 @@ async def recover(
         await queue.hold_of_conversation(tx, tenure.conversation_id)
         for turn in left_open:
             await _close(tx, turn, tenure, proved=proved, agent_title=agent_title)
-        await leases.set_agents(tx, tenure.conversation_id, tenure.services.owner.id, own_groups)
+        if left_by is not None:
+            await put_back_unsent(tx, tenure.conversation_id)
+        await leases.set_agents(tx, tenure.conversation_id, tenure.services.owner.id, own_groups())
         for row in await messages.open_rows(tx, tenure.conversation_id):
             await messages.update(tx, row.id, state=MessageState.INTERRUPTED)
     return len(left_open)
 
 
 async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_title: str) -> None:
+    under_way = []
     for row in await messages.close_open(tx, turn.id, MessageState.INTERRUPTED):
         if row.kind is Kind.TOOL and not is_over(row.data):
+            under_way.append(row.data)
             await messages.update(tx, row.id, data={**row.data, "status": "unknown"})
+    problem = cut_off(agent_title, under_way)
     notice = await messages.insert(
         tx,
         NewMessage(
@@ -61,10 +69,10 @@ async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_
             conversation_id=turn.conversation_id,
             parent_id=turn.last_id,
             kind=Kind.NOTICE,
-            text=ending_words(agent_title, StopReason.INTERRUPTED) or "",
+            text=problem.text,
             turn_id=turn.id,
             link_id=turn.link_id,
-            data={"trouble": StopReason.INTERRUPTED.value},
+            data=kept(problem),
         ),
     )
     await turns.set_last(tx, turn.id, notice.id)

@@ -141,6 +141,10 @@ class Reducer:
         tool = self._tools.get(tool_call_id)
         return tool.data if tool else None
 
+    def under_way(self) -> list[Mapping[str, Any]]:
+        """The tool calls that have not come to their end."""
+        return [tool.data for tool in self._tools.values() if not tool.over]
+
     def interject(self, row_id: str, text: str, data: Mapping[str, Any]) -> list[Op]:
         """What the person said into the turn, at its place: what is told from here on comes after it."""
         ops = self._end_text()

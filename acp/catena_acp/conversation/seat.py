@@ -27,15 +27,12 @@ from catena_acp.conversation.prompt_rows import Attempt, Birth, PromptRows, clea
 from catena_acp.conversation.prompt_way import PromptWay
 from catena_acp.conversation.steering import can_be_steered, may_stop_for
 from catena_acp.conversation.whole import whole
-from catena_acp.errors import AgentError
 from catena_acp.troubles import Trouble
 from catena_store import attachments, inputs, windows
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment
 
 T = TypeVar("T")
-
-_CLOSING_SECONDS = 1.0  # that an agent may take to end a turn when its conversation is closed
 
 
 class Seat:
@@ -46,8 +43,11 @@ class Seat:
         self._window_id = window_id
         self.rows = PromptRows(core, window_id)
         self._way: asyncio.Task[None] | None = None  # of a prompt, to the end of its turn
+        self._between = False  # that prompt is over, and it is looked what waits
+        self._next: Callable[[], Awaitable[None]] | None = None  # set on its way when that is done
         self._preparing: asyncio.Future[Any] | None = None  # what the next prompt waits for
-        self._apart = 0  # that move the leaf now, so a prompt waits in the queue meanwhile
+        self._apart = 0  # that move the leaf now, so a prompt waits in the queue meanwhile,
+        self._one_apart = asyncio.Lock()  # … and one of them after the other
         self.queue = PromptQueue(core, window_id, self.rows)
         self._prompt = PromptWay(core, window_id, self.rows, self.queue, self._until_prepared)
         self.idle_work = IdleWork(core, window_id)
@@ -57,6 +57,11 @@ class Seat:
     def busy(self) -> bool:
         """True while a prompt is on its way or its turn runs."""
         return self._way is not None and not self._way.done()
+
+    @property
+    def at_work(self) -> bool:
+        """True while anything of it is under way, also what nobody waits for."""
+        return self.busy or self._apart > 0 or self._preparing is not None or self.idle_work.under_way
 
     @property
     def at_rest(self) -> bool:
@@ -112,6 +117,7 @@ class Seat:
 
     async def stop(self) -> None:
         """Ask the agent to stop; a prompt that is not out yet is given back."""
+        self._next = None
         if self._preparing:
             self._preparing.cancel()
         if self._way is None or not self.busy:
@@ -159,15 +165,19 @@ class Seat:
 
         A running turn is seen to its end, stopped before where ``stop``, or only waited for; else raises StillAtWork.
         """
-        if self.busy and not (stop or wait):
-            raise StillAtWork
         self._apart += 1
         try:
-            while self._way is not None and self.busy:
-                if stop:
-                    await self.stop()
-                await asyncio.wait({self._way})
-            return await whole(work())
+            while True:
+                if self._way is not None and self.busy:
+                    if not (stop or wait):
+                        raise StillAtWork
+                    if stop:
+                        await self.stop()
+                    await asyncio.wait({self._way})
+                    continue
+                async with self._one_apart:
+                    if not self.busy:  # the one before this may have sent a prompt
+                        return await whole(work())
         finally:
             self._apart -= 1
             self._serve_late()
@@ -192,29 +202,23 @@ class Seat:
 
     async def close(self) -> None:
         """End the turn as interrupted, and record it."""
-        running = self._prompt.claimed
         await self.idle_work.close()
         await self._prompt.steering.give_up()
+        running = self._prompt.claimed
         tasks = {task for task in (self._way, self._preparing) if task}
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
         if running and running.live.agent.alive:
-            # The agent may live on for another conversation of the family; this session's turn must not.
-            with contextlib.suppress(AgentError, TimeoutError):
-                async with asyncio.timeout(_CLOSING_SECONDS):
-                    await running.live.agent.cancel(running.live.session_id)
-                    await running.live.agent.close_session(running.live.session_id)
-            self._core.sessions.forget(running.live.link_id)
+            await self._prompt.end_upstream(running)
 
     # --- the queue
 
     async def send_queued(self) -> None:
         """Let the queue go on after an error held it."""
         await self.queue.release()
-        if not self.busy:
-            self.go(self._serve_queue)
+        self._serve_late()
 
     async def send_now(self, item_id: str) -> bool:
         """Send a waiting prompt before all others; True where it is said into the running turn.
@@ -228,7 +232,8 @@ class Seat:
                 return True
         else:
             await self.queue.put_first(item_id)
-            if running and may_stop_for(running, item.text):
+            # Its turn may have ended meanwhile, and this one be on its way.
+            if running and running is self._prompt.running and may_stop_for(running, item.text):
                 await self.stop()
         self._serve_late()
         return False
@@ -236,15 +241,20 @@ class Seat:
     async def _serve_queue(self) -> None:
         """Send what waits, one after the other, until the queue is empty or an error holds it."""
         while not self._core.closing and self._core.tenure and not self._apart:
+            self._between = True
+            self.queue.unserved = False  # where this fails it is told, and not tried again by itself
+            await whole(self._prompt.close_unclosed())
             taken = await whole(self.queue.take_next(self._core.tenure))
             if taken is None:
                 break
+            self._between, self._next = False, None
             row = taken.row
             self._core.tell(MessageAdded(self._window_id, row))
             if row.barrier:
                 self._core.carried_by_none(self._window_id)
             elif not await self._prompt.send(Attempt(row, came_from=row.parent_id, item=taken.item)):
                 break
+        self._between = True
         await self._prompt.typed_in.give_back()
 
     def _serve_late(self) -> None:
@@ -258,16 +268,37 @@ class Seat:
     def go(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         """Set a prompt on its way; trouble before its row is born is told."""
         self.idle_work.give_way()
+        self._between, self._next = False, None
         self._way = asyncio.ensure_future(self._until_idle(work))
-        self._way.add_done_callback(lambda way: None if way.cancelled() else self._serve_late())
+        self._way.add_done_callback(lambda _: self._way_over())
         return self._way
 
+    def go_next(self, work: Callable[[], Awaitable[None]]) -> None:
+        """The same, as soon as it was looked what waits behind a prompt that is over; not while one runs."""
+        if self.at_rest:
+            self.go(work)
+        elif self._between and not self._apart:
+            self._next = work
+
+    async def see_to_the_end(self) -> None:
+        """Keep the end of the last turn, where the store did not take it when it came. Raises StoreError."""
+        await whole(self._prompt.close_unclosed())
+
+    def _way_over(self) -> None:
+        work, self._next = self._next, None
+        if work and self.at_rest and not self._core.closing:
+            self.go(work)
+        else:
+            self._serve_late()
+
     async def _until_idle(self, work: Callable[[], Awaitable[None]]) -> None:
+        tenure = self._core.tenure
         try:
             await work()
             self.idle_work.begin(self._prompt.ended)
         except (Fenced, ReadOnly):
-            self._core.lose()
+            if self._core.tenure is tenure:
+                self._core.lose()
             self._core.tell(Troubled(self._window_id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
         except StoreError as error:
             self._core.tell(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
@@ -276,6 +307,7 @@ class Seat:
         self, birth: Callable[[], Coroutine[Any, Any, Birth]], born: asyncio.Future[None]
     ) -> None:
         try:
+            await whole(self._prompt.close_unclosed())
             attempt, news = await whole(birth())
         except (StoreError, ReadOnly) as error:
             born.set_exception(error)
@@ -294,5 +326,7 @@ class Seat:
 
     async def carry(self, attempt: Attempt) -> None:
         """Bring a prompt to the end of its turn, and then what waits to the end of theirs."""
-        if await self._prompt.send(attempt):
+        well = await self._prompt.send(attempt)
+        self._between = True
+        if well:
             await self._serve_queue()

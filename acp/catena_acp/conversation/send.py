@@ -55,6 +55,7 @@ class Sending:
         self._path: Sequence[PathRow] = ()
         self._tried: set[route.StepKey] = set()
         self._last_error: AgentError | None = None
+        self._made: set[str] = set()  # links that it came to; what is empty cannot be opened again
         self._lost: str | None = None  # why a session that should have carried it was lost on the way
         self.turn: RunningTurn | None = None  # claimed
         self.text_is_out = False
@@ -68,26 +69,30 @@ class Sending:
         await self._ground.around.come_back(self._window_id, self._row.parent_id, self._ground.record.cwd)
         while texts < 2:
             agent = await self._agent()
-            step = await self._next(agent)
-            if step is None:
-                break
-            self._tried.add(route.key_of(step))
-            self._ground.doing(self._window_id, Doing.OPENING)
-            match step:
-                case route.Use(link):
-                    running = await self._use(link, agent)
-                    if running is None:
-                        continue
-                    texts += 1
-                    ending = await self._run(running)
-                    if ending is not None:
-                        return ending
-                case route.Fork(link):
-                    await self._fork(link, None, agent)
-                case route.ForkAt(link, turn):
-                    await self._fork(link, turn, agent)
-                case route.New():
-                    await self._open_new(agent)
+            release = self._ground.agents.hold(agent)  # who would end it waits until this step is done
+            try:
+                step = await self._next(agent)
+                if step is None:
+                    break
+                self._tried.add(route.key_of(step))
+                self._ground.doing(self._window_id, Doing.OPENING)
+                match step:
+                    case route.Use(link):
+                        running = await self._use(link, agent)
+                        if running is None:
+                            continue
+                        texts += 1
+                        ending = await self._run(running)
+                        if ending is not None:
+                            return ending
+                    case route.Fork(link):
+                        await self._fork(link, None, agent)
+                    case route.ForkAt(link, turn):
+                        await self._fork(link, turn, agent)
+                    case route.New():
+                        await self._open_new(agent)
+            finally:
+                release()
         raise NotSent(self._last_error)
 
     async def _agent(self) -> AgentPort:
@@ -109,13 +114,15 @@ class Sending:
     async def _open_new(self, agent: AgentPort) -> None:
         """Open a session; it is put into what the branch had before when it is used."""
         try:
-            await self._ground.open_new(agent, self._window_id)
+            live = await self._ground.open_new(agent, self._window_id)
+            self._made.add(live.link_id)
         except AgentError as error:
             raise NotSent(error) from error
 
     async def _use(self, link: Link, agent: AgentPort) -> RunningTurn | None:
         """Open the session where it is cold, and claim it; None where it can carry the prompt no more."""
-        live = await self._ground.open_session_of(link)
+        ground = self._ground
+        live = ground.sessions.of(link) if link.id in self._made else await ground.open_session_of(link)
         if live is None:
             try:
                 live = await self._ground.sessions.open_cold(
@@ -144,7 +151,8 @@ class Sending:
             if turn:
                 async with self._ground.services.db.read() as reader:
                     at = (turn, await anchor_of(reader, turn, agent.abilities.quirks))
-            await self._ground.fork(agent, link, self._window_id, at)
+            if live := await self._ground.fork(agent, link, self._window_id, at):
+                self._made.add(live.link_id)
         except SessionHeld as held:
             await self._ground.distrust(held, self._window_id)
         except ForkWrong as error:
@@ -174,14 +182,11 @@ class Sending:
         blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
         self._ground.attach(running)
         self._ground.doing(self._window_id, Doing.WORKING)
-        release = self._ground.agents.hold(running.live.agent)
         self.text_is_out = True
         try:
             return await running.run(blocks)
         except RefusedAtOnce as refused:
             return await self._refused(running, refused.error)
-        finally:
-            release()
 
     async def _refused(self, running: RunningTurn, error: AgentRefused) -> Ending | None:
         if self._trouble(error) in _NOWHERE_BETTER:

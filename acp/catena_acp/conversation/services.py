@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from catena_acp.conversation.agent_titles import AgentTitles
 from catena_acp.conversation.checkpointing import Checkpointing
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.conversation.tries import Tries
@@ -47,6 +48,7 @@ class Services:
     budget: Budget = field(default_factory=Budget)
     while_idle: WhileIdle = field(default_factory=WhileIdle)
     tries: Tries = field(default_factory=Tries)
+    titles: AgentTitles = field(default_factory=AgentTitles)
     checkpointing: Checkpointing = field(default_factory=Checkpointing)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catena_acp.abilities import Abilities
-from catena_acp.catalog import is_command
+from catena_acp.conversation.agent_titles import title_of
 from catena_acp.conversation.news import SessionState, Usage
 from catena_acp.events import (
     CommandsChanged,
@@ -16,14 +15,7 @@ from catena_acp.events import (
     SessionOpened,
     UsageReported,
 )
-from catena_acp.port import AgentPort, AgentSpec
-
-
-def title_of(spec: AgentSpec, abilities: Abilities | None) -> str:
-    """What a person reads for an agent: the catalogue's title, or what a command calls itself once it runs."""
-    if abilities and is_command(spec) and not spec.profile:
-        return abilities.title or abilities.name or spec.title
-    return spec.title
+from catena_acp.port import AgentPort
 
 
 def opened_state(agent: AgentPort, link_id: str, opened: SessionOpened) -> SessionState:

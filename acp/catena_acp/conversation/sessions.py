@@ -18,6 +18,7 @@ from catena_store import chains, learnt, messages, turns
 from catena_store.records import How, Kind, Link, Message, MessageState
 
 _CLOSING_SECONDS = 1.0  # that an agent may take to close a session
+_PATIENCE_SECONDS = 10.0  # with an opening that was given up, before the same session is asked for again
 
 REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted" or "none"
 
@@ -56,6 +57,7 @@ class LiveSession:
     opened: How  # how its context got there; CONTINUED once it has carried a prompt
     state: SessionState
     ear: Ear
+    directories: tuple[str, ...] = ()  # the further ones that it was opened with
     unlisten: Callable[[], None] = field(default=lambda: None)
 
     def listen(self) -> None:
@@ -81,6 +83,9 @@ class Sessions:
         self._services = services
         self._live: dict[str, LiveSession] = {}
         self._opening: dict[str, asyncio.Lock] = {}
+        self._given_up: dict[
+            str, asyncio.Future[LiveSession]
+        ] = {}  # openings that the agent may still answer
 
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._live.values()))
@@ -103,8 +108,10 @@ class Sessions:
         if live := self._live.get(link_id):
             await live.ear.settle(link_id)
 
-    def adopt(self, link: Link, agent: AgentPort, opened: SessionOpened, how: How, ear: Ear) -> LiveSession:
-        """Take up a session that was just opened, made or forked; its events are received from here on."""
+    def adopt(
+        self, link: Link, agent: AgentPort, opened: SessionOpened, how: How, ear: Ear, place: SessionPlace
+    ) -> LiveSession:
+        """Take up a session that was just opened, made or forked there; its events are received from here on."""
         live = LiveSession(
             link_id=link.id,
             session_id=link.session_id,
@@ -113,6 +120,7 @@ class Sessions:
             opened=how,
             state=opened_state(agent, link.id, opened),
             ear=ear,
+            directories=place.additional_directories,
         )
         self.forget(link.id)
         self._live[link.id] = live
@@ -153,9 +161,25 @@ class Sessions:
         """
         # Two windows may want the same session at once; the second finds it open.
         async with self._opening.setdefault(link.id, asyncio.Lock()):
+            await self._await_given_up(link)
             async with self._services.db.read() as reader:
                 link = await chains.get(reader, link.id) or link
-            return self.of(link) or await self._opened(link, agent, place, ear)
+            if live := self.of(link):
+                return live
+            opening = asyncio.ensure_future(self._opened(link, agent, place, ear))
+            try:
+                return await asyncio.shield(opening)
+            except asyncio.CancelledError:
+                if not opening.done():
+                    self._given_up[link.id] = opening
+                raise
+
+    async def _await_given_up(self, link: Link) -> None:
+        """Opened twice at once, a session would be heard to say again what it replays for who waits no more."""
+        if late := self._given_up.get(link.id):
+            await asyncio.wait({late}, timeout=_PATIENCE_SECONDS)
+            late.cancel()  # does nothing to one that is over
+            del self._given_up[link.id]
 
     async def look(self, link: Link, agent: AgentPort, place: SessionPlace, ear: Ear) -> None:
         """Open a cold session as for a prompt, and close it again, so that nobody meets it meanwhile.
@@ -188,7 +212,7 @@ class Sessions:
             raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
         if look:
             await self._compare(link, agent, opened, learn=faithful is None)
-        return self.adopt(link, agent, opened, How.RESUMED, ear)
+        return self.adopt(link, agent, opened, How.RESUMED, ear, place)
 
     async def check_fork(
         self, agent: AgentPort, opened: SessionOpened, place: SessionPlace, vouched: Link

@@ -11,6 +11,7 @@ from catena_store import windows
 from catena_store.records import Message
 from catena_store.tree import TreeNode
 from catena_store.tree_places import TreePlaces, parting, tree_places, turn_of_prompt
+from catena_store.tree_search import TreeHits, hits_in_tree
 
 _MOST_ROWS = 2_000  # of either branch that are compared
 
@@ -44,6 +45,11 @@ class TreeFace:
         async with self._core.services.db.read() as reader:
             window = await windows.get(reader, window_id)
             return await tree_places(reader, self._core.record.id, window.leaf_id if window else None)
+
+    async def search_tree(self, text: str) -> TreeHits:
+        """What of the conversation and of its kin was said with these words; nothing waits for it."""
+        async with self._core.services.db.read_aside() as reader:
+            return await hits_in_tree(reader, self._core.record.family, text)
 
     async def compare(self, left: str, right: str) -> Comparison:
         """Two branches, each by its leaf, from where they part."""

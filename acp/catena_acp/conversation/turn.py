@@ -14,6 +14,7 @@ from typing import Any
 from catena_acp.conversation import words
 from catena_acp.conversation.anchors import id_said_back
 from catena_acp.conversation.around import note_end
+from catena_acp.conversation.cut_off import cut_off
 from catena_acp.conversation.endings import (
     Ending,
     NotKept,
@@ -84,6 +85,7 @@ class RunningTurn:
         self._out = asyncio.Event()
         self._unkept: StoreError | None = None  # why the agent was asked to stop
         self._closing: list[Op] | None = None
+        self._under_way: list[Mapping[str, Any]] = []  # tool calls, when it came to its end
         self._writing = asyncio.Lock()  # what comes, and what is said into it, one after the other
         self._behind: list[Event] | None = None  # what comes after something that is about to be a row
         self._updated = False
@@ -122,6 +124,7 @@ class RunningTurn:
                         await self.live.agent.cancel(self.live.session_id)
         finally:
             self.over = True
+            self._out.set()  # where it was cut off before that, a stop would wait for ever
             if not prompt.done():
                 prompt.cancel()
                 with contextlib.suppress(asyncio.CancelledError, AgentError):
@@ -156,6 +159,7 @@ class RunningTurn:
             came = self.leftover() if ending.stop is StopReason.INTERRUPTED else []
             self._closing = [op for event in came for op in self.reducer.reduce(event)]
             well = ending.stop.clean and self.reducer.answered
+            self._under_way = self.reducer.under_way()
             self._closing += self.reducer.close(clean=well, tool_status=unfinished_status(ending.stop))
         clean = ending.stop.clean and self.reducer.answered
         empty = ending.stop.clean and not self.reducer.answered
@@ -169,6 +173,8 @@ class RunningTurn:
             brought = self.reducer.answered and error_row is None
             title, words_said = self.live.state.agent_title, self._said.text
             problem = problem_of_end(ending, title, answered=brought, only_words=words_said, now=now)
+            if ending.stop is StopReason.INTERRUPTED:
+                problem = cut_off(title, self._under_way)
             link = await self._move_link(
                 tx, last_id, clean=clean, empty=empty, brought=brought, whole=whole, ending=ending
             )

@@ -95,10 +95,12 @@ class Undo:
             if _OF_CONVERSATION & entry.before.keys():
                 async with self._held(subject_of(entry)) as conversation:
                     async with conversation.writing() as tx:
+                        self._refuse_in_turn(entry)  # one may have begun while this waited for the store
                         step = await _put(tx, scope, entry, undone=undone)
                     await conversation.read_anew()
             else:
                 async with self._db.write() as tx:
+                    self._refuse_in_turn(entry)
                     step = await _put(tx, scope, entry, undone=undone)
             if step is not None and step.moved is not None:
                 await self._tell_moved(step.moved)
@@ -116,7 +118,7 @@ class Undo:
             yield await self._live.open(conversation_id)
         finally:
             if not was_live:
-                await self._live.close(conversation_id)
+                await self._live.close(conversation_id, unless_shown=True)
 
     async def _tell_moved(self, window_id: str) -> None:
         async with self._db.read() as reader:

@@ -77,9 +77,10 @@ class UndoFace:
 
         Raises StillAtWork while a turn runs, ReadOnly.
         """
-        if any(self.in_turn(window) for window in {*self._core.windows, *closing}):
-            raise StillAtWork
+        self._refuse_in_turn(closing)
         async with self.writing() as tx:
+            # A prompt that was said while this waited for the store has its turn here.
+            self._refuse_in_turn(closing)
             await moves.put_away(
                 tx,
                 conversation_id=self._core.record.id,
@@ -88,6 +89,10 @@ class UndoFace:
                 workspace_id=workspace_id,
                 closing=closing,
             )
+
+    def _refuse_in_turn(self, closing: Sequence[str]) -> None:
+        if any(self.in_turn(window) for window in {*self._core.windows, *closing}):
+            raise StillAtWork
 
     async def take_out(self, *, workspace_id: str | None) -> None:
         """Take it out of the archive. Raises ReadOnly."""

@@ -68,12 +68,17 @@ class Agent:
 
     def _request(self, request_id: Any, method: str, params: Any) -> None:
         fault = self._faults.take(method)
-        if "delay" in fault:
-            later = threading.Timer(fault["delay"], self._answer, (request_id, method, params, fault))
-            later.daemon = True
-            later.start()
+        if "delay" in fault or "cue" in fault:
+            late = (request_id, method, params, fault)
+            threading.Thread(target=self._answer_late, args=late, daemon=True).start()
         else:
             self._answer(request_id, method, params, fault)
+
+    def _answer_late(self, request_id: Any, method: str, params: Any, fault: Fault) -> None:
+        if "cue" in fault:
+            self._options.cues.wait(fault["cue"], threading.Event())
+        time.sleep(fault.get("delay", 0))
+        self._answer(request_id, method, params, fault)
 
     def _answer(self, request_id: Any, method: str, params: Any, fault: Fault) -> None:
         try:

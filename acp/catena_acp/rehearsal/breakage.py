@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from catena_acp.rehearsal import prose
 from catena_acp.rehearsal.login import Login
-from catena_acp.rehearsal.scene import MAYBE_SECONDS, NOTHING, WORD, Perform, Scene
+from catena_acp.rehearsal.scene import CUE, MAYBE_SECONDS, NOTHING, WORD, Perform, Scene
 from catena_acp.rehearsal.script import Step
 from catena_acp.rehearsal.turn import Turn, TurnStopped
 from catena_acp.rehearsal.wire import INTERNAL_ERROR, Refusal, encode, leave
@@ -112,7 +112,10 @@ def _late(turn: Turn, step: Step) -> None:
 
 def _between(turn: Turn, step: Step) -> None:
     def say_later() -> None:
-        time.sleep(step.number("seconds", 1))
+        if (cue := step.word("cue")) is None:
+            time.sleep(step.number("seconds", 1))
+        else:
+            turn.options.cues.wait(cue, threading.Event())
         _say_after(turn, "Something occurred to me between turns.", new_message=True)
 
     turn.say("I may think of something.")
@@ -230,7 +233,12 @@ BREAKAGE: Final[dict[str, Scene]] = {
     "maxtokens": Scene(NOTHING, _stop_with("max_tokens", _PARTIAL), "maxtokens", "runs out of tokens"),
     "stopreason": Scene(WORD, _stop_reason, "stopreason X", "stops with that reason"),
     "late": Scene(NOTHING, _late, "late", "goes on after its answer"),
-    "between": Scene(MAYBE_SECONDS, _between, "between [S]", "speaks S seconds after the turn"),
+    "between": Scene(
+        f"(?:{CUE}|{MAYBE_SECONDS})",
+        _between,
+        "between [S | cue NAME]",
+        "speaks S seconds, or at a cue, after the turn",
+    ),
     "garbage": Scene(NOTHING, _garbage, "garbage", "lines that no agent should send"),
     "flood": Scene(r"stderr (?P<size>\d+)", _flood, "flood stderr N", "N kB of complaints"),
     "twice": Scene(NOTHING, _twice, "twice", "answers twice"),

@@ -12,6 +12,7 @@ processes; a file that is written anew is counted anew.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -32,10 +33,13 @@ class Faults:
         if self._path is None:
             return NO_FAULT
         try:
-            version = self._path.stat().st_mtime_ns
-            written = json.loads(self._path.read_text())
+            with self._path.open() as file:
+                # Of the file that is read: by its name it may be another one already.
+                stat = os.fstat(file.fileno())
+                written = json.load(file)
         except (FileNotFoundError, ValueError):
             return NO_FAULT
+        version = f"{stat.st_mtime_ns}.{stat.st_size}"  # two files may be of one tick of the clock
         name = method.rpartition("/")[2]
         for key in (name, method, "any"):
             faults = written.get(key, [])

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from catena_acp.rehearsal.cues import Cues
+
 KEEPS = ("user", "partial", "nothing")
 
 
@@ -51,6 +53,11 @@ class Options:
     log: Path | None = None
     faults: Path | None = None
     login: bool = False  # not an agent at all: the login that runs in a terminal
+
+    @property
+    def cues(self) -> Cues:
+        """Where cues are given."""
+        return Cues(self.home / "cues")
 
 
 def read_options(argv: Sequence[str], environ: Mapping[str, str]) -> Options:

@@ -15,6 +15,7 @@ NOTHING: Final = ""
 TEXT: Final = r"(?P<text>.+)"
 MAYBE_TEXT: Final = r"(?P<text>.*)"
 WORD: Final = r"(?P<word>\S+)"
+CUE: Final = r"cue (?P<cue>[\w-]+)"
 MAYBE_SECONDS: Final = r"(?P<seconds>\d+(?:\.\d+)?)?"
 
 

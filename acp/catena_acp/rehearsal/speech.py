@@ -18,7 +18,7 @@ from catena_acp.rehearsal.scene import (
 )
 from catena_acp.rehearsal.script import Step
 from catena_acp.rehearsal.transcripts import Exchange
-from catena_acp.rehearsal.turn import Turn
+from catena_acp.rehearsal.turn import Turn, TurnCancelled
 
 
 def _say(turn: Turn, step: Step) -> None:
@@ -39,6 +39,11 @@ def _stream(turn: Turn, step: Step) -> None:
 
 def _wait(turn: Turn, step: Step) -> None:
     turn.pause(step.number("seconds", 1))
+
+
+def _cue(turn: Turn, step: Step) -> None:
+    if not turn.options.cues.wait(step.word("cue") or "", turn.cancelled):
+        raise TurnCancelled
 
 
 def _heed(turn: Turn, step: Step) -> None:
@@ -201,6 +206,7 @@ SPEECH: Final[dict[str, Scene]] = {
     "unknown": Scene(NOTHING, _unknown, "unknown", "an update that nobody knows"),
     "escape": Scene(NOTHING, _escape, "escape", "control sequences and markup everywhere"),
     "wait": Scene(MAYBE_SECONDS, _wait, "wait [SECONDS]", "says nothing for a while"),
+    "cue": Scene(r"(?P<cue>[\w-]+)", _cue, "cue NAME", "waits until the file cues/NAME is in its home"),
     "heed": Scene(MAYBE_SECONDS, _heed, "heed [SECONDS]", "waits until something is said into the turn"),
     "history": Scene(r"(?P<count>\d+)", _history, "history N", "pretends that N more turns took place"),
     "echo": Scene(NOTHING, _echo, "echo", "what this session has heard"),

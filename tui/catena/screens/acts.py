@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from catena.commands import OWN_COMMANDS, own_command, split_slash
 from catena.external_editor import EditorFailed, edited
+from catena.in_hand import Held
 from catena.open_tabs import OpenTabs
 from catena.screens import choices
 from catena.screens.aside_acts import AsideActs
@@ -17,6 +19,7 @@ from catena.screens.checkpoint_acts import CheckpointActs
 from catena.screens.desk import Desk
 from catena.screens.domain_acts import DomainActs
 from catena.screens.edit_acts import EditActs
+from catena.screens.handover import Handover
 from catena.screens.hold_acts import HoldActs
 from catena.screens.login_acts import LoginActs
 from catena.screens.picker import Picker, fuzzy_match
@@ -29,6 +32,7 @@ from catena.screens.talk_acts import TalkActs
 from catena.screens.tree_acts import TreeActs
 from catena.screens.trouble_acts import TroubleActs
 from catena.screens.undo_acts import UndoActs
+from catena.tab import Tab
 from catena.widgets.row_list import Row
 from catena_acp.conversation.core import ReadOnly
 from catena_acp.errors import AgentError
@@ -45,7 +49,17 @@ class Acts:
     """Does what a command says. What goes wrong is said in the hint line; nothing is raised."""
 
     def __init__(self, screen: ChatScreen, parts: Parts, tabs: OpenTabs, view: TabView) -> None:
-        self.desk = desk = Desk(screen, parts, tabs, view, self.run)
+        handover = Handover(
+            parts.composer,
+            tabs,
+            view,
+            send=self.submit,
+            show=lambda tab: self.run(self.tabs.show(tab)),
+            keep=lambda tab: self.run(tabs.keep(tab)),
+            changed=screen.keep_soon,
+        )
+        self.desk = desk = Desk(screen, parts, tabs, view, handover, self.run)
+        screen.branch.give_keys = desk.write_here
         self.tabs = TabActs(desk)
         self.talk = TalkActs(desk)
         self.chains = ChainActs(desk)
@@ -138,29 +152,53 @@ class Acts:
         except (AgentError, StoreError, ReadOnly, EditorFailed) as error:
             self.desk.say(str(error), wrong=True)
 
-    def submit(self, text: str) -> None:
-        """Enter: a command of ours is done, anything else goes to the agent."""
+    def submit(self, text: str, tab: Tab | None = None) -> None:
+        """Enter: a command of ours is done, anything else goes to the agent.
+
+        ``tab`` is the one that it was written for; where there was none, the one that is looked at.
+        """
         slash = split_slash(text)
         command = own_command(slash[0]) if slash else None
         self.talk.stop_walking()
-        edited = self.desk.tab if self.desk.tab and self.desk.tab.editing else None
-        if slash and command:
-            self.do(command.name, slash[1])
-            if edited and edited.editing:  # it stood where the prompt stands that is edited
-                self.desk.parts.composer.put(edited.editing.prompt.text)
-        elif edited:
-            self.run(self.edits.send(edited, text))
-        else:
-            self.run(self._send(text))
-
-    async def _send(self, text: str) -> None:
         desk = self.desk
-        if desk.tab is None:
-            await self.tabs.first_tab()
-        if desk.tab is None:
-            desk.parts.composer.give_back(text)
-        else:
-            await self.talk.send(desk.tab, text)
+        tab = tab or desk.tab
+        entered = desk.handover.entered()
+        if entered is None and tab is not None and desk.handover.put_off(text, tab):
+            return
+        with entered or nullcontext():
+            if tab is not None and tab not in desk.tabs.tabs:  # closed since: there is nobody to tell it
+                desk.parts.composer.give_back(text)
+            elif slash and command:
+                self._do_entered(command.name, slash[1], text, tab)
+            elif tab and tab.editing:
+                self.run(self.edits.send(tab, text))
+            else:
+                self.run(self._send(text, tab, self.talk.hold(tab, text)))
+
+    def _do_entered(self, name: str, argument: str, text: str, tab: Tab | None) -> None:
+        """Do a command that was entered with this text."""
+        handover = self.desk.handover
+        if tab is not None and tab is not self.desk.tab:  # it would be done to another one
+            self.desk.give_back(tab, text)
+            return
+        if tab and tab.editing and tab is handover.tab:  # it stood where the prompt stands that is edited
+            handover.bring(tab.editing.prompt.text)
+        held = self.talk.hold(tab, text)
+        self.run(_begun(self._by_name[name](argument), held))
+
+    async def _send(self, text: str, tab: Tab | None, held: Held) -> None:
+        try:
+            if tab is None:
+                await self.tabs.first_tab()
+                tab = self.desk.tab
+        except (AgentError, StoreError, ReadOnly):
+            if held.release():
+                self.desk.parts.composer.give_back(text)
+            raise
+        if tab is not None:
+            await self.talk.send(tab, text, held=held)
+        elif held.release():
+            self.desk.parts.composer.give_back(text)
 
     async def find(self, argument: str = "") -> None:
         """Open the find bar."""
@@ -170,7 +208,7 @@ class Acts:
         """Into the transcript, or back to the composer."""
         area = self.desk.screen.conversation
         if area.browsing:
-            self.desk.parts.composer.focus()
+            self.desk.write_here()
         else:
             area.browse()
 
@@ -221,3 +259,9 @@ class Acts:
     async def quit(self, argument: str = "") -> None:
         """Leave; everything comes back."""
         self.desk.screen.leave()
+
+
+async def _begun(act: Awaitable[None], held: Held) -> None:
+    """The command is under way, and answers for itself."""
+    held.release()
+    await act

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, assert_never
+from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -25,6 +25,10 @@ from catena.widgets.transcript.stage import FRAME
 from catena_acp.conversation.asides import Aside, AsideEnded, AsideNews, AsideOpened
 from catena_acp.conversation.news import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.errors import AgentError
+from catena_store.records import Kind
+
+if TYPE_CHECKING:
+    from catena.tab import Tab
 
 _SLOW_FRAME = 0.1  # seconds between two drawings over a slow line
 _READING_SECONDS = 4.0  # that what is said stands while an answer is on its way
@@ -95,6 +99,7 @@ class AsideScreen(ModalScreen[LeftAside]):
         self._directory = directory
         self._stem = stem
         self._open_link = open_link
+        self._asking = typed if question else ""  # until it is kept among what was typed
         self._since: float | None = None  # when the question that is being answered was asked
         self._read_by = 0.0  # when what was said last has been read
         self._transcript = Questions(directory=directory, id="answer", frame=_SLOW_FRAME if still else FRAME)
@@ -129,7 +134,7 @@ class AsideScreen(ModalScreen[LeftAside]):
     # What comes.
 
     def _begin(self, question: str, typed: str) -> None:
-        self._since, self._read_by = time.monotonic(), 0.0
+        self._since, self._read_by, self._asking = time.monotonic(), 0.0, typed
         self._transcript.follow()
         self._tick()
         self._hint()
@@ -139,12 +144,14 @@ class AsideScreen(ModalScreen[LeftAside]):
         said = ""
         try:
             async for news in self._aside.ask(question, typed=typed):
+                if not (isinstance(news, MessageAdded) and news.message.kind is Kind.USER):
+                    self._asking = ""
                 if isinstance(news, AsideEnded):
                     said = news.problem or ""
                 else:
                     self._draw(news)
         except AgentError as error:
-            said = str(error)
+            said, self._asking = str(error), ""
             self._more.give_back(question)
         self._since = None
         self._say(said)
@@ -227,6 +234,7 @@ class AsideScreen(ModalScreen[LeftAside]):
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         """Ask it, once the answer before is whole."""
         event.stop()
+        self._more.handed.remove(event)
         if self._since is not None:
             self._more.give_back(event.text)
             self._say("One question after the other: this answer is not whole yet.")
@@ -287,6 +295,13 @@ class AsideScreen(ModalScreen[LeftAside]):
         if not answer:
             self._say(_NO_ANSWER)
         return answer
+
+    def take_back(self, tab: Tab) -> None:
+        """Our own end cut it short: what was typed here, and is kept nowhere, is typed in the chat."""
+        unasked = [*(each.text for each in self._more.handed), self._more.text]
+        typed = [self._asking, *(f"/btw {text}" for text in unasked if text.strip())]
+        if text := "\n".join(each for each in typed if each.strip()):
+            tab.take_back(text)
 
     def _left(self, where: Where) -> None:
         unasked = "" if self._more.blank else self._more.text

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from catena.safe_text import safe
 from catena.screens import choices
 from catena.screens.desk import Desk
+from catena.screens.handover import hands_over
 from catena_acp.conversation.hold import ReadOnly
 from catena_acp.errors import AgentError
 from catena_store.errors import StoreError
@@ -48,39 +49,47 @@ class AsideActs:
             desk.say("There is no conversation yet to ask about.")
             desk.parts.composer.give_back(typed)
             return
+        held = desk.tabs.in_hand.hold(lambda: tab.take_back(typed))
         try:
             aside = await tab.conversation.aside(tab.window_id)
         except (AgentError, StoreError, ReadOnly):
-            desk.give_back(tab, typed)
+            if held.release():
+                desk.give_back(tab, typed)
             raise
+        screen = AsideScreen(
+            aside,
+            question=question,
+            typed=typed,
+            directory=tab.conversation.record.cwd,
+            stem=stem,
+            open_link=desk.screen.on_transcript_link_opened,
+            still=desk.screen.still,
+        )
+        held.back = lambda: screen.take_back(tab)
         try:
-            left = await desk.app.push_screen_wait(
-                AsideScreen(
-                    aside,
-                    question=question,
-                    typed=typed,
-                    directory=tab.conversation.record.cwd,
-                    stem=stem,
-                    open_link=desk.screen.on_transcript_link_opened,
-                    still=desk.screen.still,
-                )
-            )
+            left = await desk.app.push_screen_wait(screen)
         finally:
             # It is closed beside what the person does next.
             desk.run(aside.close())
+        held.release()
         await self._go_on(tab, left)
 
+    @hands_over
     async def _go_on(self, tab: Tab, left: LeftAside) -> None:
         from catena.screens.aside import Where
 
         desk = self._desk
         composer = desk.parts.composer
+        desk.write_here()
+        if left.unasked:
+            desk.give_back(tab, f"/btw {left.unasked}")
         match left.where:
             case Where.NOWHERE:
                 pass
             case Where.COMPOSER:
                 before = composer.text.rstrip()
-                composer.put(f"{before}\n\n{safe(left.answer)}" if before else safe(left.answer))
+                answer = safe(left.answer)
+                composer.put(f"{before}\n\n{answer}" if before else answer)
             case Where.NEW_CONVERSATION:
                 spec = choices.kept_agent(tab, desk.settings)
                 if spec is None:
@@ -88,11 +97,9 @@ class AsideActs:
                         "The agent of this conversation is not here any more; i puts it into the composer."
                     )
                     return
-                await self._tabs.show(await desk.tabs.open_new(spec, cwd=tab.conversation.record.cwd))
-                composer.put(f"{safe(left.answer)}\n\n")
+                opened = await desk.tabs.open_new(spec, cwd=tab.conversation.record.cwd)
+                opened.write(f"{safe(left.answer)}\n\n")
+                await self._tabs.show(opened)
                 desk.say("Add what you want to be done, and send it: nothing is sent yet.")
             case _:
                 assert_never(left.where)
-        if left.unasked:
-            composer.give_back(f"/btw {left.unasked}")
-        composer.focus()

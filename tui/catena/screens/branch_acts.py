@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 from catena.ages import age
 from catena.lineage_words import name_of
 from catena.screens.desk import Desk
-from catena.screens.edit_acts import EditActs
+from catena.screens.edit_acts import WENT_ON, EditActs
+from catena.screens.handover import hands_over
 from catena.screens.picker import Picker
 from catena.screens.tab_acts import TabActs
 from catena.tab import Tab
@@ -34,7 +35,7 @@ class BranchActs:
 
     def clicked(self, message_id: str, act: str) -> None:
         """A button of a prompt."""
-        tab, prompt = self._desk.tab, self._desk.parts.transcript.record(message_id)
+        tab, prompt = self._desk.seen, self._desk.parts.transcript.record(message_id)
         if tab is None or prompt is None:
             return
         match act:
@@ -49,7 +50,7 @@ class BranchActs:
 
     async def fork(self, argument: str = "") -> None:
         """Fork from the message that is browsed, or from where the tab stands; `side` opens it in a tab of its own."""
-        if tab := self._desk.tab:
+        if tab := self._desk.seen:
             await self._ask_fork(tab, self._edits.here(), beside=argument.strip() == _SIDE)
 
     async def ask_fork_at(self, message_id: str) -> None:
@@ -71,11 +72,14 @@ class BranchActs:
         if message is not None and at_prompt and message.parent_id is None:
             desk.say(_BEFORE_THE_FIRST)
             return
-        here = self._edits.here()
+        here, place = self._edits.here(), desk.place()
         price = await self._price_of_fork(tab, message if at_prompt else None, message_id)
         what = (
             "fork before this prompt" if at_prompt else "fork from here" if message_id else "fork this branch"
         )
+        if tab is not desk.tab or place != desk.place():  # its keys would take what is typed
+            desk.say(WENT_ON)
+            return
         while True:
             only_beside = tab.at_work
             beside = beside or only_beside
@@ -96,7 +100,7 @@ class BranchActs:
         if key != ENTER or tab is not desk.tab:
             self._edits.back_to(here)
             return
-        desk.parts.composer.focus()
+        desk.write_here()
         await self._fork(tab, message_id, beside=beside)
 
     async def _price_of_fork(self, tab: Tab, prompt: Message | None, message_id: str | None) -> str:
@@ -113,18 +117,21 @@ class BranchActs:
         """Fork at a message, with nothing more asked."""
         await self._fork(tab, message_id, beside=beside)
 
+    @hands_over
     async def _fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
         desk = self._desk
-        tab.write(desk.parts.composer.text)
         if not beside:
             self._edits.put_back(tab)
-        tab.scroll = desk.parts.transcript.position()
+        if tab is desk.view.shown:
+            tab.scroll = desk.parts.transcript.position()
         desk.say("Forking …")
         draft, files = tab.draft, tab.attachments
         shown, price = await desk.tabs.fork(tab, at=message_id, beside=beside)
-        stayed = ""
+        stayed, where = "", "This tab shows the fork; its source is in the history"
         if shown is not tab:
-            await self._tabs.show(shown)
+            where = "This is the fork" if desk.tab is tab else "The fork is in a tab of its own"
+            if desk.tab is tab:  # else the person went to another tab meanwhile, and stays there
+                await self._tabs.show(shown)
         else:
             if not tab.draft.strip() and not tab.attachments:
                 tab.draft, tab.attachments = draft, files
@@ -133,21 +140,22 @@ class BranchActs:
                 stayed = _DRAFT_STAYED
             await self._shown_anew(tab)
             desk.run(tab.conversation.prepare(tab.window_id))
-        where = "This is the fork" if beside else "This tab shows the fork; its source is in the history"
         desk.say(f"{where}. Its first prompt: {price.words}.{stayed}")
 
     # --- from branch to branch
 
+    @hands_over
     async def sibling_before(self, argument: str = "") -> None:
         """To the sibling before that of the prompt that is browsed."""
         await self._step_aside(-1)
 
+    @hands_over
     async def sibling_after(self, argument: str = "") -> None:
         """To the sibling after it."""
         await self._step_aside(1)
 
     async def _step_aside(self, step: int) -> None:
-        tab = self._desk.tab
+        tab = self._desk.seen
         prompt = self._desk.parts.transcript.prompt_above(self._edits.here(), with_siblings=True)
         if tab is None or prompt is None:
             self._desk.say("No prompt from here up was said in other words.")
@@ -156,7 +164,7 @@ class BranchActs:
 
     def sibling_clicked(self, message_id: str, step: int) -> None:
         """A click on the arrows of a prompt."""
-        tab, prompt = self._desk.tab, self._desk.parts.transcript.record(message_id)
+        tab, prompt = self._desk.seen, self._desk.parts.transcript.record(message_id)
         if tab and prompt:
             self._desk.run(self.to_sibling(tab, prompt, step))
 
@@ -167,43 +175,48 @@ class BranchActs:
         moved = await self.elsewhere(tab, lambda: tab.conversation.to_sibling(tab.window_id, prompt.id, step))
         if not moved:
             desk.say("This is the newest version." if step > 0 else "This is the oldest version.")
-        elif browsed and (beside := transcript.sibling_here(prompt.parent_id)):
+        elif browsed and tab is desk.seen and (beside := transcript.sibling_here(prompt.parent_id)):
             transcript.point_to(beside.id)
 
+    @hands_over
     async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
         """Let a tab's window move, and show it with the draft and the scroll position that it keeps there."""
         desk = self._desk
-        tab.write(desk.parts.composer.text)
         self._edits.put_back(tab)
-        tab.scroll = desk.parts.transcript.position()
+        if tab is desk.view.shown:
+            tab.scroll = desk.parts.transcript.position()
         await desk.tabs.keep(tab)
         # A turn that is stopped first is seen to its end; else nothing is drawn of a way that is half gone.
         desk.view.moving = None if tab.at_work else tab
+        tab.sending += 1
         try:
             if moved := await move():
                 await desk.tabs.stand_anew(tab)
         finally:
             desk.view.moving = None
+            tab.sending -= 1
         if moved:
             await self._shown_anew(tab)
             desk.run(tab.conversation.prepare(tab.window_id))
-        else:
-            desk.parts.composer.put(tab.written)
+        elif tab is desk.handover.tab:
+            desk.handover.to(tab)
         return moved
 
     async def _shown_anew(self, tab: Tab) -> None:
-        await self._desk.view.show(tab)
-        if tab is self._desk.view.shown:
-            self._desk.parts.composer.put(tab.written)
+        desk = self._desk
+        if tab is desk.tab:  # else the person went to another one meanwhile
+            await desk.view.show(tab)
+        if tab is desk.handover.tab:
+            desk.handover.to(tab)
 
     async def branch_point_before(self, argument: str = "") -> None:
         """To the next prompt upwards that was said in other words, too."""
         desk, transcript = self._desk, self._desk.parts.transcript
         if transcript.to_branch_point(-1):
             return
-        tab, oldest = desk.tab, desk.view.oldest
+        tab, oldest = desk.seen, desk.view.oldest
         if tab and oldest and await desk.tabs.branches_above(tab, oldest):
-            while oldest is not None and not transcript.to_branch_point(-1):
+            while oldest is not None and tab is desk.seen and not transcript.to_branch_point(-1):
                 await desk.view.show_older()
                 before, oldest = oldest, desk.view.oldest
                 if oldest is before:
@@ -216,6 +229,7 @@ class BranchActs:
         if not self._desk.parts.transcript.to_branch_point(1):
             self._desk.say("There is no branch point below.")
 
+    @hands_over
     async def lineage(self, argument: str = "") -> None:
         """Go to what this conversation was forked from, or to a fork of it."""
         desk = self._desk

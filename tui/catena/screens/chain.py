@@ -65,7 +65,7 @@ class ChainScreen(ModalScreen[str | None]):
             key_hints(
                 ("enter details", "open"),
                 ("p look", "probe"),
-                ("P look at all", "probe_all"),
+                ("P at all", "probe_all"),
                 ("r go on from it", "go_on"),
                 ("y copy id", "copy"),
                 ("esc back", "leave"),

@@ -125,21 +125,21 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
             self._close_completions()
         elif self.find_bar.is_open:
             self.find_bar.close()
-            self.composer.focus()
+            self.set_focus(self.composer)
         elif place == "reason":
             self.permission.drop_reason()
         elif place == "question":
-            self.composer.focus()
+            self.set_focus(self.composer)
             self.hints.say("The question stays open; tab goes back to it. Esc once more stops the turn.")
         elif place == "trouble":
-            self.composer.focus()
+            self.set_focus(self.composer)
             self.hints.say("Tab goes back to it; esc once more puts it away.")
         elif place == "branch":
             self.branch.leave()
         elif place == "choosing" and self.acts:
             self.acts.edits.leave_choosing()
         elif place in ("browsing", "queue"):
-            self.composer.focus()
+            self.set_focus(self.composer)
         elif self.selections:
             self.clear_selection()
         elif not (self.acts and self.acts.close_innermost()):
@@ -197,10 +197,12 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
     # What the tab tells.
 
     def tab_shown(self) -> None:
-        """Another tab is on the screen."""
+        """Another tab is on the screen; the composer has the keys, unless the person went to browse meanwhile."""
         self.branch.leave()
-        self.composer.focus()
         self.find_bar.remove_class("-open")
+        transcript = self.conversation.transcript
+        if transcript is None or not transcript.display or self.focused is not transcript:
+            self.set_focus(self.composer)
         self._asked = None
         self._drawn()
 
@@ -210,8 +212,8 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
         if self.acts is not None:
             self.acts.edits.price_anew()
         ask = self.permission.ask
-        if ask is None and self._asked is not None and self.focused is not self.composer:
-            self.composer.focus()
+        if ask is None and self._asked is not None and self.place in ("question", "reason"):
+            self.set_focus(self.composer)
         if ask is not None and ask.ask_id != self._asked:
             self.set_timer(_QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
         self._asked = ask.ask_id if ask else None
@@ -219,6 +221,8 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
     def _let_answer(self, ask_id: str) -> None:
         """Give the keys to the question, unless the person writes or reads elsewhere."""
         ask = self.permission.ask
+        if self._shown is not self._tab:  # it is another tab's before long
+            return
         if ask is not None and ask.ask_id == ask_id and self.place == "composer" and self.composer.blank:
             self.permission.focus()
 

@@ -138,4 +138,11 @@ class ChatLayout(Screen[None], inherit_bindings=False):
             place = "editing_busy" if self.edit.stops_a_turn else "editing"
         elif place == "composer" and busy:
             place = "busy"
-        self.hints.hint(*_HINTS[place])
+        hints = _HINTS[place]
+        if place == "question":
+            absent = {
+                "d the change": not self.permission.has_change,
+                "r reject with a reason": not self.permission.can_be_rejected,
+            }
+            hints = tuple(hint for hint in hints if not absent.get(hint))
+        self.hints.hint(*hints)

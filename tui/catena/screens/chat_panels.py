@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from catena.screens.chat_writing import ChatWriting
+from catena.widgets.asked_change import change_in_words, styled_diff
 from catena.widgets.attachment_bar import AttachmentBar
-from catena.widgets.permission_panel import PermissionPanel, change_in_words, styled_diff
+from catena.widgets.permission_panel import PermissionPanel
 from catena.widgets.queue_list import QueueList
 from catena.widgets.trouble_panel import TroublePanel
 
@@ -15,7 +16,14 @@ class ChatPanels(ChatWriting, inherit_bindings=False):
     def on_permission_panel_answered(self, event: PermissionPanel.Answered) -> None:
         """The person answered."""
         if self.acts is not None:
+            if event.reason:
+                self.permission.take_reason()
             self.acts.run(self.acts.talk.answer(event.ask, event.option, event.reason))
+
+    def on_permission_panel_reason_left(self, event: PermissionPanel.ReasonLeft) -> None:
+        """A reason for which the question is gone is a text like any other."""
+        if self.acts is not None and (tab := self.acts.talk.asks(event.ask)):
+            self.acts.desk.give_back(tab, event.text)
 
     def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
         """Show the whole change."""
@@ -30,7 +38,7 @@ class ChatPanels(ChatWriting, inherit_bindings=False):
 
     def on_trouble_panel_taken(self, event: TroublePanel.Taken) -> None:
         """The person does something about the trouble; what they type next is a text again."""
-        self.composer.focus()
+        self.set_focus(self.composer)
         if self.acts is not None:
             self.acts.run(self.acts.trouble.take(event.offer))
 
@@ -40,7 +48,7 @@ class ChatPanels(ChatWriting, inherit_bindings=False):
 
     def on_trouble_panel_left(self) -> None:
         """The trouble is over: the keys go back to the composer."""
-        self.composer.focus()
+        self.set_focus(self.composer)
 
     def on_queue_list_removed(self, event: QueueList.Removed) -> None:
         """A click takes a waiting prompt back."""
@@ -64,7 +72,7 @@ class ChatPanels(ChatWriting, inherit_bindings=False):
 
     def on_queue_list_left(self) -> None:
         """Nothing waits any more."""
-        self.composer.focus()
+        self.set_focus(self.composer)
 
     def on_conversation_area_chosen(self) -> None:
         """The prompt to be edited was chosen."""

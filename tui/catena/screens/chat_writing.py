@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the first frame needs none of these
     from catena.tab import Tab
 
 _KEEP_AFTER = 0.4  # seconds from a change to its place in the store
+_WONDERED_AT = 0.5  # seconds after Enter without an effect
 
 
 class ChatWriting(ChatLayout, inherit_bindings=False):
@@ -60,17 +61,27 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
         """What was typed before there was a store to keep it, in lines for the terminal that is left."""
         from catena.store_trouble import typed_in_vain
 
-        return typed_in_vain([*(self._early or ()), self.composer.text]) if self.acts is None else []
+        typed = [*(self._early or ()), *(each.text for each in self.composer.handed), self.composer.text]
+        return typed_in_vain(typed) if self.acts is None else []
 
     def _hint(self) -> None:
         self.hint(busy=self._tab is not None and self._tab.busy)
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
         """Do what was written."""
+        self.composer.handed.remove(event)
         if self._early is not None:
             self._early.append(event.text)
         elif self.acts is not None:
-            self.acts.submit(event.text)
+            self.acts.submit(event.text, event.tab)
+
+    def on_composer_held(self) -> None:
+        """Say that it waits, where that takes long enough to be wondered at."""
+        self.set_timer(_WONDERED_AT, self._say_what_waits)
+
+    def _say_what_waits(self) -> None:
+        if self.acts is not None and self.acts.desk.handover.has_sent:
+            self.hints.say("What you sent goes out as soon as what you asked for before it is done.")
 
     def on_composer_sent_empty(self) -> None:
         """Enter on nothing lets held prompts go."""
@@ -94,13 +105,13 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
 
     def on_text_area_changed(self, event: Composer.Changed) -> None:
         """The draft is kept, and a beginning slash completed."""
-        text, tab = self.composer.text, self._tab
+        tab = self._tab
         session = tab.session if tab else None
         where = tab.conversation.record.cwd if tab else self.start.directory
-        self.completion.offer(text, session.commands if session else (), where)
+        self.completion.offer(self.composer.text, session.commands if session else (), where)
         self._completions_changed()
-        if tab is not None and tab is self._shown and tab.write(text):
-            self._keep_soon()
+        if self.acts is not None:
+            self.acts.desk.handover.write()
 
     def on_composer_pasted(self, event: Composer.Pasted) -> None:
         """A file that is dropped on a terminal is pasted as its path: it can be attached instead."""
@@ -118,7 +129,7 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
         if offered is None or self.acts is None or self.composer.text != offered[2]:
             return False
         self.composer.put(offered[1])
-        self.acts.run(self.acts.attaching.attach_all(offered[0]))
+        self.acts.run(self.acts.attaching.attach_pasted(offered[0]))
         return True
 
     def _completions_changed(self) -> None:
@@ -155,7 +166,7 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
         """Put a quote behind what is written."""
         before = self.composer.text.rstrip()
         self.composer.put(f"{before}\n\n{text}\n\n" if before else f"{text}\n\n")
-        self.composer.focus()
+        self.set_focus(self.composer)
 
     def _place_changed(self) -> None:
         tab, transcript = self._shown, self.conversation.transcript
@@ -163,13 +174,22 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
             place = transcript.position()
             if place != tab.scroll:
                 tab.scroll = place
-                self._keep_soon()
+                self.keep_soon()
 
-    def _keep_soon(self) -> None:
+    def keep_soon(self) -> None:
+        """Save what is written, and the place, when the person pauses."""
         if self._keeping is None:
             self._keeping = self.set_timer(_KEEP_AFTER, self._keep)
 
     def _keep(self) -> None:
         self._keeping = None
-        if self.acts is not None and (tab := self._shown):
+        if self.acts is not None and (tab := self.acts.desk.handover.tab):
             self.acts.run(self.acts.desk.tabs.keep(tab))
+
+    def on_unmount(self) -> None:
+        """The screen is left: what stands on it is its tab's."""
+        if self.acts is not None:
+            self.acts.desk.handover.take_in()
+            self.acts.desk.view.let_go()
+            self.acts.talk.hold_all(self._early or (), self.composer, self.permission)
+            self._early = None

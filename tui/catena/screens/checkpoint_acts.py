@@ -5,6 +5,7 @@ from __future__ import annotations
 from catena.checkpoint_words import FREQUENCIES, FREQUENCY, named
 from catena.screens.branch_acts import BranchActs
 from catena.screens.desk import Desk
+from catena.screens.handover import hands_over
 from catena.tab import Tab
 from catena_store.checkpoints import Checkpoint, Frequency
 
@@ -27,6 +28,7 @@ class CheckpointActs:
             back = f"/rewind {made.label or made.id[:6]}"
             self._desk.say(f"Checkpoint {known}: {back} comes back here. Files are not part of it.")
 
+    @hands_over
     async def label(self, argument: str = "") -> None:
         """Name the newest one."""
         if not (tab := self._desk.tab):
@@ -35,8 +37,9 @@ class CheckpointActs:
             kept = await tab.conversation.label_checkpoint(argument)
             self._desk.say(f"The newest checkpoint is called {named(kept)} now.")
         else:
-            self._desk.parts.composer.put("/label ")
+            self._desk.handover.begin_with("/label ")
 
+    @hands_over
     async def checkpoints(self, argument: str = "") -> None:
         """Look through them; or say how often they are made here."""
         tab = self._desk.tab
@@ -57,6 +60,7 @@ class CheckpointActs:
                 beside = choice.wanted is Wanted.FORK_BESIDE
                 await self._fork(tab, choice.checkpoint, beside=beside)
 
+    @hands_over
     async def rewind(self, argument: str = "") -> None:
         """Go back to the checkpoint of this label or id, or to the newest."""
         if tab := self._desk.tab:

@@ -73,6 +73,7 @@ class CheckpointsScreen(ModalScreen[Choice | None]):
         self._prices: dict[str | None, Price] = {}  # by the message that is gone on from
         self._doomed: str | None = None  # the one whose removal was asked for once
         self._under_cursor: str | None = None
+        self._told = False  # something else than the price stands there to be read
 
     def compose(self) -> ComposeResult:
         """Title, checkpoints, what was said last, a field for a label, keys."""
@@ -84,11 +85,11 @@ class CheckpointsScreen(ModalScreen[Choice | None]):
         yield field
         yield Static(
             key_hints(
-                ("enter go back to it", "choose('REWIND')"),
-                ("f fork there", "choose('FORK')"),
+                ("enter go back", "choose('REWIND')"),
+                ("f fork", "choose('FORK')"),
                 ("F side by side", "choose('FORK_BESIDE')"),
-                ("r name it", "name"),
-                ("d remove it", "remove"),
+                ("r name", "name"),
+                ("d remove", "remove"),
                 ("esc back", "leave"),
             ),
             id="hint",
@@ -149,10 +150,11 @@ class CheckpointsScreen(ModalScreen[Choice | None]):
             if at not in self._prices:
                 self._prices[at] = await self._conversation.price(self._window_id, leaf_id=at)
                 self._show()
-                if self._chosen is each.checkpoint:
+                if self._chosen is each.checkpoint and not self._told:
                     self._say_price()
 
     def _say(self, text: str) -> None:
+        self._told = True
         self.query_one("#said", Static).update(Content(safe_line(text)))
 
     def _say_price(self) -> None:
@@ -160,6 +162,7 @@ class CheckpointsScreen(ModalScreen[Choice | None]):
         checkpoint = self._chosen
         price = self._prices.get(checkpoint.message_id) if checkpoint else None
         self._say(f"enter goes back to it: {price.words}. Files stay as they are." if price else "")
+        self._told = False
 
     # What keys and clicks do.
 

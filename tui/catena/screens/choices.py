@@ -100,7 +100,7 @@ async def agent(
             title,
             rows,
             keep=keep,
-            hint="enter choose · type to filter · esc leave · any other: catena --agent-command",
+            hint="enter choose · type to filter · esc leave · other: catena --agent-command",
             note=note,
             later=with_versions,
         )
@@ -111,7 +111,8 @@ async def agent(
             return agent_named(chosen, settings)
         except AgentMissing as error:
             how = next((row.note for row in rows if row.key == chosen), "")
-            note = f"{error}. To get it: {how}" if how else f"{error}"
+            # The catalogue's words name the way to get it, too: it is said once.
+            note = f"{str(error).removesuffix(f'; {how}')}. To get it: {how}" if how else f"{error}"
             keep = chosen
 
 

@@ -44,6 +44,8 @@ class ContextScreen(ModalScreen[None]):
         self._window_id = window_id
         self._shown = context
         self._folded = False
+        self._steps = 0  # still to be gone, to turns after this one or before it
+        self._going = False
 
     def compose(self) -> ComposeResult:
         """Title, facts, the text itself, keys."""
@@ -106,10 +108,22 @@ class ContextScreen(ModalScreen[None]):
         self._text.scroll_relative(y=step * max(1, self._text.size.height - 2), animate=False)
 
     def action_step(self, step: int) -> None:
-        """To the turn before or after."""
-        wanted = self._shown.before if step < 0 else self._shown.after
-        if wanted is not None:
-            self.run_worker(self._go_to(wanted), exclusive=True)
+        """To the turn before or after; every press counts, also while one is being read."""
+        self._steps += step
+        if not self._going:
+            self._going = True
+            self.run_worker(self._go())
+
+    async def _go(self) -> None:
+        try:
+            while self._steps:
+                step = 1 if self._steps > 0 else -1
+                self._steps -= step
+                wanted = self._shown.before if step < 0 else self._shown.after
+                if wanted is not None:
+                    await self._go_to(wanted)
+        finally:
+            self._going = False
 
     async def _go_to(self, turn_id: str) -> None:
         try:

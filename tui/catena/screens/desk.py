@@ -10,6 +10,7 @@ from textual.app import App
 
 from catena.config import Settings
 from catena.open_tabs import OpenTabs
+from catena.screens.handover import Handover
 from catena.screens.tab_view import Parts, TabView
 from catena.start import Start
 from catena.tab import Tab
@@ -27,6 +28,7 @@ class Desk:
     parts: Parts
     tabs: OpenTabs
     view: TabView
+    handover: Handover
     run: Callable[[Awaitable[None]], None]  # do it, and say what goes wrong
 
     @property
@@ -49,14 +51,23 @@ class Desk:
         """The tab that is looked at."""
         return self.tabs.active
 
+    @property
+    def seen(self) -> Tab | None:
+        """The same, where its transcript is on the screen: the messages that can be pointed at are its own."""
+        return self.tab if self.tab is self.view.shown else None
+
     def say(self, text: str, *, wrong: bool = False) -> None:
         """Tell the person, in the hint line."""
         self.parts.hints.say(text, wrong=wrong)
 
     def give_back(self, tab: Tab, text: str, files: Sequence[Attachment] = ()) -> None:
         """Text that was not sent goes back to where it was written, with what was attached to it."""
-        if tab is self.view.shown and not tab.editing:
-            tab.attachments = (*files, *tab.attachments)
-            self.parts.composer.give_back(text)
-        else:
-            tab.take_back(text, files)
+        self.handover.rewrite(tab, lambda: tab.take_back(text, files))
+
+    def place(self) -> object:
+        """Where the keys go, and what is written there: whoever asks before and behind a wait sees if one went on."""
+        return self.screen.focused, self.parts.composer.text
+
+    def write_here(self) -> None:
+        """Give the keys to the composer, with the very next key."""
+        self.screen.set_focus(self.parts.composer)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from catena.agent_choice import agent_named
 from catena.editing import Editing, LeftEdit
+from catena.in_hand import Held
 from catena.screens import choices
 from catena.screens.desk import Desk
+from catena.screens.handover import hands_over
 from catena.screens.talk_acts import BUSY
 from catena.tab import Tab
 from catena.widgets.branch_panel import ENTER, BranchPanel, Question
@@ -16,11 +19,12 @@ from catena_acp.conversation.hold import ReadOnly
 from catena_acp.errors import AgentError
 from catena_acp.port import AgentSpec
 from catena_store.errors import StoreError
-from catena_store.records import Message
+from catena_store.records import Attachment, Message
 
 _TWICE = 0.5  # seconds within which a second Esc belongs to the first
 _NO_PROMPT = "There is no prompt of yours here yet."
 _LEFT_CHANGED = "Your draft is back; what you changed comes back when you edit that prompt again."
+WENT_ON = "You went on meanwhile, and so nothing is asked here; the same key or command asks anew."
 _DRAFT_LEFT = "Your draft stays on the branch that you left; h goes back there while browsing."
 
 
@@ -64,7 +68,7 @@ class EditActs:
 
     def leave_choosing(self) -> None:
         """Choose none, and read on where one was."""
-        self._desk.parts.composer.focus()
+        self._desk.write_here()
         self._desk.parts.transcript.return_to(self._read_at)
 
     def here(self) -> str | None:
@@ -74,33 +78,41 @@ class EditActs:
 
     # --- edit and say anew
 
-    async def edit(self, argument: str = "") -> None:
+    def edit(self, argument: str = "") -> Awaitable[None]:
         """Edit the prompt that is browsed; while none is, let one be chosen."""
-        if (tab := self._desk.tab) is None:
-            return
-        if (here := self.here()) is None:
+        tab, here = self._desk.seen, self.here()
+        prompt = self._desk.parts.transcript.prompt_above(here) if here is not None else None
+        if tab is not None and prompt is not None:
+            return self.edit_prompt(tab, prompt)
+        if tab is not None and here is None:
             self._choose()
-        elif prompt := self._desk.parts.transcript.prompt_above(here):
-            await self.edit_prompt(tab, prompt)
-        else:
+        elif tab is not None:
             self._desk.say(_NO_PROMPT)
+        return _nothing()
 
-    async def edit_prompt(self, tab: Tab, prompt: Message) -> None:
-        """Put a prompt into the composer, with what came with it and with what saying it anew would need."""
-        desk, composer, transcript = self._desk, self._desk.parts.composer, self._desk.parts.transcript
+    def edit_prompt(self, tab: Tab, prompt: Message) -> Awaitable[None]:
+        """Put a prompt into the composer, with what came with it and with what saying it anew would need.
+
+        The composer has the keys at once: what is typed before the prompt is there goes behind it.
+        """
+        transcript = self._desk.parts.transcript
         read_at = self._read_at if transcript.choosing else transcript.position()
+        self._desk.write_here()
+        return self._edit(tab, prompt, read_at)
+
+    @hands_over
+    async def _edit(self, tab: Tab, prompt: Message, read_at: int | None) -> None:
+        desk = self._desk
         price = await tab.conversation.price(tab.window_id, leaf_id=prompt.parent_id)
         files = tuple(await desk.tabs.attachments_of(prompt.id))
         if tab is not desk.tab:
             return
-        tab.write(composer.text)
         self.put_back(tab)
         left = tab.left_edits.get(prompt.id)
         text = left.text if left else prompt.text
         tab.editing = Editing(prompt, text, tab.attachments, price.words, _state(tab), read_at, files)
         tab.attachments = left.files if left else files
-        composer.put(tab.written)
-        composer.focus()
+        desk.handover.to(tab)
         desk.view.refresh()
 
     def price_anew(self) -> None:
@@ -117,15 +129,18 @@ class EditActs:
 
     def leave_edit(self) -> bool:
         """Give the draft back; False where no prompt is edited."""
-        desk, tab = self._desk, self._desk.view.shown
-        if tab is None or tab.editing is None:
+        desk, tab = self._desk, self._desk.handover.tab
+        if tab is None or tab.editing is None or desk.handover.waits:
             return False
-        tab.write(desk.parts.composer.text)
+        desk.handover.write()
         changed, read_at = tab.editing.differs(tab.attachments), tab.editing.read_at
         self.put_back(tab)
-        desk.parts.transcript.return_to(read_at)
+        if tab is desk.view.shown:
+            desk.parts.transcript.return_to(read_at)
+        else:
+            tab.scroll = read_at
         desk.parts.composer.put(tab.draft)
-        desk.parts.composer.focus()
+        desk.write_here()
         desk.view.refresh()
         desk.run(self.keep(tab))
         if changed:
@@ -148,36 +163,65 @@ class EditActs:
         await self._desk.tabs.keep(tab)
         await self._desk.tabs.keep_attachments(tab)
 
-    async def send(self, tab: Tab, text: str) -> None:
-        """Say the edited prompt, as a sibling; the draft stays on the branch that is left."""
+    def send(self, tab: Tab, text: str) -> Awaitable[None]:
+        """Say the edited prompt, as a sibling; the draft stays on the branch that is left.
+
+        What is typed from now on is the next prompt's.
+        """
+        handover = self._desk.handover
+        held = self._desk.tabs.in_hand.hold(lambda: tab.take_back(text))
+        step = handover.begin(sent=True, stays=True) if tab is handover.tab else nullcontext()
+        return self._send(tab, text, held, step)
+
+    async def _send(self, tab: Tab, text: str, held: Held, step: AbstractContextManager[None]) -> None:
+        with step:
+            await self._say_edited(tab, text, held)
+
+    async def _say_edited(self, tab: Tab, text: str, held: Held) -> None:
         editing, files = tab.editing, tab.attachments
-        if editing is None:
+        if editing is None:  # it was left meanwhile
+            if held.release():
+                self._desk.give_back(tab, text)
             return
-        tab.editing, tab.attachments = None, editing.draft_files
+        draft, tab.draft = tab.draft, ""
+        tab.editing, tab.attachments = None, ()
         tab.scroll = editing.read_at
-        await self.keep(tab)
-        draft, tab.draft, tab.attachments = tab.draft, "", ()
-        self._desk.view.refresh()
-        tab.sending += 1
-        try:
-            await tab.conversation.edit(tab.window_id, editing.prompt.id, text, files)
-        except (AgentError, StoreError, ReadOnly):
+
+        def edit_on() -> None:
             tab.draft = f"{draft}\n{tab.draft}" if draft.strip() and tab.draft.strip() else draft or tab.draft
             editing.text, editing.draft_files = text, (*editing.draft_files, *tab.attachments)
             tab.editing, tab.attachments = editing, files
-            if tab is self._desk.view.shown:
-                self._desk.parts.composer.put(text)
+
+        held.back = edit_on
+        self._desk.view.refresh()
+        try:
+            await self._desk.tabs.in_hand.see_through(
+                self._said_instead(tab, editing, text, files, draft), held
+            )
+        except (AgentError, StoreError, ReadOnly):
+            if held.release():
+                edit_on()
             self._desk.view.refresh()
             raise
-        finally:
-            tab.sending -= 1
         tab.left_edits.pop(editing.prompt.id, None)
         tab.scroll = None
+        if tab is self._desk.handover.tab:
+            self._desk.handover.to(tab)
         await self.keep(tab)
         if tab is self._desk.view.shown:
             self._desk.parts.transcript.follow()
         if draft.strip():
             self._desk.say(_DRAFT_LEFT)
+
+    async def _said_instead(
+        self, tab: Tab, editing: Editing, text: str, files: Sequence[Attachment], draft: str
+    ) -> None:
+        tab.sending += 1
+        try:
+            await self._desk.tabs.keep_behind(tab, draft, editing.draft_files, editing.read_at)
+            await tab.conversation.edit(tab.window_id, editing.prompt.id, text, files)
+        finally:
+            tab.sending -= 1
 
     # --- again
 
@@ -193,7 +237,7 @@ class EditActs:
 
     async def again(self, argument: str = "") -> None:
         """The prompt that is browsed again, or the last one, after a look at its price."""
-        if (tab := self._desk.tab) is None:
+        if (tab := self._desk.seen) is None:
             return
         if prompt := self._desk.parts.transcript.prompt_above(self.here()):
             await self.ask_again(tab, prompt)
@@ -202,7 +246,7 @@ class EditActs:
 
     async def ask_again(self, tab: Tab, prompt: Message) -> None:
         desk = self._desk
-        here = self.here()
+        here, place = self.here(), desk.place()
 
         async def prices(specs: Sequence[AgentSpec]) -> list[str]:
             return [
@@ -212,6 +256,9 @@ class EditActs:
 
         spec: AgentSpec | None = None
         price = await tab.conversation.price(tab.window_id, leaf_id=prompt.parent_id)
+        if tab is not desk.tab or place != desk.place():  # its keys would take what is typed
+            desk.say(WENT_ON)
+            return
         question = Question(
             "say this prompt again",
             price.words,
@@ -229,7 +276,7 @@ class EditActs:
         if key != ENTER or tab is not desk.tab:
             self.back_to(here)
             return
-        desk.parts.composer.focus()
+        desk.write_here()
         newest = desk.parts.transcript.prompt_above(None)
         is_last = newest is not None and newest.id == prompt.id and not tab.busy
         await tab.conversation.retry(tab.window_id, agent=spec, prompt_id=None if is_last else prompt.id)
@@ -244,7 +291,11 @@ class EditActs:
         if here is not None and self._desk.parts.transcript.point_to(here):
             self._desk.screen.conversation.browse()
         else:
-            self._desk.parts.composer.focus()
+            self._desk.write_here()
+
+
+async def _nothing() -> None:
+    """What there is to wait for where there is nothing to do."""
 
 
 def _state(tab: Tab) -> tuple[str, str, bool]:

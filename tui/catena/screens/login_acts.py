@@ -151,7 +151,7 @@ class LoginActs:
 
     def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
         """Take the prompt out of where it is written; what was typed behind it stays. False where it was changed."""
-        composer, shown = self._desk.parts.composer, tab is self._desk.view.shown
+        composer, shown = self._desk.parts.composer, tab is self._desk.handover.tab
         draft = composer.text if shown else tab.draft
         if draft.strip() in ("", prompt.strip()):  # empty: the command itself was typed in its place
             rest = ""

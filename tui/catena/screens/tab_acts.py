@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from catena.agent_choice import agent_named, default_agent
 from catena.screens import choices
 from catena.screens.desk import Desk
+from catena.screens.handover import hands_over
 from catena.screens.history import HistoryScreen
 from catena.screens.putting_away import PuttingAway
 from catena.tab import Tab
+from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port import AgentSpec
+from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 
 
@@ -58,29 +63,48 @@ class TabActs:
         desk = self._desk
         if desk.settings.agent is not None:
             spec: AgentSpec | None = agent_named(desk.settings.agent, desk.settings)
-        elif not desk.tabs.workspace_is_ours:
-            spec = default_agent(desk.settings, await desk.tabs.last_used_agent())
         else:
-            last_used = choices.row_of(await desk.tabs.last_used_agent(), desk.settings)
-            spec = await choices.agent(desk.app, "which agent?", desk.settings, last_used)
+            spec = await self._first_agent()
         if spec is not None:
             await self.show(await desk.tabs.open_new(spec))
         elif desk.tab is None:
             desk.say("No agent is chosen: /agent lists them. Ctrl+O opens the history without one.")
 
-    async def show(self, tab: Tab) -> None:
-        """Look at a tab, and leave the other one as it is."""
+    async def _first_agent(self) -> AgentSpec | None:
+        """The one that the person chooses; beside another Catena the one that was used last, where it is here."""
         desk = self._desk
-        composer = desk.parts.composer
+        last_used = await desk.tabs.last_used_agent()
+        if not desk.tabs.workspace_is_ours:
+            with suppress(AgentMissing):
+                return default_agent(desk.settings, last_used)
+        return await choices.agent(
+            desk.app, "which agent?", desk.settings, choices.row_of(last_used, desk.settings)
+        )
+
+    async def show(self, tab: Tab) -> None:
+        """Look at a tab, and leave the other one as it is.
+
+        The composer is this tab's at once; the transcript follows when it is read. Where that fails, the tab that is
+        on the screen stays.
+        """
+        desk = self._desk
         before = desk.view.shown
-        if before in desk.tabs.tabs:  # a closed one keeps what it had
-            self.remember(before)
-        await desk.screen.ready_to_show()
-        kept = tab.written
-        await desk.view.show(tab)
-        # What was typed before there was any tab goes behind the draft that comes back.
-        composer.put(kept + composer.text if before is None else tab.written)
+        if before is not None and before in desk.tabs.tabs:  # a closed one keeps what it had
+            self._leave(before)
+        desk.view.want(tab)
+        desk.handover.to(tab)
+        desk.write_here()
+        try:
+            await desk.screen.ready_to_show()
+            if desk.tab is tab:
+                await desk.view.show(tab)
+        except (AgentError, StoreError):
+            self._stay_at(before, instead_of=tab)
+            raise
+        if not self._is_there(tab):  # another one was wanted meanwhile
+            return
         desk.screen.tab_shown()
+        desk.handover.release()
         if not tab.prepared and not tab.conversation.read_only:
             tab.prepared = True
             if before is None or tab.untouched:
@@ -93,12 +117,22 @@ class TabActs:
         if tab in self._desk.tabs.tabs:
             self._desk.run(tab.conversation.prepare(tab.window_id))
 
-    def remember(self, tab: Tab) -> None:
+    def _leave(self, tab: Tab) -> None:
         """Take the draft and the place of the tab that is shown from the screen."""
-        tab.write(self._desk.parts.composer.text)
-        tab.scroll = self._desk.parts.transcript.position()
+        self._desk.handover.write()
+        if tab is not self._desk.view.moving:  # else this place may be of another leaf
+            tab.scroll = self._desk.parts.transcript.position()
         self._desk.run(self._desk.tabs.keep(tab))
 
+    def _stay_at(self, tab: Tab | None, *, instead_of: Tab) -> None:
+        desk = self._desk
+        desk.handover.give_up(instead_of)
+        if desk.tab is instead_of and tab is not None and tab in desk.tabs.tabs:
+            desk.view.want(tab)
+            desk.handover.to(tab)
+            desk.handover.release()
+
+    @hands_over
     async def new(self, argument: str = "") -> None:
         """A new conversation with the agent of this tab, in a new tab."""
         desk = self._desk
@@ -108,6 +142,7 @@ class TabActs:
         else:
             await self.show(await desk.tabs.open_new(spec))
 
+    @hands_over
     async def history(self, argument: str = "") -> None:
         """Choose a conversation; it opens in its tab or in a new one."""
         desk = self._desk
@@ -117,26 +152,25 @@ class TabActs:
                 desk.tabs.summaries, now=utc_now(), opened=opened, away=PuttingAway(desk.tabs.undoing)
             )
         )
-        if desk.view.shown is not None and desk.view.shown not in desk.tabs.tabs:
-            desk.parts.composer.put("")
-            if chosen is None:
-                await self.show_what_is_left(desk.view.shown)
-                return
+        gone = desk.view.shown is not None and desk.view.shown not in desk.tabs.tabs
+        if gone and chosen is None:
+            await self.show_what_is_left(desk.view.shown)
+            return
         if chosen is not None:
             await self.show(await desk.tabs.open_conversation(chosen))
         elif desk.tab is None:
             await self.first_tab()
 
+    @hands_over
     async def close(self, argument: str = "") -> None:
         """Close this tab; the last one makes room for a new one."""
         desk = self._desk
         if (tab := desk.tab) is None:
             return
         if not desk.tabs.read_only:  # /undo brings it back as it is
-            tab.write(desk.parts.composer.text)
-            tab.scroll = desk.parts.transcript.position()
+            if tab is desk.view.shown:
+                tab.scroll = desk.parts.transcript.position()
             await desk.tabs.keep(tab)
-        desk.parts.composer.put("")
         await desk.tabs.close(tab)
         await self.show_what_is_left(tab)
 
@@ -149,16 +183,32 @@ class TabActs:
         elif spec is not None:
             await self.show(await desk.tabs.open_new(spec))
         else:
+            desk.handover.to(None)
             await self.first_tab()
 
     def step(self, step: int) -> None:
         """To the next tab, around the ends."""
-        tabs = self._desk.tabs.tabs
-        if self._desk.tab in tabs:
-            self.go_to((tabs.index(self._desk.tab) + step) % len(tabs))
+        if len(self._desk.tabs.tabs) > 1:
+            self._desk.write_here()
+            self._desk.run(self._step(step))
 
     def go_to(self, index: int) -> None:
         """To a tab, counted from 0."""
         tabs = self._desk.tabs.tabs
-        if index < len(tabs) and tabs[index] is not self._desk.view.shown:
-            self._desk.run(self.show(tabs[index]))
+        if index < len(tabs) and not self._is_there(tabs[index]):
+            self._desk.write_here()
+            self._desk.run(self._go_to(tabs[index]))
+
+    def _is_there(self, tab: Tab) -> bool:
+        return tab is self._desk.view.shown and tab is self._desk.tab
+
+    @hands_over
+    async def _step(self, step: int) -> None:
+        tabs, tab = self._desk.tabs.tabs, self._desk.tab
+        if tab in tabs:  # as it is by now: the keys before this one have had their effect
+            await self.show(tabs[(tabs.index(tab) + step) % len(tabs)])
+
+    @hands_over
+    async def _go_to(self, tab: Tab) -> None:
+        if tab in self._desk.tabs.tabs and not self._is_there(tab):
+            await self.show(tab)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -48,9 +48,12 @@ from catena_acp.conversation.news import (
     TurnEnded,
     TurnStarted,
 )
+from catena_store.errors import StoreError
 from catena_store.records import Kind, Message
 
 _FRAME = 0.02  # seconds between two looks at the news; the transcript has a frame of its own
+_TOGETHER = 100  # rows that are put on the screen at once
+_MOST_BEHIND = 500  # rows; beyond them the newest page is read instead of drawing each
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +99,21 @@ class TabView:
         self._attention = attention
         self._looked_at = looked_at
         self._changed = changed
-        self._loading = False
+        self._loading: list[Tab] = []  # whose page is being read, once for each reading
         self._held: deque[tuple[Tab, News]] = deque()
         self._rows: dict[str, Message] = {}
         self._oldest: Message | None = None
         self._reload = asyncio.Event()
         self._over = False  # a turn ended that may have done what was left open
         self._prompts: list[str] = []  # said since the last frame
+        self._added: list[Message] = []  # rows that are drawn together
+        self._leaving_out = False  # rows are only heard until the newest page is read
+        self._read_to = -1  # depth of the last row that was read; what is above it is no news
         self.shown: Tab | None = (
             None  # what the screen shows; behind the active tab while a page is being read
         )
         self.stop_wanted_at: float | None = None
+        self.returned: Callable[[Tab, str], None]  # a text is in the draft of the tab again: show it there
         self.moving: Tab | None = None  # it is brought to another leaf; its news wait until it stands there
 
     def newest(self, kind: Kind) -> Message | None:
@@ -131,34 +138,56 @@ class TabView:
             heard.clear()
             began = time.monotonic()
             self._draw_news()
-            if self._reload.is_set() and self._tabs.active is not None:
-                self._reload.clear()
-                await self.show(self._tabs.active)
-                if self._tabs.active.attachments:  # they are of the draft at the leaf where it stands now
-                    await self._tabs.keep_attachments(self._tabs.active)
-            if self._over and self._tabs.active is not None:
-                self._over = False
-                await self._look_for_open_work(self._tabs.active)
-            while self._prompts and (tab := self._tabs.active):
-                self._parts.transcript.set_siblings(await self._tabs.siblings(tab, self._prompts.pop()))
+            try:
+                await self._read_on()
+            except StoreError as error:  # what is on the screen stays, and what is told next is drawn
+                self._parts.hints.say(str(error), wrong=True)
             await asyncio.sleep(max(_FRAME, time.monotonic() - began))
 
-    async def show(self, tab: Tab) -> None:
-        """Put a tab on the screen, at the place where it was left."""
-        self._loading = True
+    async def _read_on(self) -> None:
+        """Read what the news have made necessary."""
+        if self._reload.is_set() and (tab := self._tabs.active):
+            self._reload.clear()
+            await self.show(tab, anew=self._leaving_out and self.shown is tab)
+            shown = self._tabs.active  # None where it was closed meanwhile
+            if shown and shown.attachments:  # they are of the draft at the leaf where it stands now
+                await self._tabs.keep_attachments(shown)
+        if self._over and self._tabs.active is not None:
+            self._over = False
+            await self._look_for_open_work(self._tabs.active)
+        while self._prompts and (tab := self._tabs.active):
+            self._parts.transcript.set_siblings(await self._tabs.siblings(tab, self._prompts.pop()))
+
+    def let_go(self) -> None:
+        """The screen is left: what was told and is not taken in is anybody's again."""
+        self._tabs.news.extendleft(reversed(self._held))
+        self._held.clear()
+
+    def want(self, tab: Tab) -> None:
+        """This tab is to be shown: it is the one that is looked at, while the screen still shows another."""
         if self._tabs.active is not tab:
             self.stop_wanted_at = None
-        await self._tabs.make_active(tab)
+            self._tabs.active = tab
+
+    async def show(self, tab: Tab, *, anew: bool = False) -> None:
+        """Put a tab on the screen, at the place where it was left; ``anew``: it is there, and only read again."""
+        self._loading.append(tab)
+        self.want(tab)
         try:
+            if not anew:
+                await self._tabs.make_active(tab)
             page = await self._tabs.newest_page(tab)
             lineage = await self._tabs.lineage_line(tab)
         finally:
-            self._loading = False
+            self._loading.remove(tab)
+            self._tabs.heard.set()  # what has waited for it
         if self._tabs.active is not tab:  # another one was wanted meanwhile
             return
         self.shown = tab
         self._parts.lineage.show(lineage)
         self._rows = {row.id: row for row in page.rows}
+        self._leaving_out = False
+        self._read_to = page.rows[-1].depth if page.rows else -1
         self._oldest = page.rows[0] if page.rows else None
         tab.plan = next((row for row in reversed(page.rows) if row.kind is Kind.PLAN), tab.plan)
         if page.rows and not tab.busy:
@@ -168,7 +197,8 @@ class TabView:
         transcript.show(page.rows, more_above=page.more_above, scroll=tab.scroll)
         transcript.set_siblings(page.siblings)
         self._draw_news()
-        self._over = True  # looked at with the next frame: between the drawing and the caller no key may come
+        # Looked at with the next frame: between the drawing and the caller no key may come.
+        self._over = self._over or not anew
         self._tabs.heard.set()
 
     async def _look_for_open_work(self, tab: Tab) -> None:
@@ -203,6 +233,7 @@ class TabView:
         self._held = deque()
         coming.extend(self._tabs.news)
         self._tabs.news.clear()
+        self._leaving_out = self._leaving_out or self._far_behind(coming)
         grown: tuple[Tab, str, list[str]] | None = None
         until = time.monotonic() + _FRAME
         while coming:
@@ -211,7 +242,9 @@ class TabView:
                 self._tabs.heard.set()
                 break
             tab, news = coming.popleft()
-            if (self._loading and tab is self._tabs.active) or tab is self.moving:
+            if (
+                tab is self._tabs.active and (tab in self._loading or tab is not self.shown)
+            ) or tab is self.moving:
                 self._held.append((tab, news))
                 continue
             if isinstance(news, MessageGrew) and grown and grown[:2] == (tab, news.message_id):
@@ -224,7 +257,31 @@ class TabView:
             else:
                 self._draw(tab, news)
         self._draw_grown(grown)
+        self._draw_added()
         self.refresh()
+
+    def _far_behind(self, coming: Collection[tuple[Tab, News]]) -> bool:
+        """More rows came than can be looked at, and whoever looks sees the end come by and holds nothing fast."""
+        if len(coming) <= _MOST_BEHIND or not self._parts.transcript.passing_by:
+            return False
+        shown = self.shown
+        return sum(tab is shown and isinstance(news, MessageAdded) for tab, news in coming) > _MOST_BEHIND
+
+    def _left_out(self, tab: Tab, news: News) -> bool:
+        """Have the newest page read instead of drawing this; what is told of rows is in the store, or heard."""
+        if not self._leaving_out or not isinstance(news, MessageAdded | MessageChanged | MessageGrew):
+            return False
+        tab.scroll = None
+        self._reload.set()
+        return True
+
+    def _is_new(self, message: Message) -> bool:
+        return message.id not in self._rows and message.depth > self._read_to
+
+    def _draw_added(self) -> None:
+        if self._added:
+            self._parts.transcript.add_all(self._added)
+            self._added.clear()
 
     def _draw_grown(self, grown: tuple[Tab, str, list[str]] | None) -> None:
         if grown is not None:
@@ -236,16 +293,19 @@ class TabView:
         stood = tab.leaf_id
         tab.hear(news, seen=active and self._looked_at())
         self._call_for_attention(tab, news)
-        if not active:
+        if not active or self._left_out(tab, news):
             return
         parts = self._parts
+        if not isinstance(news, MessageAdded) or len(self._added) >= _TOGETHER:
+            self._draw_added()
         match news:
-            case MessageAdded(message=message) if message.id not in self._rows:
-                parts.transcript.add(message)
+            case MessageAdded(message=message) if self._is_new(message):
+                self._added.append(message)
                 if message.kind is Kind.USER:
                     self._prompts.append(message.id)
                 self._rows[message.id] = message
             case MessageAdded(message=message) | MessageChanged(message=message):
+                self._draw_added()
                 if message.id in self._rows:  # else it is above what is loaded: read as it is then
                     parts.transcript.change(message)
                     self._rows[message.id] = message
@@ -253,11 +313,12 @@ class TabView:
                 if message_id in self._rows:
                     parts.transcript.grow(message_id, text)
             case LeafMoved():
+                self._read_to = -1
                 if tab.leaf_id != stood:
                     self._reload.set()
             case PromptReturned(text=text):
                 if not tab.editing:  # else it waits with the draft
-                    parts.composer.give_back(text)
+                    self.returned(tab, text)
             case TurnEnded():
                 self._over = self._over or bool(tab.todos)
                 self.stop_wanted_at = None

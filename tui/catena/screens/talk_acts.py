@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Sequence
 
+from catena.in_hand import Held
 from catena.input_history import InputHistory
 from catena.screens.desk import Desk
+from catena.screens.handover import hands_over
 from catena.screens.picker import Picker
 from catena.screens.status_words import STOP_PATIENCE
 from catena.tab import Tab
+from catena.widgets.composer import Composer
+from catena.widgets.permission_panel import PermissionPanel
 from catena.widgets.row_list import Row
 from catena_acp.conversation.core import ReadOnly
 from catena_acp.conversation.news import Asked, Doing
@@ -26,35 +31,57 @@ class TalkActs:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._inputs = InputHistory()
+        self._walks_in: Tab | None = None
 
-    async def send(self, tab: Tab, text: str, *, is_draft: bool = True) -> None:
+    def hold(self, tab: Tab | None, text: str) -> Held:
+        """Answer for a text that has just left the composer, before anything is waited for."""
+        in_hand = self._desk.tabs.in_hand
+        if tab is None:
+            return in_hand.hold(lambda: in_hand.homeless.append(text))
+        return in_hand.hold(lambda: tab.take_back(text))
+
+    def hold_all(self, early: Sequence[str], composer: Composer, permission: PermissionPanel) -> None:
+        """The screen is left: answer for what was sent and is not taken yet, and for what is nobody's draft."""
+        self._break_off()
+        for text in early:
+            self.hold(self._desk.tab, text)
+        for submitted in composer.handed:
+            self.hold(submitted.tab or self._desk.tab, submitted.text)
+        composer.handed.clear()
+        if permission.ask is not None and permission.reason:
+            self.hold(self.asks(permission.ask), permission.reason)
+        if composer.tab is None and not composer.blank:
+            self.hold(self._desk.tab, composer.text)
+
+    async def send(self, tab: Tab, text: str, *, is_draft: bool = True, held: Held | None = None) -> None:
         """Say it, or queue it while a turn runs; where neither works the text comes back.
 
-        What is attached goes along where the text is the draft that it was attached to.
+        What is attached goes along where the text is the draft that it was attached to. ``held`` is who has answered
+        for the text until now.
         """
         self._inputs.add(text)
         files: tuple[Attachment, ...] = ()
         if is_draft:
             files, tab.attachments = tab.attachments, ()
-        tab.sending += 1
+        held = held or self.hold(tab, text)
+        held.back = lambda: tab.take_back(text, files)
+        if tab is self._desk.view.shown:  # at once: who scrolls up meanwhile reads on there
+            self._desk.parts.transcript.follow()
         try:
-            await tab.conversation.say(tab.window_id, text, files)
+            await self._desk.tabs.in_hand.see_through(_said(tab, text, files), held)
         except (AgentError, StoreError, ReadOnly):
-            self._desk.give_back(tab, text, files)
+            if held.release():
+                self._desk.give_back(tab, text, files)
             raise
-        finally:
-            tab.sending -= 1
         if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
             await self._desk.tabs.keep(tab)
         if tab.attachments:
             await self._desk.tabs.keep_attachments(tab)
-        if tab is self._desk.view.shown:
-            self._desk.parts.transcript.follow()
 
     async def go_on(self, argument: str = "") -> None:
         """Let prompts that an error held back go out."""
         tab = self._desk.tab
-        if tab is not None and not tab.busy and tab.queue:
+        if tab is not None and tab.queue and (not tab.busy or any(item.held for item in tab.queue)):
             await tab.conversation.send_queued(tab.window_id)
 
     async def clear(self, argument: str = "") -> None:
@@ -65,6 +92,7 @@ class TalkActs:
             else:
                 await tab.conversation.clear(tab.window_id)
 
+    @hands_over
     async def rename(self, argument: str = "") -> None:
         """Give the conversation a title."""
         if not (tab := self._desk.tab):
@@ -73,7 +101,7 @@ class TalkActs:
             await tab.conversation.rename(argument, by=tab.window_id)
             self._desk.say(f"This conversation is now called “{argument}”.")
         else:
-            self._desk.parts.composer.put("/rename ")
+            self._desk.handover.begin_with("/rename ")
 
     async def stop(self, argument: str = "") -> None:
         """Stop the turn; where that is not heeded for a while, end the agent's process."""
@@ -90,12 +118,23 @@ class TalkActs:
         elif time.monotonic() - view.stop_wanted_at >= STOP_PATIENCE:
             await tab.conversation.kill_agent(tab.window_id)
 
-    async def answer(self, ask: Asked, option: PermissionOption, reason: str) -> None:
-        """Answer a question; a reason is the next prompt."""
-        if tab := self._desk.tab:
+    def answer(self, ask: Asked, option: PermissionOption, reason: str) -> Awaitable[None]:
+        """Answer a question, in the tab that asks it; a reason is the next prompt there."""
+        tab = self.asks(ask)
+        return self._answer(tab, ask, option, reason, self.hold(tab, reason) if reason else None)
+
+    def asks(self, ask: Asked) -> Tab | None:
+        """The tab that asks this, or asked it."""
+        tabs = self._desk.tabs
+        return next((tab for tab in tabs.tabs if tab.window_id == ask.window_id), tabs.active)
+
+    async def _answer(
+        self, tab: Tab | None, ask: Asked, option: PermissionOption, reason: str, held: Held | None
+    ) -> None:
+        if tab:
             await tab.conversation.answer(ask.ask_id, option.id)
             if reason:
-                await self.send(tab, reason, is_draft=False)
+                await self.send(tab, reason, is_draft=False, held=held)
 
     async def unqueue(self, argument: str = "") -> None:
         """Take the newest waiting prompt back into the composer."""
@@ -104,8 +143,8 @@ class TalkActs:
 
     async def take_back(self, tab: Tab, item: QueueItem) -> None:
         """Take a waiting prompt back into the composer, with what is attached to it."""
-        await tab.conversation.take_back(tab.window_id, item.id)
-        self._desk.parts.composer.focus()
+        self._desk.write_here()
+        await self._desk.tabs.in_hand.see_through(tab.conversation.take_back(tab.window_id, item.id))
 
     async def walk(self, *, older: bool) -> None:
         """↑ and ↓ at the edges of the composer; ↑ in an empty one takes a waiting prompt back first."""
@@ -114,15 +153,34 @@ class TalkActs:
             await self.unqueue()
             return
         if not self._inputs.loaded:
-            self._inputs.load(await desk.tabs.recent_inputs())
+            tab, stood = composer.tab, composer.text
+            texts = await desk.tabs.recent_inputs()
+            if not self._inputs.loaded:  # else another ↑ has
+                self._inputs.load(texts)
+            if composer.tab is not tab or composer.text != stood:
+                return  # the person went on writing, and the text is theirs
+        if self._walks_in is not composer.tab:
+            self._break_off()
+            self._walks_in = composer.tab
         text = self._inputs.older(composer.text) if older else self._inputs.newer()
         if text is not None:
             composer.put(text)
+
+    def _break_off(self) -> None:
+        """Nobody walks on in that tab: its draft is again what it was, before what was changed of an earlier input."""
+        tab = self._walks_in
+        if self._inputs.walking and tab is not None:
+            draft, shown = self._inputs.leave()
+            if tab.written == shown:
+                tab.write(draft)
+            elif draft.strip():
+                tab.take_back(draft)
 
     def stop_walking(self) -> None:
         """What is in the composer has become the draft."""
         self._inputs.stop()
 
+    @hands_over
     async def search_inputs(self, argument: str = "") -> None:
         """Choose from everything that was typed before."""
         desk, composer = self._desk, self._desk.parts.composer
@@ -137,7 +195,15 @@ class TalkActs:
             )
         )
         if chosen is not None:
-            composer.put(next(row.label for row in rows if row.key == chosen))
+            desk.handover.bring(next(row.label for row in rows if row.key == chosen))
+
+
+async def _said(tab: Tab, text: str, files: Sequence[Attachment]) -> None:
+    tab.sending += 1
+    try:
+        await tab.conversation.say(tab.window_id, text, files)
+    finally:
+        tab.sending -= 1
 
 
 def _may_take_back(tab: Tab) -> bool:

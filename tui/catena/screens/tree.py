@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,16 +11,19 @@ from typing import ClassVar, Literal
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.events import Resize
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from catena.comparison_page import comparison_page
 from catena.safe_text import safe_line
-from catena.screens.key_hints import key_hints
 from catena.screens.page import PageScreen
+from catena.screens.tree_hint import tree_hint
+from catena.screens.tree_search import TreeSearch
+from catena.tree_news import TreeNews
 from catena.tree_rows import Arrangement, TreeLine
-from catena.tree_words import branch_title, flat, found_by, tree_row, tree_title
+from catena.tree_words import branch_title, tree_row, tree_title
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.tree_face import TreeFace
 from catena_acp.errors import AgentError
@@ -28,7 +32,7 @@ from catena_store.records import MessageState
 from catena_store.tree import TreeNode
 from catena_store.tree_places import TreePlaces
 
-_WIDE = 60
+_WIDE, _WIDE_HINT = 60, 100
 _FOREIGN = "That is in another conversation: enter goes there, and there it can be forked."
 _NOTHING_THERE = "No agent took that prompt: there is nothing to go on from. q brings it into the composer."
 _MARKED = (
@@ -48,7 +52,7 @@ class TreeChoice:
 
 
 class TreeScreen(ModalScreen[TreeChoice | None]):
-    """Gives what the person chose to do, or None. It reads once: what is said meanwhile is not in it."""
+    """Gives what the person chose to do, or None. What is said meanwhile comes in; the cursor stays at its prompt."""
 
     CSS_PATH = "tree.tcss"
     AUTO_FOCUS = ""
@@ -73,9 +77,16 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
     ]
 
     def __init__(
-        self, conversation: TreeFace, window_id: str, *, cwd: str, clock: Callable[[], datetime]
+        self,
+        conversation: TreeFace,
+        window_id: str,
+        *,
+        cwd: str,
+        clock: Callable[[], datetime],
+        news: TreeNews,
     ) -> None:
         super().__init__()
+        self._news = news
         self._conversation = conversation
         self._window_id = window_id
         self._cwd = cwd
@@ -91,43 +102,46 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         yield Static("the tree", id="title", markup=False)
         yield RowList(empty="nothing was said here yet", id="rows")
         yield Static("", id="said", markup=False)
-        field = Input(placeholder="search prompts, labels, agents", compact=True, id="search")
-        field.cursor_blink = False
-        field.display = False
-        yield field
-        yield Static(
-            key_hints(
-                ("enter go there", "go"),
-                ("space fold", "fold"),
-                ("/ search", "search"),
-                ("m mark", "mark"),
-                ("d what differs", "compare"),
-                ("f fork", "fork"),
-                ("q quote", "quote"),
-                ("esc back", "leave"),
-            ),
-            id="hint",
-        )
+        yield TreeSearch(self._conversation.search_tree)
+        yield Static("", id="hint")
 
     async def on_mount(self) -> None:
         """Read the tree; where the person stands is under the cursor, and what was forked is folded."""
+        self._news.listen()
+        await self._read()
+        self.run_worker(self._follow(), group="news")
+
+    def on_unmount(self) -> None:
+        """Nothing is heard any more."""
+        self._news.end()
+
+    async def _follow(self) -> None:
+        while True:
+            await self._news.changed()
+            with contextlib.suppress(NoMatches):  # the screen was taken down while the store was read
+                await self._read()
+
+    async def _read(self) -> None:
+        """Show the tree as it is now. What was folded stays so; forks that are new to it are folded, too."""
         try:
             places = await self._conversation.tree(self._window_id)
         except StoreError as error:
             self._say(str(error))
             return
-        self._tree = Arrangement(places)
-        self._folded = {id for id in self._tree.heads if self._tree.below(id)}
-        self._draw(keep=places.here)
+        before, self._tree = self._tree, Arrangement(places)
+        self._folded |= self._tree.heads - before.heads
+        self._marked = [id for id in self._marked if self._tree.node(id) is not None]
+        self._draw(keep=self._selected if self._tree.node(self._selected) else places.here)
         self.query_one("#title", Static).update(Content(tree_title(self._tree)))
+        self._search.look()
 
     @property
     def _list(self) -> RowList:
         return self.query_one(RowList)
 
     @property
-    def _search(self) -> Input:
-        return self.query_one("#search", Input)
+    def _search(self) -> TreeSearch:
+        return self.query_one(TreeSearch)
 
     @property
     def _node(self) -> TreeNode | None:
@@ -138,15 +152,19 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
     def _draw(self, *, keep: str | None = None) -> None:
         """Show the lines, or what was found; the cursor stays with its prompt."""
         keep = keep or self._selected
-        text, tree = self._search.value.strip(), self._tree
-        if text:
-            self._lines = [flat(line) for line in tree.lines(()) if found_by(text, tree, line.node)]
-        else:
-            self._lines = tree.lines(self._folded)
-        now, wide = self._clock(), self.size.width >= _WIDE
-        rows = [tree_row(tree, line, self._marked, now, wide=wide) for line in self._lines]
-        self._list.show(rows, keep=keep, empty="no prompt like that" if text else None)
+        search, tree, marked = self._search, self._tree, self._marked
+        self._lines = search.lines(tree) if search.wanted else tree.lines(self._folded)
+        now, wide, hit = self._clock(), self.size.width >= _WIDE, search.hit
+        rows = [tree_row(tree, line, marked, now, wide=wide, hit=hit(line.node.id)) for line in self._lines]
+        self._list.show(rows, keep=keep, empty=search.empty)
+        self._hint()
         self._select()
+
+    def _hint(self) -> None:
+        search, wide = self._search, self.size.width >= _WIDE_HINT
+        typing, found = search.has_focus, bool(search.wanted)
+        hint = tree_hint(wide=wide, lines=bool(self._lines), typing=typing, found=found)
+        self.query_one("#hint", Static).update(hint)
 
     def _select(self) -> None:
         chosen = self._list.chosen
@@ -215,17 +233,26 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
 
     def action_search(self) -> None:
         """Take what is looked for; the list is filtered with every letter."""
-        self._search.display = True
-        self._search.focus()
+        self._search.open()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter."""
+    def on_descendant_focus(self) -> None:
+        """Letters go into the field, and the hint says so."""
+        self._hint()
+
+    def on_descendant_blur(self) -> None:
+        """Letters are commands again."""
+        with contextlib.suppress(NoMatches):  # the screen is taken down
+            self._hint()
+
+    def on_tree_search_found(self, event: TreeSearch.Found) -> None:
+        """Filter; what comes in later leaves the cursor at its prompt."""
         event.stop()
         self._draw()
+        if event.words is not None:
+            self._say(event.words)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def action_keep(self) -> None:
         """Keep what was found; the letters are commands again."""
-        event.stop()
         self.set_focus(None)
         self._search.display = bool(self._search.value)
 
@@ -234,9 +261,7 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         if not self._search.display:
             self.dismiss(None)
             return
-        self.set_focus(None)
-        self._search.display = False
-        self._search.value = ""
+        self._search.close()
         if self._selected is not None:
             self._reveal(self._selected)
 

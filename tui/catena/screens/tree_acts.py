@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from catena.screens.branch_acts import BranchActs
 from catena.screens.desk import Desk
+from catena.screens.handover import hands_over
 from catena.screens.tab_acts import TabActs
 from catena.tab import Tab, title_of
+from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.hold import ReadOnly
 from catena_store.ids import utc_now
 from catena_store.tree import TreeNode
@@ -21,17 +23,25 @@ class TreeActs:
         self._tabs = tabs
         self._branches = branches
 
+    @hands_over
     async def tree(self, argument: str = "") -> None:
         """Look at the tree, and do with a prompt of it what the person chooses."""
         from catena.quotes import quote
         from catena.screens.tree import TreeScreen
+        from catena.tree_news import TreeNews
 
         desk = self._desk
         if (tab := desk.tab) is None:
             return
         await tab.conversation.settle()
         choice = await desk.app.push_screen_wait(
-            TreeScreen(tab.conversation, tab.window_id, cwd=tab.conversation.record.cwd, clock=utc_now)
+            TreeScreen(
+                tab.conversation,
+                tab.window_id,
+                cwd=tab.conversation.record.cwd,
+                clock=utc_now,
+                news=TreeNews(self._kin(tab)),
+            )
         )
         if choice is None or tab is not desk.tab:
             return
@@ -40,7 +50,8 @@ class TreeActs:
             case "go" if choice.tree.foreign(node.id):
                 opened = await desk.tabs.open_conversation(node.conversation_id)
                 await self._tabs.show(opened)
-                await self._go(opened, node)
+                if opened is desk.tab:
+                    await self._go(opened, node)
             case "go":
                 await self._go(tab, node)
             case "fork":
@@ -50,6 +61,12 @@ class TreeActs:
                     quote(choice.tree, each, await tab.conversation.said_at(each)) for each in choice.nodes
                 ]
                 desk.screen.quote("\n\n".join(quotes))
+
+    def _kin(self, tab: Tab) -> list[Conversation]:
+        """The conversations of its family that are open, each once."""
+        family = tab.conversation.record.family
+        every = {each.conversation.id: each.conversation for each in self._desk.tabs.tabs}
+        return [each for each in every.values() if each.record.family == family]
 
     async def _go(self, tab: Tab, node: TreeNode) -> None:
         desk = self._desk
@@ -61,8 +78,8 @@ class TreeActs:
             await tab.conversation.go_to(tab.window_id, node.end_id)
             return True
 
+        desk.write_here()
         await self._branches.elsewhere(tab, go)
-        desk.parts.composer.focus()
         where = f"You are at “{title_of(node.preview)}”."
         try:
             price = await tab.conversation.price(tab.window_id)

@@ -176,13 +176,13 @@ class TroubleActs:
 
     async def _send_returned(self, tab: Tab, prompt: str | None) -> None:
         desk = self._desk
-        shown = tab is desk.view.shown
+        shown = tab is desk.handover.tab
         composer = desk.parts.composer
         draft = composer.text if shown else tab.draft
         rest = _behind(prompt, draft)
         if prompt is None or rest is None:
             if shown:
-                composer.focus()
+                desk.write_here()
                 desk.say("Your text has changed since; enter sends it as it stands.")
             else:
                 tab.failed = True

@@ -6,18 +6,22 @@ from collections.abc import Awaitable
 
 from catena.ages import age
 from catena.screens.desk import Desk
+from catena.screens.handover import hands_over
 from catena.screens.picker import Picker
 from catena.screens.tab_acts import TabActs
 from catena.tab import Tab
 from catena.undo_words import done_again, undone, what
 from catena.undoing import Done, Taken
 from catena.widgets.row_list import Row
+from catena_acp.conversation.hold import ReadOnly
+from catena_acp.errors import AgentMissing
 from catena_store.ids import utc_now
 from catena_store.journal import Act
 
 _NOTHING = "There is nothing to undo: nothing was edited, forked, renamed, closed or put away here."
 _NOTHING_AGAIN = "There is nothing to do again."
 _IN_EDIT = "A prompt is being edited here: enter sends it, esc leaves it; then this can be done."
+_TAKEN_ALONG = "Your next prompt goes out with what was said before you logged out. "
 _UNTOUCHED = "Nothing was said here yet; /close closes it, and it leaves no trace."
 
 
@@ -28,18 +32,21 @@ class UndoActs:
         self._desk = desk
         self._tabs = tabs
 
+    @hands_over
     async def undo(self, argument: str = "") -> None:
         """Take back the newest act of this tab, or on one that was closed."""
         if not self._in_edit():
             taken = await self._moving(self._desk.tabs.undoing.undo(self._as_it_is()))
-            self._desk.say(undone(taken) if taken else _NOTHING)
+            self._desk.say(await self._warning(taken) + undone(taken) if taken else _NOTHING)
 
+    @hands_over
     async def redo(self, argument: str = "") -> None:
         """Do again what was taken back last."""
         if not self._in_edit():
             taken = await self._moving(self._desk.tabs.undoing.redo(self._as_it_is()))
-            self._desk.say(done_again(taken) if taken else _NOTHING_AGAIN)
+            self._desk.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)
 
+    @hands_over
     async def reflog(self, argument: str = "") -> None:
         """Everything that was done here, with the times; Enter goes back to before an act, or does it again."""
         desk = self._desk
@@ -78,7 +85,8 @@ class UndoActs:
                 else _NOTHING
             )
         else:
-            desk.say(done_again(taken) if done.entry.undone else undone(taken))
+            said = done_again(taken) if done.entry.undone else undone(taken)
+            desk.say(await self._warning(taken) + said)
 
     async def delete(self, argument: str = "") -> None:
         """Delete this conversation: lists hide it, the tab closes, and /undo brings it back."""
@@ -88,6 +96,7 @@ class UndoActs:
         """Put this conversation into the archive: at the end of the history."""
         await self._put_away(Act.ARCHIVE, "Archived: it stands at the end of the history")
 
+    @hands_over
     async def _put_away(self, act: Act, said: str) -> None:
         desk = self._desk
         if (tab := desk.tab) is None or self._in_edit():
@@ -97,7 +106,6 @@ class UndoActs:
             return
         self._as_it_is()
         await desk.tabs.undoing.put_away(tab.conversation.id, act, by=tab)
-        desk.parts.composer.put("")
         await self._tabs.show_what_is_left(tab)
         desk.say(f"{said}. /undo brings it back.")
 
@@ -110,20 +118,34 @@ class UndoActs:
 
     async def _moving(self, taking: Awaitable[Taken | None]) -> Taken | None:
         """Take the step, and look at what it was about; what is told meanwhile waits until the tab stands there."""
-        view = self._desk.view
-        view.moving = self._desk.tab
+        desk, view = self._desk, self._desk.view
+        before = view.moving = desk.tab
         try:
             taken = await taking
         finally:
             view.moving = None
-        await self._show(taken)
+        if desk.tab is before or before not in desk.tabs.tabs:
+            await self._show(taken)
+        else:  # the person went to another tab meanwhile, and stays there
+            view.refresh()
         return taken
+
+    @staticmethod
+    async def _warning(taken: Taken) -> str:
+        """What was said before a logout, and is stood on again, is never told on in silence."""
+        tab = taken.look_at
+        if tab is None or tab.conversation.read_only:
+            return ""
+        try:
+            price = await tab.conversation.price(tab.window_id)
+        except (AgentMissing, ReadOnly):
+            return ""
+        return _TAKEN_ALONG if price.before_logout else ""
 
     def _as_it_is(self) -> Tab | None:
         """The tab that is looked at, with what is on the screen of it."""
         desk = self._desk
         if (shown := desk.view.shown) is not None and shown in desk.tabs.tabs:
-            shown.write(desk.parts.composer.text)
             shown.scroll = desk.parts.transcript.position()
         return desk.tab
 
@@ -135,13 +157,12 @@ class UndoActs:
         tab = taken.look_at
         if tab is None or tab not in desk.tabs.tabs:
             if desk.view.shown not in desk.tabs.tabs:
-                desk.parts.composer.put("")
                 await self._tabs.show_what_is_left(desk.view.shown)
             return
         if tab is not desk.view.shown:
             await self._tabs.show(tab)
             return
         await desk.view.show(tab)
-        desk.parts.composer.put(tab.written)
+        desk.handover.to(tab)
         if not tab.conversation.read_only:
             desk.run(tab.conversation.prepare(tab.window_id))

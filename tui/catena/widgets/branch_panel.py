@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -53,6 +53,7 @@ class BranchPanel(Widget, can_focus=True):
         self._question: Question | None = None
         self._answer: asyncio.Future[str | None] | None = None
         self.had_keys = False  # when it was closed
+        self.give_keys: Callable[[], None] = lambda: None  # to who gets them when it is done
 
     @property
     def open(self) -> bool:
@@ -115,6 +116,8 @@ class BranchPanel(Widget, can_focus=True):
         question = self._question
         if question is not None and (key == ENTER or any(key == other for other, _ in question.others)):
             self._resolve(key)
+            if key == ENTER:
+                self.give_keys()
 
     def action_leave(self) -> None:
         """The same as Esc."""

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+if TYPE_CHECKING:  # an empty composer needs no tab
+    from catena.tab import Tab
+
 PLACEHOLDER = "Message"
+
+
+@dataclass(frozen=True, slots=True)
+class Stood:
+    """What stood in the composer at a moment, before and behind the cursor."""
+
+    before: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.before + self.after
+
+    def typed_since(self, text: str) -> str | None:
+        """What was typed at the cursor since; None where the text was changed elsewhere."""
+        as_it_was = text.startswith(self.before) and text.endswith(self.after)
+        if not as_it_was or len(text) < len(self.text):
+            return None
+        return text[len(self.before) : len(text) - len(self.after)]
 
 
 class Composer(TextArea):
@@ -41,11 +66,18 @@ class Composer(TextArea):
     """
 
     class Submitted(Message):
-        """Enter was pressed on a text that is not blank; the composer is empty already."""
+        """Enter was pressed on a text that is not blank; the composer is empty already.
 
-        def __init__(self, text: str) -> None:
+        ``tab`` is the one that it was written for, as far as it was there.
+        """
+
+        def __init__(self, text: str, tab: Tab | None = None) -> None:
             super().__init__()
             self.text = text
+            self.tab = tab
+
+    class Held(Message):
+        """Enter was pressed on a text that is not blank, and has to wait."""
 
     class SentEmpty(Message):
         """Enter was pressed on nothing."""
@@ -94,7 +126,10 @@ class Composer(TextArea):
         super().__init__(id=id, placeholder=PLACEHOLDER, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False
         self.match_cursor_bracket = False
+        self.handed: list[Composer.Submitted] = []  # what nobody has taken yet
         self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
+        self.tab: Tab | None = None  # the one that is written for
+        self.hold: Callable[[], bool] = lambda: False  # asked with Enter; True: it has to wait
 
     @property
     def blank(self) -> bool:
@@ -106,6 +141,17 @@ class Composer(TextArea):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
+    def stands(self) -> Stood:
+        """What stands in it now."""
+        start, cursor, end = (0, 0), self.cursor_location, self.document.end
+        return Stood(self.document.get_text_range(start, cursor), self.document.get_text_range(cursor, end))
+
+    def stand(self, stood: Stood) -> None:
+        """Put back what stood in it, with the cursor where it was."""
+        self.load_text(stood.text)
+        lines = stood.before.split("\n")
+        self.move_cursor((len(lines) - 1, len(lines[-1])))
+
     def give_back(self, text: str) -> None:
         """Text that was not sent comes back, before whatever was typed meanwhile."""
         meanwhile = self.text
@@ -116,15 +162,20 @@ class Composer(TextArea):
         if self.completing:
             self.post_message(self.CompletionTaken(run=True))
         elif self.blank:
-            self.post_message(self.SentEmpty())
+            if not self.hold():
+                self.post_message(self.SentEmpty())
         else:
             self.submit()
 
     def submit(self) -> None:
-        """Hand the text over as it stands."""
-        text = self.text
+        """Hand the text over as it stands, unless it has to wait."""
+        if self.hold():
+            self.post_message(self.Held())
+            return
+        submitted = self.Submitted(self.text.strip("\n").rstrip(), self.tab)
+        self.handed.append(submitted)
         self.load_text("")
-        self.post_message(self.Submitted(text.strip("\n").rstrip()))
+        self.post_message(submitted)
 
     def action_newline(self) -> None:
         """A line end in the text."""

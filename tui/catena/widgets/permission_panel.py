@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,15 +11,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.style import Style
 from textual.widgets import Input, Static
 
-from catena.safe_text import safe, safe_line
+from catena.safe_text import safe_line
+from catena.widgets.asked_change import diffs_of, preview
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena_acp.conversation.news import Asked
-    from catena_acp.events import PermissionOption, ToolCallChanged, ToolDiff
+    from catena_acp.events import PermissionOption
 
-_PREVIEW_LINES = 6
+_KEY = "key"  # what a click on an answer says in its place
 _VERBS = {
     "read": "read",
     "edit": "edit",
@@ -34,8 +35,10 @@ _VERBS = {
 
 
 class PermissionPanel(Vertical, can_focus=True):
-    """The first open question of a tab. Nothing is chosen before a key that names it is pressed."""
+    """The first open question of a tab. Nothing is chosen before a key that names it is pressed, or it is clicked."""
 
+    # With the keys the answers move: a button held down must come up where it went down.
+    FOCUS_ON_CLICK = False
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(number), f"choose({number})", show=False) for number in range(1, 10)),
         Binding("y", "kind('allow_once')", "allow once", id="permission.allow"),
@@ -75,6 +78,14 @@ class PermissionPanel(Vertical, can_focus=True):
             super().__init__()
             self.ask = ask
 
+    class ReasonLeft(Message):
+        """The question has gone from the screen while a reason was being typed."""
+
+        def __init__(self, ask: Asked, text: str) -> None:
+            super().__init__()
+            self.ask = ask
+            self.text = text
+
     class Mistyped(Message):
         """A key that means nothing here, in words."""
 
@@ -87,17 +98,17 @@ class PermissionPanel(Vertical, can_focus=True):
         self._ask: Asked | None = None
         self._waiting = 0
         self._lit = False  # its keys answer
+        self._field = Input(
+            placeholder="why not, and what instead? enter sends it as your next prompt", compact=True
+        )
+        self._field.cursor_blink = False
 
     def compose(self) -> ComposeResult:
         """The question, what it is about, the options, and a field for a reason."""
         yield Static(id="question", markup=False)
         yield Static(id="preview", markup=False)
         yield Static(id="options", markup=False)
-        field = Input(
-            placeholder="why not, and what instead? enter sends it as your next prompt", compact=True
-        )
-        field.cursor_blink = False
-        yield field
+        yield self._field
 
     @property
     def ask(self) -> Asked | None:
@@ -115,14 +126,16 @@ class PermissionPanel(Vertical, can_focus=True):
         changed = ask != self._ask
         if not changed and len(asks) == self._waiting:
             return
-        self._ask, self._waiting = ask, len(asks)
+        before, self._ask, self._waiting = self._ask, ask, len(asks)
         self.set_class(ask is not None, "-asked")
         if changed:
+            if before is not None and self.reason:
+                self.post_message(self.ReasonLeft(before, self.reason))
             self.remove_class("-reason")
-            self.query_one(Input).value = ""
+            self.take_reason()
         if ask is not None:
             self.query_one("#question", Static).update(self._question(ask))
-            self.query_one("#preview", Static).update(_preview(ask.tool_call))
+            self.query_one("#preview", Static).update(preview(ask.tool_call))
             self.query_one("#options", Static).update(self._options(ask))
 
     def on_focus(self) -> None:
@@ -155,13 +168,13 @@ class PermissionPanel(Vertical, can_focus=True):
             letter = {"allow_once": " y", "reject_once": " n"}.get(option.kind, "")
             letter = letter if _first_of(ask.options, option.kind) is option else ""
             key = Content.styled(f"{number}{letter}", "$accent" if lit else "$text-disabled")
-            pieces.append(Content.assemble(key, f" {name}"))
-        if _diffs(ask.tool_call):
-            pieces.append(Content.assemble(("d", "$accent" if lit else "$text-disabled"), " the change"))
+            pieces.append(_clicked_as(str(number), key, f" {name}"))
+        if diffs_of(ask.tool_call):
+            key = Content.styled("d", "$accent" if lit else "$text-disabled")
+            pieces.append(_clicked_as("d", key, " the change"))
         if _first_rejection(ask.options) is not None:
-            pieces.append(
-                Content.assemble(("r", "$accent" if lit else "$text-disabled"), " reject, with a reason")
-            )
+            key = Content.styled("r", "$accent" if lit else "$text-disabled")
+            pieces.append(_clicked_as("r", key, " reject, with a reason"))
         return _packed(pieces, self.size.width - 2)
 
     def on_resize(self) -> None:
@@ -183,16 +196,47 @@ class PermissionPanel(Vertical, can_focus=True):
         else:
             self.post_message(self.Answered(self._ask, option))
 
+    @property
+    def has_change(self) -> bool:
+        """True where the question is about a change of files."""
+        return self._ask is not None and bool(diffs_of(self._ask.tool_call))
+
+    @property
+    def can_be_rejected(self) -> bool:
+        """True where the agent offers to be told no."""
+        return self._ask is not None and _first_rejection(self._ask.options) is not None
+
     def action_diff(self) -> None:
         """See the whole change."""
-        if self._ask is not None and _diffs(self._ask.tool_call):
+        if self._ask is not None and diffs_of(self._ask.tool_call):
             self.post_message(self.DiffWanted(self._ask))
 
     def action_reason(self) -> None:
         """Reject, and say why."""
         if self._ask is not None and _first_rejection(self._ask.options) is not None:
             self.add_class("-reason")
-            self.query_one(Input).focus()
+            self._field.focus()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on an answer is its key; one beside them all brings the keys here."""
+        match event.style.meta.get(_KEY):
+            case "d":
+                self.action_diff()
+            case "r":
+                self.action_reason()
+            case str(number):
+                self.action_choose(int(number))
+            case _ if not self.giving_reason:
+                self.focus()
+
+    @property
+    def reason(self) -> str:
+        """The reason that is being typed, or that nobody has taken yet."""
+        return self._field.value.strip() if self.giving_reason else ""
+
+    def take_reason(self) -> None:
+        """Somebody answers for the reason from now on."""
+        self._field.value = ""
 
     def drop_reason(self) -> None:
         """Back from the reason to the options."""
@@ -212,20 +256,9 @@ class PermissionPanel(Vertical, can_focus=True):
             event.prevent_default()
 
 
-def change_in_words(call: ToolCallChanged) -> str:
-    """Every change of a tool call as a unified diff."""
-    parts = []
-    for diff in _diffs(call):
-        parts.append(f"{diff.path}" + (" (new file)" if diff.old is None else ""))
-        before, after = (diff.old or "").splitlines(), diff.new.splitlines()
-        parts.extend(
-            line for line in difflib.unified_diff(before, after, lineterm="", n=3) if line[:3] not in _HEADS
-        )
-        parts.append("")
-    return "\n".join(parts)
-
-
-_HEADS = ("---", "+++")
+def _clicked_as(key: str, shown: Content, does: str) -> Content:
+    """A key with what it does, which can be clicked as well."""
+    return Content.assemble(shown, does).stylize(Style.from_meta({_KEY: key}))
 
 
 def _packed(pieces: Sequence[Content], width: int) -> Content:
@@ -239,47 +272,9 @@ def _packed(pieces: Sequence[Content], width: int) -> Content:
     return Content("\n").join(lines)
 
 
-def _diffs(call: ToolCallChanged) -> list[ToolDiff]:
-    from catena_acp.events import ToolDiff
-
-    return [content for content in call.content or () if isinstance(content, ToolDiff)]
-
-
 def _first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOption | None:
     return next((option for option in options if option.kind == kind), None)
 
 
 def _first_rejection(options: Sequence[PermissionOption]) -> PermissionOption | None:
     return _first_of(options, "reject_once") or _first_of(options, "reject_always")
-
-
-def _preview(call: ToolCallChanged) -> Content:
-    """What is asked for, in a few lines: the command, the change, or the places."""
-    from catena_acp.events import ToolText
-
-    if _diffs(call):
-        return styled_diff(change_in_words(call), _PREVIEW_LINES)
-    lines: list[str] = []
-    if isinstance(call.raw_input, dict):
-        for key, value in call.raw_input.items():
-            shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-            if shown != call.title:
-                lines.append(f"{key}: {shown}")
-    lines += [content.text for content in call.content or () if isinstance(content, ToolText)]
-    lines += [f"{place.path}:{place.line}" if place.line else place.path for place in call.locations or ()]
-    text = safe("\n".join(lines)).splitlines()
-    cut = text[:_PREVIEW_LINES] + (["…"] if len(text) > _PREVIEW_LINES else [])
-    return Content("\n".join(cut))
-
-
-def styled_diff(text: str, limit: int | None = None) -> Content:
-    """A diff with its added and removed lines in colour; their first character says the same."""
-    lines = safe(text).splitlines()
-    cut = limit is not None and len(lines) > limit
-    pieces = []
-    for line in lines[:limit]:
-        style = {"+": "$success", "-": "$error", "@": "$text-disabled"}.get(line[:1], "")
-        pieces.append(Content.styled(line, style) if style else Content(line))
-    if cut:
-        pieces.append(Content(f"… {len(lines) - (limit or 0)} more lines: d"))
-    return Content("\n").join(pieces)

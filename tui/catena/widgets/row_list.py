@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 from catena.safe_text import safe, safe_line
 
+_HIDDEN = 4  # cells that say how many levels of a lead are left out
 _LABELS = 26  # cells: the widest column of labels that notes are aligned behind
 
 
@@ -29,7 +30,7 @@ class Row:
     detail: str = ""  # right-aligned and dim
     note: str = ""  # dim, behind the label
     dim: bool = False
-    lead: str = ""  # drawn before the label as it is; it has no text from outside
+    lead: str = ""  # drawn before the label as it is, two cells a level; it has no text from outside
 
 
 class RowList(ScrollView, can_focus=False):
@@ -191,5 +192,8 @@ def _cut(text: str, width: int) -> str:
 
 
 def _shortened(lead: str, width: int) -> str:
-    """What stands nearest to the label is kept."""
-    return lead if len(lead) <= width else "…" + lead[len(lead) - max(0, width - 1) :]
+    """What stands nearest to the label is kept; how many levels are left out stands before it."""
+    if len(lead) <= width:
+        return lead
+    hidden = (len(lead) - max(0, width - _HIDDEN) + 1) // 2
+    return f"…{hidden}".ljust(_HIDDEN) + lead[2 * hidden :]
