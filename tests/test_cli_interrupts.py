@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,15 +50,6 @@ def test_a_second_ctrl_c_ends_an_agent_that_does_not_heed_the_first(tmp_path: Pa
     assert agents_of(catena) == []
 
 
-@pytest.fixture
-def _heeds_a_hangup() -> Iterator[None]:
-    """What is started from here heeds a hangup, also where the tests themselves were told not to, as by `nohup`."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
-@pytest.mark.usefixtures("_heeds_a_hangup")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_r13_no_agent_outlives_a_run_that_is_ended(tmp_path: Path, number: int, status: int) -> None:
     catena = Catena(tmp_path)

@@ -196,15 +196,6 @@ def _ended_by(process: subprocess.Popen[bytes], signal_: signal.Signals) -> bool
     return process.poll() is not None
 
 
-@pytest.fixture
-def _heeds_a_hangup() -> Iterator[None]:
-    """What is started from here heeds a hangup, also where the tests themselves were told not to, as by `nohup`."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
-@pytest.mark.usefixtures("_heeds_a_hangup")
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes through /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_r13_no_agent_outlives_a_client_that_is_ended(tmp_path: Path, how: signal.Signals) -> None:
