@@ -223,6 +223,7 @@ def test_w22_the_clipboard_sequence_is_wrapped_for_tmux_and_screen() -> None:
 def test_w23_text_with_a_line_end_inside_is_a_paste_and_a_line_is_typing() -> None:
     assert is_burst("one\rtwo")
     assert is_burst("one\ntwo\n")
+    assert is_burst("👩\u200d👧\u00a0one\rtwo \u200f")
     assert not is_burst("typed\r")
     assert not is_burst("\r")
     assert not is_burst("\x1b[A\r\x1b[B")

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,6 +19,7 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from catena import themes
+from catena.safe_strips import SafeStrips
 from catena.screens.chat import ChatScreen
 from catena.start import Start
 from catena.terminal_background import dark_by_environment
@@ -26,6 +27,8 @@ from catena.terminal_driver import BackgroundTold, TerminalDriver
 from catena.terminal_sequences import clipboard, notification
 
 if TYPE_CHECKING:
+    from textual.filter import LineFilter
+
     from catena.open_tabs import OpenTabs
 
 _LARGE_CLIPBOARD = 70_000  # bytes; many terminals ignore more
@@ -46,6 +49,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         no_color = bool(environment.get("NO_COLOR"))
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
         self._start = start
+        self._last_look = SafeStrips()
         self._environment = environment
         self._ready_to_open = asyncio.Event()
         self._left = asyncio.Event()
@@ -58,6 +62,10 @@ class CatenaApp(App[None], inherit_bindings=False):
         if self._theme_is_ours or wanted is None:
             wanted = themes.default_theme(environment, dark=dark_by_environment(environment))
         self.theme = wanted
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every line of every widget passes through on its way to the terminal."""
+        return [*super().get_line_filters(), self._last_look]
 
     def get_default_screen(self) -> Screen[None]:
         """The chat screen, without anything in it yet."""
@@ -150,7 +158,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         """Send the text to the terminal, and say no more than that: no terminal answers."""
         self._clipboard = text
         self._write_past_screen(clipboard(text, self._environment))
-        size = len(text.encode())
+        size = len(text.encode(errors="replace"))
         lines = text.count("\n") + 1
         amount = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
         large = "; it may refuse so much" if size > _LARGE_CLIPBOARD else ""

@@ -31,11 +31,11 @@ async def edited(app: App[Any], text: str, environment: Mapping[str, str]) -> st
     command = editor_command(environment)
     with tempfile.TemporaryDirectory(prefix="catena-") as directory:
         path = Path(directory) / "prompt.md"
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="replace")
         trouble = await _run([*command, str(path)], app)
         if trouble:
             raise EditorFailed(trouble)
-        return path.read_text(encoding="utf-8").rstrip("\n")
+        return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
 
 
 async def _run(command: Sequence[str], app: App[Any]) -> str:

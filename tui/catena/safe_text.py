@@ -19,6 +19,8 @@ _SUSPECT = re.compile(
 )
 _FLOOD = re.compile(f"([{_ZERO_WIDTH}]{{{_FLOOD_LIMIT}}})[{_ZERO_WIDTH}]+")
 _JOINED = re.compile(f"(?:\\S[\ufe0f\U0001f3fb-\U0001f3ff]?\u200d){{{_JOIN_LIMIT + 1},}}")
+_UNKNOWN = "\ufffd"
+_CELLS = {0x7F: "\u2421", 0xAD: "¬"}  # a soft hyphen is drawn as word processors draw it
 # Colours, and "erase to the end of the line": what programs write into pipes without meaning harm.
 _COLOUR = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*[mK]")
 _NEWLINE = re.compile("\r\n?|[\x85\u2028\u2029]")
@@ -33,7 +35,7 @@ def _visible(match: re.Match[str]) -> str:
     if code == 0xAD:  # a soft hyphen: some terminals give it a cell, others none
         return ""
     if 0xD800 <= code <= 0xDFFF:
-        return "\ufffd"
+        return _UNKNOWN
     return f"⟨{code:04X}⟩"
 
 
@@ -53,6 +55,27 @@ def safe(text: str) -> str:
         text = _FLOOD.sub(r"\1", text)
         text = _JOINED.sub(lambda match: match[0].replace("\u200d", ""), text)
     return text
+
+
+def safe_cells(text: str) -> str:
+    """Return ``text`` as it is drawn where it is edited: whatever a terminal would obey is one visible cell.
+
+    It is as long as before, so that a place in it is the same place in ``text``. Tabs and newlines stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _SUSPECT.sub(_one_cell, text)
+    if not text.isascii():
+        text = _FLOOD.sub(lambda match: match[1] + _UNKNOWN * (len(match[0]) - len(match[1])), text)
+        text = _JOINED.sub(lambda match: match[0].replace("\u200d", _UNKNOWN), text)
+    return text
+
+
+def _one_cell(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return _CELLS.get(code, _UNKNOWN)
 
 
 def safe_line(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import selectors
 import threading
 import time
@@ -26,6 +27,7 @@ _ANSWER_TIME = 3.0  # seconds after which a terminal that said nothing is not wa
 _TICK = 0.1  # seconds: a lone escape is a key once this has passed
 _IDLE_TICK = 30.0
 _READ = 1 << 16
+_KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # what a key sends that types nothing
 
 
 class BackgroundTold(Message):
@@ -46,7 +48,7 @@ def _has_line_end(data: str) -> bool:
 
 
 def _is_plain(data: str) -> bool:
-    return all(character.isprintable() or character in "\r\n\t" for character in data)
+    return _KEY.search(data) is None
 
 
 class TerminalDriver(LinuxDriver):

@@ -10,7 +10,7 @@ _SCREEN_CHUNK = 700  # GNU screen drops a longer device control string
 
 def clipboard(text: str, environment: Mapping[str, str]) -> str:
     """Asks the terminal to put ``text`` on its clipboard (OSC 52). Whether it does is never answered."""
-    payload = base64.b64encode(text.encode()).decode("ascii")
+    payload = base64.b64encode(text.encode(errors="replace")).decode("ascii")
     sequence = f"\x1b]52;c;{payload}\x07"
     # tmux takes the plain one where `set-clipboard` is on, and hands on the wrapped one where passthrough is allowed.
     return (

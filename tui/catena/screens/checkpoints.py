@@ -11,12 +11,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from catena.checkpoint_words import FREQUENCY, clock_words, named, place_of, way_of
 from catena.safe_text import safe_line
 from catena.screens.key_hints import key_hints
 from catena.widgets.row_list import Row, RowList
+from catena.widgets.text_fields import SafeInput
 from catena_acp.conversation.checkpoint_list import Listed
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.hold import ReadOnly
@@ -77,7 +78,7 @@ class CheckpointsScreen(ModalScreen[Choice | None]):
 
     def compose(self) -> ComposeResult:
         """Title, checkpoints, what was said last, a field for a label, keys."""
-        field = Input(placeholder="its label; nothing takes the label away", compact=True, id="label")
+        field = SafeInput(placeholder="its label; nothing takes the label away", compact=True, id="label")
         field.cursor_blink = False
         yield Static("checkpoints", id="title", markup=False)
         yield RowList(empty="no checkpoint yet: /checkpoint makes one of where you stand", id="rows")
@@ -105,8 +106,8 @@ class CheckpointsScreen(ModalScreen[Choice | None]):
         return self.query_one(RowList)
 
     @property
-    def _field(self) -> Input:
-        return self.query_one("#label", Input)
+    def _field(self) -> SafeInput:
+        return self.query_one("#label", SafeInput)
 
     @property
     def _chosen(self) -> Checkpoint | None:
@@ -204,7 +205,7 @@ class CheckpointsScreen(ModalScreen[Choice | None]):
             self._field.value = checkpoint.label or ""
             self._field.focus()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Give it the label."""
         event.stop()
         checkpoint = self._chosen

@@ -74,10 +74,10 @@ class ContextScreen(ModalScreen[None]):
         self._put("title", f"what {safe_line(context.agent_title)} knew · {place}")
         self._put("facts", "\n".join(facts_of(context)))
         told = context.prior_context
-        self._put("told", "" if told is None or self._folded else safe(told))
+        self._put("told", "" if told is None or self._folded else told)
 
     def _put(self, id: str, text: str) -> None:
-        self.query_one(f"#{id}", Static).update(Content(text))
+        self.query_one(f"#{id}", Static).update(Content(safe(text)))
 
     @property
     def _text(self) -> VerticalScroll:

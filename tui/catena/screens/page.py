@@ -13,6 +13,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from catena.safe_text import safe_line
+
 
 class PageScreen(ModalScreen[None]):
     """Something to read, and any way out."""
@@ -31,7 +33,7 @@ class PageScreen(ModalScreen[None]):
         """``text`` may be made for a width. ``at_end``: what matters is at the end, so it begins there."""
         super().__init__()
         self._at_end = at_end
-        self._title = title
+        self._title = safe_line(title)
         self._text = text
 
     def compose(self) -> ComposeResult:

@@ -9,9 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
+from catena.safe_text import safe, safe_line
 from catena.widgets.row_list import Row, RowList
+from catena.widgets.text_fields import SafeInput
 
 Match = Callable[[str, Sequence[Row]], Sequence[Row]]
 
@@ -71,20 +73,20 @@ class Picker(ModalScreen[str | None]):
         ``later`` gives the rows once more, with what took time to find out.
         """
         super().__init__()
-        self._title = title
+        self._title = safe_line(title)
         self._all: Sequence[Row] = rows
         self._keep = keep
-        self._hint = hint
+        self._hint = safe_line(hint)
         self._empty = empty
         self._match = match
         self._filter = filtered_by
         self._preview = preview
-        self._note = note
+        self._note = safe(note)
         self._later = later
 
     def compose(self) -> ComposeResult:
         """Title and filter on one line, the rows, a hint."""
-        field = Input(self._filter, placeholder="type to filter", compact=True, id="filter")
+        field = SafeInput(self._filter, placeholder="type to filter", compact=True, id="filter")
         field.cursor_blink = False
         with Vertical(id="sheet"):
             with Horizontal(id="head"):
@@ -97,7 +99,7 @@ class Picker(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show the rows and take the focus."""
-        self.query_one("#filter", Input).focus()
+        self.query_one("#filter", SafeInput).focus()
         self._refilter(self._keep)
         if self._later is not None:
             self.run_worker(self._show_later(self._later))
@@ -117,18 +119,18 @@ class Picker(ModalScreen[str | None]):
         self._refilter(chosen.key if chosen and keep_cursor else None)
 
     def _refilter(self, keep: str | None = None) -> None:
-        text = self.query_one("#filter", Input).value.strip()
+        text = self.query_one("#filter", SafeInput).value.strip()
         shown = self._match(text, self._all)
         # The sheet is as high as it needs to be for all rows, and does not move while they are filtered.
         self.list.styles.min_height = min(len(self._all), 6)
         self.list.show(shown, keep=keep)
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: SafeInput.Changed) -> None:
         """Filter."""
         event.stop()
         self._refilter()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Take the row under the cursor."""
         event.stop()
         row = self.list.chosen

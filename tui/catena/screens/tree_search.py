@@ -6,17 +6,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from textual.message import Message
-from textual.widgets import Input
 
 from catena.tree_rows import Arrangement, TreeLine
 from catena.tree_words import flat, found_by
+from catena.widgets.text_fields import SafeInput
 from catena_store.errors import StoreError
 from catena_store.tree_search import TreeHit, TreeHits
 
 _PAUSE = 0.15  # seconds without another letter, after which the store is asked
 
 
-class TreeSearch(Input):
+class TreeSearch(SafeInput):
     """The field for what is looked for, and what was found of it. Never shows what another text had found."""
 
     class Found(Message):
@@ -81,13 +81,13 @@ class TreeSearch(Input):
         self.display = False
         self.value = ""
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: SafeInput.Changed) -> None:
         """Another text: what is still looked for of the one before is given up."""
         event.stop()
         self.post_message(self.Found(""))
         self.look()
 
-    async def on_input_submitted(self, event: Input.Submitted) -> None:
+    async def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Keep what was found."""
         event.stop()
         await self.run_action("screen.keep")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import TextArea
+
+from catena.widgets.text_fields import SafeTextArea
 
 if TYPE_CHECKING:  # an empty composer needs no tab
     from catena.tab import Tab
 
 PLACEHOLDER = "Message"
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Stood:
         return text[len(self.before) : len(text) - len(self.after)]
 
 
-class Composer(TextArea):
+class Composer(SafeTextArea):
     """A text area for one message.
 
     It posts what the person wants done; whoever listens does it and, where it fails, gives the text back.
@@ -259,8 +262,7 @@ class Composer(TextArea):
         event.prevent_default()
         event.stop()
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        kept = "".join(character for character in text if character >= " " or character in "\n\t")
-        kept = kept.replace("\x7f", "")
+        kept = _CONTROLS.sub("", text)
         before = self.text
         self.insert(kept)
         self.post_message(self.Pasted(kept, before, self.text))

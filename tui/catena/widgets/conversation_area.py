@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from catena.safe_text import safe
 from catena.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # the first frame needs no transcript
@@ -187,5 +188,5 @@ class ConversationArea(Vertical):
     def action_quote(self) -> None:
         """Quote the message into the composer."""
         if self.transcript is not None and self.transcript.current is not None:
-            lines = self.transcript.text_of(self.transcript.current).splitlines()
+            lines = safe(self.transcript.text_of(self.transcript.current)).splitlines()
             self.post_message(self.Quoted("\n".join(f"> {line}" for line in lines)))

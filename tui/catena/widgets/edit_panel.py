@@ -11,6 +11,8 @@ from textual.widget import Widget
 if TYPE_CHECKING:  # nothing is edited before there is a tab
     from catena.editing import Editing
 
+from catena.safe_text import safe_line
+
 _SHORT = 15  # rows of a screen that has no room for more than one line of it
 
 
@@ -51,7 +53,7 @@ class EditPanel(Widget):
         words = None
         if editing is not None:
             written_at = editing.prompt.created_at.astimezone()
-            words = (f"{written_at:%H:%M}", editing.price, busy)
+            words = (f"{written_at:%H:%M}", safe_line(editing.price), busy)
         if words != self._words:
             self._words = words
             self.set_class(words is not None, "-editing")

@@ -8,7 +8,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.widgets import Input, Label
+from textual.widgets import Label
+
+from catena.widgets.text_fields import SafeInput
 
 
 class FindBar(Horizontal):
@@ -45,7 +47,7 @@ class FindBar(Horizontal):
     def compose(self) -> ComposeResult:
         """A label, the field, the count."""
         yield Label("  find  ")
-        field = Input(compact=True)
+        field = SafeInput(compact=True)
         field.cursor_blink = False
         yield field
         yield Label("", id="found")
@@ -58,7 +60,7 @@ class FindBar(Horizontal):
     def open(self, text: str = "") -> None:
         """Show it and take the focus."""
         self.add_class("-open")
-        field = self.query_one(Input)
+        field = self.query_one(SafeInput)
         if text:
             field.value = text
         field.focus()
@@ -72,12 +74,12 @@ class FindBar(Horizontal):
         """Say which of how many."""
         self.query_one("#found", Label).update(f"{text}  ↑ ↓  esc  ")
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: SafeInput.Changed) -> None:
         """Look while typing."""
         event.stop()
         self.post_message(self.Looked(event.value))
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Enter goes on to the next place."""
         event.stop()
         self.post_message(self.Stepped(1))

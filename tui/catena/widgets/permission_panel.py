@@ -12,10 +12,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from catena.safe_text import safe_line
 from catena.widgets.asked_change import diffs_of, preview
+from catena.widgets.text_fields import SafeInput
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena_acp.conversation.news import Asked
@@ -98,7 +99,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self._ask: Asked | None = None
         self._waiting = 0
         self._lit = False  # its keys answer
-        self._field = Input(
+        self._field = SafeInput(
             placeholder="why not, and what instead? enter sends it as your next prompt", compact=True
         )
         self._field.cursor_blink = False
@@ -243,7 +244,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self.remove_class("-reason")
         self.focus()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """The reason is finished."""
         event.stop()
         option = _first_rejection(self._ask.options) if self._ask else None

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from catena.safe_text import safe
+from catena.safe_text import safe, safe_line
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 4
@@ -56,19 +56,19 @@ class StatusLine(Widget):
     def render(self) -> Content:
         """The line, as much of it as there is room for; what goes on is said first."""
         width = self.size.width
-        right = Content("")
+        right, doing = Content(""), safe_line(self._status.doing)
         if self._status.since is not None:
             elapsed = max(0.0, time.monotonic() - self._status.since)
             spinner = "" if self._still else _SPINNER[int(elapsed * _FRAMES_A_SECOND) % len(_SPINNER)] + " "
             seconds = (
                 f"{int(elapsed)} s" if elapsed < 120 else f"{int(elapsed) // 60} min {int(elapsed) % 60:02} s"
             )
-            right = Content.assemble((spinner, "$accent"), f"{self._status.doing} {seconds}".strip())
+            right = Content.assemble((spinner, "$accent"), f"{doing} {seconds}".strip())
             if self._status.ways:
-                right += Content(f"   {self._status.ways}")
-        elif self._status.doing:
-            right = Content(self._status.doing)
-        left = _cut(" " + safe(self._status.who), max(0, width - right.cell_length - 2))
+                right += Content(f"   {safe_line(self._status.ways)}")
+        elif doing:
+            right = Content(doing)
+        left = _cut(" " + safe_line(self._status.who), max(0, width - right.cell_length - 2))
         room = width - cell_len(left) - right.cell_length - 1
         meter = safe(self._status.meter)
         middle = f"   {meter}" if meter and cell_len(meter) + 4 < room else ""

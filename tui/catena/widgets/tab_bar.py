@@ -41,7 +41,7 @@ class TabBar(Widget):
 
     def __init__(self, directory: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._directory = directory
+        self._directory = safe_line(directory)
         self._tabs: Sequence[TabLabel] = ()
         self._ends: list[tuple[int, int]] = []  # index of the tab, column after it
 

@@ -180,12 +180,12 @@ class TroublePanel(Widget, can_focus=True):
         lit = self.has_focus
         pieces: list[tuple[Offer | None, Content]] = []
         if words.note:
-            pieces.append((None, Content(words.note)))
+            pieces.append((None, Content(safe_line(words.note))))
         if words.offers and not lit:
             pieces.append((None, Content.styled("tab to choose", "$warning")))
         for offer, does in words.offers:
             key = Content.styled(_key(offer), "$accent" if lit else "$text-disabled")
-            pieces.append((offer, Content.assemble(key, f" {does}")))
+            pieces.append((offer, Content.assemble(key, f" {safe_line(does)}")))
         lines: list[Content] = []
         for taken, piece in pieces:
             if lines and lines[-1].cell_length + 3 + piece.cell_length <= width:

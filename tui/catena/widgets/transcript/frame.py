@@ -8,6 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from catena.safe_strips import only_text
 from catena.widgets.transcript.column import IN_GAP, Row
 from catena.widgets.transcript.look import Look, Measures
 from catena.widgets.transcript.palette import Palette
@@ -65,7 +66,7 @@ class Composer:
         if cells < self.width:
             segments.append(Segment(" " * (self.width - cells), self._space))
         strip = Strip(
-            [Segment(text, style or self._space) for text, style, _ in segments if text],
+            only_text([Segment(text, style or self._space) for text, style, _ in segments if text]),
             max(cells, self.width),
         )
         strip = strip.adjust_cell_length(self.width, self._space)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -15,6 +16,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
+from catena.safe_strips import SafeStrips
 from catena.widgets.transcript import selection as selecting
 from catena.widgets.transcript.colouring import Colouring, lex_all
 from catena.widgets.transcript.column import IN_GAP, Anchor, Column, Row
@@ -265,6 +267,10 @@ class Stage(ScrollView, can_focus=True, inherit_bindings=False):
             self._lexing = False
         if self.is_attached and self._column.forget_colours():
             self._place(self._viewport.anchor())
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Those of the app but the last look: rows are looked at when they are made, not whenever they are painted."""
+        return [each for each in super().get_line_filters() if not isinstance(each, SafeStrips)]
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Paint; how long it takes decides when the next frame is."""

@@ -1,0 +1,140 @@
+"""Fields that text is edited in, drawn so that nothing in the text can steer the terminal.
+
+The text itself stays what it is. What is drawn, wrapped, clicked at and walked through is another text of the same
+length, in which whatever a terminal would obey is one visible cell. Every field that takes text is one of these.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import overload
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual.content import Content
+from textual.document._document import Document, EditResult, Location
+from textual.document._document_navigator import DocumentNavigator
+from textual.document._wrapped_document import WrappedDocument
+from textual.geometry import Size
+from textual.widgets import Input, TextArea
+
+from catena.safe_text import safe, safe_cells, safe_line
+
+_RETURNS = re.compile("\r\n?")
+_AS_ONE_LINE = {ord("\t"): "\u2409", ord("\n"): "\u240a"}
+
+
+class EditedText(Document):
+    """A text whose lines are given as they are drawn, and as they are where they are taken out.
+
+    A line ends at a newline and nowhere else: other separators would not come out as they went in.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__("")
+        self._lines = _lines(text)
+        self._drawn = [safe_cells(line) for line in self._lines]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines as they are drawn."""
+        return self._drawn
+
+    @overload
+    def __getitem__(self, line_index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, line_index: slice) -> list[str]: ...
+
+    def __getitem__(self, line_index: int | slice) -> str | list[str]:
+        """A line as it is drawn, or several."""
+        return self._drawn[line_index]
+
+    def get_size(self, tab_width: int) -> Size:
+        """How many cells the longest line takes, and how many lines there are."""
+        widths = [cell_len(line.expandtabs(tab_width)) for line in self._drawn]
+        return Size(max(widths, default=0), len(widths))
+
+    def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
+        """Put ``text`` in the place of what is between two locations."""
+        (top, left), (bottom, right) = sorted((start, end))
+        replaced = self.get_text_range((top, left), (bottom, right))
+        before = self._lines[top][:left] if top < len(self._lines) else ""
+        after = self._lines[bottom][right:] if bottom < len(self._lines) else ""
+        inserted = _lines(text)
+        inserted[0] = before + inserted[0]
+        column = len(inserted[-1])
+        inserted[-1] += after
+        self._lines[top : bottom + 1] = inserted
+        self._drawn[top : bottom + 1] = [safe_cells(line) for line in inserted]
+        return EditResult((top + len(inserted) - 1, column), replaced)
+
+
+class SafeTextArea(TextArea):
+    """A text area that draws whatever is in it without harm."""
+
+    def __init__(
+        self,
+        *,
+        id: str | None = None,
+        placeholder: str = "",
+        highlight_cursor_line: bool = True,
+        compact: bool = False,
+    ) -> None:
+        super().__init__(id=id, highlight_cursor_line=highlight_cursor_line, compact=compact)
+        self.placeholder = placeholder
+
+    def validate_placeholder(self, placeholder: str | Content) -> Content:
+        """A placeholder as it is drawn; never markup."""
+        return Content(safe(str(placeholder)))
+
+    def validate_suggestion(self, suggestion: str) -> str:
+        """A suggestion as it is drawn."""
+        return safe_cells(suggestion)
+
+    def _set_document(self, text: str, language: str | None) -> None:
+        """Edit another text. There are no languages here."""
+        self.document = EditedText(text)
+        self.wrapped_document = WrappedDocument(self.document, tab_width=self.indent_width)
+        self.navigator = DocumentNavigator(self.wrapped_document)
+        self._build_highlight_map()
+        self.move_cursor((0, 0))
+        self._rewrap_and_refresh_virtual_size()
+
+
+class SafeInput(Input):
+    """A field of one line that draws whatever is in it without harm."""
+
+    def validate_placeholder(self, placeholder: str) -> str:
+        """A placeholder as it is drawn."""
+        return safe_line(placeholder)
+
+    def validate__suggestion(self, suggestion: str) -> str:
+        """A completion as it is drawn; it stays as long as it is, for it is cut where the value ends."""
+        return _one_line(suggestion)
+
+    @property
+    def _value(self) -> Text:
+        """The value as it is drawn."""
+        return Text(_one_line(self.value), no_wrap=True, overflow="ignore", end="")
+
+    def _position_to_cell(self, position: int) -> int:
+        """The cell that a place in the value is drawn at."""
+        return cell_len(_one_line(self.value)[:position])
+
+    def _cell_offset_to_index(self, offset: int) -> int:
+        """The place in the value that is drawn at a cell."""
+        offset += self.scroll_offset.x
+        for index, character in enumerate(_one_line(self.value)):
+            offset -= cell_len(character)
+            if offset < 0:
+                return index
+        return len(self.value)
+
+
+def _one_line(text: str) -> str:
+    return safe_cells(text).translate(_AS_ONE_LINE)
+
+
+def _lines(text: str) -> list[str]:
+    return _RETURNS.sub("\n", text).split("\n")
