@@ -112,8 +112,8 @@ def batches(turn: Turn) -> None:
 
 @misdeed
 def small_garbage(turn: Turn) -> None:
-    raw(b"1\n" * 300_000)
-    raw(b"{}\n" * 100_000)
+    raw(b"1\n" * 100_000)
+    raw(b"{}\n" * 50_000)
 
 
 @misdeed
@@ -396,12 +396,9 @@ def many_tool_calls(turn: Turn) -> None:
 @misdeed
 def many_questions(turn: Turn) -> None:
     send(
-        *(
-            turn.ask(number, toolCall={"toolCallId": f"q{number}"}, options=OPTIONS)
-            for number in range(10_000)
-        )
+        *(turn.ask(number, toolCall={"toolCallId": f"q{number}"}, options=OPTIONS) for number in range(2_000))
     )
-    for _ in range(10_000):
+    for _ in range(2_000):
         if "error" not in read_until(lambda message: "method" not in message):
             break
     turn.say("refused some. ")
@@ -409,7 +406,7 @@ def many_questions(turn: Turn) -> None:
 
 @misdeed
 def many_chunks(turn: Turn) -> None:
-    for start in range(0, 100_000, 1_000):
+    for start in range(0, 30_000, 1_000):
         send(*(turn.chunk(f"{number} ") for number in range(start, start + 1_000)))
 
 

@@ -8,7 +8,7 @@ back-pressure.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import IO, Any
@@ -19,6 +19,7 @@ from catena_acp.outbox import Outbox
 from catena_acp.wire import Message
 
 _TAKEN_BEFORE_OTHERS_RUN = 64
+_LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousands
 _BUSY = 0.005  # seconds that a turn of the loop takes where others have much to do
 
 
@@ -64,6 +65,7 @@ class StdioTransport:
         self.lost = asyncio.Event()
         self.emptied = asyncio.Event()  # everything that came has been taken, and nothing more will come
         self._splitter = wire.LineSplitter(self._drop, max_line)
+        self._lines: deque[bytes] = deque()  # that came and are not looked at yet
         self._inbox = Inbox()
         self._arrived = asyncio.Event()
         self._output_closed = asyncio.Event()
@@ -167,15 +169,16 @@ class StdioTransport:
 
     def output_received(self, block: bytes) -> None:
         self._received += len(block)
-        for line in self._splitter.feed(block):
-            self._take_in(line)
-        if self._inbox:
-            self._arrived.set()
+        self._lines.extend(self._splitter.feed(block))
+        self._take_lines(_LINES_IN_A_TURN)
+        if self._lines:
+            asyncio.get_running_loop().call_soon(self._take_more)
         if self._overloaded and not self._paused and self._reading is not None:
             self._paused = True
             self._reading.pause_reading()
 
     def output_ended(self) -> None:
+        self._take_lines(len(self._lines))
         if not self._ended and (last := self._splitter.last()).strip():
             self._take_in(last)
         self._output_closed.set()
@@ -183,6 +186,18 @@ class StdioTransport:
         self._arrived.set()
 
     # Incoming.
+
+    def _take_lines(self, most: int) -> None:
+        for _ in range(min(most, len(self._lines))):
+            self._take_in(self._lines.popleft())
+        if self._inbox:
+            self._arrived.set()
+
+    def _take_more(self) -> None:
+        self._take_lines(_LINES_IN_A_TURN)
+        if self._lines:
+            asyncio.get_running_loop().call_soon(self._take_more)
+        self._read_on()
 
     def _take_in(self, line: bytes) -> None:
         for message in wire.messages_of(line, self._drop):
@@ -252,7 +267,7 @@ class StdioTransport:
 
     @property
     def _overloaded(self) -> bool:
-        return self._inbox.full or self._outbox.full
+        return bool(self._lines) or self._inbox.full or self._outbox.full
 
     def _read_on(self) -> None:
         if self._paused and not self._overloaded and not self._ended and self._reading is not None:
@@ -262,6 +277,7 @@ class StdioTransport:
     def _end(self) -> None:
         if self._ended:
             return
+        self._take_lines(len(self._lines))
         self._ended = True
         self.lost.set()
         self._arrived.set()

@@ -53,9 +53,10 @@ class LineSplitter:
         """The lines that ``block`` completes, without their ends."""
         *ends, rest = block.split(b"\n")
         lines = []
-        for end in ends:
-            self._keep(end)
-            line = self._take()
+        for line in ends:
+            if self._parts or self._skipping or len(line) > self._max_line:
+                self._keep(line)
+                line = self._take()
             if line.strip():
                 lines.append(line)
         self._keep(rest)
