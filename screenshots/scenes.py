@@ -49,7 +49,8 @@ async def edit(folder: Path) -> str:
     """An earlier prompt is in the composer, to be said in other words."""
     async with stage(folder) as app:
         await _two_prompts(app)
-        await app.press("escape", "escape", "up", "enter")
+        await app.choose_prompt()
+        await app.press("up", "enter")
         await app.shows("editing a prompt of")
         return app.picture()
 
@@ -89,7 +90,8 @@ async def _two_prompts(app: Stage) -> None:
 
 async def _two_versions(app: Stage) -> None:
     await _two_prompts(app)
-    await app.press("escape", "escape", "enter")
+    await app.choose_prompt()
+    await app.press("enter")
     await app.shows("editing a prompt of")
     await app.press("end", *["backspace"] * len("Write a test for that."))
     await app.say("Which views have that mistake?")

@@ -39,7 +39,7 @@ SIZE = (104, 32)
 ACTOR = AgentSpec("demo", "Demonstration", (sys.executable, str(Path(__file__).with_name("actor.py"))))
 INSTALLED = ("claude-agent-acp", "opencode")
 PATIENCE = 20.0
-_WAITED = re.compile(r"(answer&#160;)\d")
+_WAITED = re.compile(r"(answer&#160;)\d+")
 _SHOWN = re.compile(r"<text[^>]*>([^<]*)</text>")
 
 
@@ -59,6 +59,11 @@ class Stage:
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
         await self.pilot.press(*keys)
+
+    async def choose_prompt(self) -> None:
+        """Press Esc twice, and wait until the keys choose a prompt."""
+        await self.press("escape", "escape")
+        await self._until(lambda: self.app.chat.place == "choosing", "a prompt to be chosen")
 
     async def shows(self, *texts: str) -> None:
         """Wait until the screen shows all of these, nothing goes on behind it, and nothing on it moves any more."""

@@ -75,10 +75,10 @@ def test_w23_each_character_of_a_long_paste_is_looked_at_once() -> None:
 def test_w23_a_paste_that_comes_in_pieces_over_a_slow_line_is_one_text_in_its_order(place: Place) -> None:
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Understudy")
-        # Each piece is taken in before the next is sent: what is typed behind one would show.
+        # Each piece is read before the next is sent.
         for piece in (f"{_BEGIN}say one\rsay tw", "o\rsay three\rsay fo", f"ur\rsay five{_END}"):
             terminal.write(piece)
-            terminal.quiet(0.1)
+            terminal.wait_until_read()
         text = terminal.wait_for("say five")
         rows = [row.strip(" >") for row in text.splitlines() if "say" in row]
         assert rows == ["say one", "say two", "say three", "say four", "say five"]

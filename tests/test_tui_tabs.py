@@ -24,6 +24,7 @@ from tui_pilot import Person, at_the_screen
 @pytest.fixture(autouse=True)
 def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
 
 
 async def said(person: Person, text: str) -> None:
@@ -121,10 +122,12 @@ async def test_w19_an_answer_that_was_not_seen_is_marked_unread(tmp_path: Path) 
 
 async def test_a_streaming_tab_shows_all_of_it_after_another_was_looked_at(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), size=(100, 60)) as person:
-        await person.say("stream 60 rate 60 end=CURTAIN")
+        await person.say("stream 30; cue go-on; stream 30 rate 60 end=CURTAIN")
         await person.until(lambda: person.tab.growing, "it to stream")
         await person.new_tab()
         await person.sees("▸2 new")
+        (tmp_path / "rehearsal" / "cues").mkdir()
+        (tmp_path / "rehearsal" / "cues" / "go-on").touch()
         await person.to_tab(1, "ctrl+pageup")
         await person.until(lambda: "CURTAIN" in person.text.replace("end=CURTAIN", ""), "its end")
         await person.idle()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from catena_store import windows
 from catena_store.database import Database
 from catena_store.records import MessageState
 from conversation_world import World
+from counted_work import calls_counted
 from store_world import new_conversation, say
 from tree_scene import broad, shop
 from tui_pilot import Person, at_the_screen
@@ -138,18 +138,15 @@ async def test_t01_branches_of_branches_of_branches_leave_room_for_words(world: 
         assert any(line.strip().startswith("…") for line in text.splitlines())
 
 
-async def test_t01_300_prompts_are_painted_in_a_tenth_of_a_second(world: World) -> None:
+async def test_t01_300_prompts_are_painted_with_little_work(world: World) -> None:
     async with in_the_shop(world, fill=lambda db, path: broad(db, path, 300), leaf="a299") as person:
         screen = await open_tree(person)
         list_of_rows = screen.query_one(RowList)
         assert len(list_of_rows.rows) == 300
-        took = []
-        for _ in range(5):
-            began = time.perf_counter()
+        with calls_counted() as calls:
             screen._draw()
             list_of_rows.render_lines(list_of_rows.scrollable_content_region)
-            took.append(time.perf_counter() - began)
-        assert min(took) < 0.1
+        assert calls.made < 60_000
         await person.press("g")
         await person.sees("prompt number 0 of many")
         await person.press("G")

@@ -23,6 +23,7 @@ from catena.tab import Tab
 from catena.tab_trouble import Standing
 from catena.trouble_words import KEYS
 from catena_acp.conversation.news import Doing
+from catena_acp.conversation.sessions import LiveSession
 from catena_acp.troubles import Trouble
 from catena_store.records import Kind, Message
 from tui_pilot import Person, at_the_screen
@@ -77,6 +78,14 @@ class Scene:
         """The first tab's text grows."""
         so_far = self.streamed
         await self.person.until(lambda: self.streamed > so_far, "the first tab to stream on")
+
+    async def end_agent(self) -> None:
+        """Kill the agent in the middle, and wait until that is known: what is said before may still be for it."""
+        core, window_id = self.middle.conversation._core, self.middle.window_id
+        await self.person.until(lambda: core._carriers.get(window_id), "the agent to be ready")
+        live = carrier_of(self.middle)
+        os.kill(live.agent.group[0], signal.SIGKILL)
+        await self.person.until(lambda: not live.agent.alive, "its end to be noticed")
 
     async def take(self, key: str) -> None:
         """Take an offer with its key."""
@@ -269,11 +278,15 @@ async def test_r01_to_r05_what_breaks_in_mid_turn_keeps_its_text_and_the_next_pr
 
 def agent_of(tab: Tab) -> int:
     """The process id of the agent that carries a tab."""
+    return carrier_of(tab).agent.group[0]
+
+
+def carrier_of(tab: Tab) -> LiveSession:
+    """The session that carries a tab."""
     core = tab.conversation._core
-    link_id = core._carriers[tab.window_id]
-    live = core.sessions.by_link(link_id)
+    live = core.sessions.by_link(core._carriers[tab.window_id])
     assert live is not None
-    return live.agent.group[0]
+    return live
 
 
 def much_later() -> datetime:
@@ -312,7 +325,7 @@ async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_
         await person.until(lambda: scene.middle.session, "the session to be open")
         # Told while the session is opened: no session has the prompt, and it is back in the composer.
         limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(600)}]
-        os.kill(agent_of(scene.middle), signal.SIGKILL)
+        await scene.end_agent()
         await person.until(
             lambda: not scene.middle.conversation.last_lines(scene.middle.window_id), "its end"
         )
@@ -493,7 +506,7 @@ async def test_r07_a_stale_session_is_told_by_a_seam_and_the_conversation_goes_o
         await person.say("say before")
         await person.sees("│ before")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
-        os.kill(agent_of(scene.middle), signal.SIGKILL)
+        await scene.end_agent()
         scene.fail(faults)
         await person.say("echo")
         person.app.chat.composer.insert(MEANWHILE)

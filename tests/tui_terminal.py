@@ -156,6 +156,17 @@ class Terminal:
             self.pump(left)
         return len(self.output) - before
 
+    def wait_until_read(self) -> None:
+        """Wait until the program has read all that was written."""
+        program = os.open(f"/proc/{self.pid}/fd/0", os.O_RDWR | os.O_NOCTTY)
+        try:
+            unread = bytearray(4)
+            self._wait(
+                lambda _: not fcntl.ioctl(program, termios.FIONREAD, unread) and not any(unread), "it to read"
+            )
+        finally:
+            os.close(program)
+
     def signal(self, number: int) -> None:
         """Send the program a signal."""
         os.kill(self.pid, number)
