@@ -23,8 +23,9 @@ from catena_store import messages, queue, turns, windows
 from catena_store.database import Database
 from catena_store.records import Kind, StopReason
 from conversation_world import World
+from walk_length import walks
 
-KILLS = int(os.environ.get("CATENA_KILLS", "35"))
+KILLS = walks(9)
 UNWRITTEN_SECONDS = 0.25
 # Two busy cores: a timer that is due is not yet a transaction that is done. Where so many drafts were written since,
 # each in a transaction that was asked for later, it is.

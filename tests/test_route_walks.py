@@ -1,13 +1,12 @@
 """Random walks: whatever people, agents and machines do, no session is prompted that should not have been.
 
-A walk is made from its seed alone. ``CATENA_WALKS`` sets how many are made for each seed.
+A walk is made from its seed alone. ``CATENA_WALKS`` sets how many times as many are made.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import random
 import shutil
 import sqlite3
@@ -21,12 +20,13 @@ import pytest
 from agent_model import Profile
 from catena_store.database import Database
 from walk_client import owned_task
+from walk_length import walks
 from walk_loop import VirtualTimeLoop
 from walk_world import World
 
 Act = tuple[str, tuple[object, ...]]
 
-WALKS = int(os.environ.get("CATENA_WALKS", "80"))
+WALKS = walks(20)
 _SEEDS = range(4)
 _ACTS = 60
 

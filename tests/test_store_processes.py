@@ -12,6 +12,7 @@ import pytest
 
 from catena_store import messages
 from store_world import new_conversation, say, store
+from walk_length import walks
 
 WRITER = """
 import asyncio, sys
@@ -143,21 +144,24 @@ async def test_r16_two_processes_lose_none_of_1000_interleaved_writes_and_see_no
 
 
 @pytest.mark.timeout(120)
-async def test_r17_killing_the_writer_at_200_random_points_leaves_a_sound_file_with_all_that_was_acknowledged(
+async def test_r17_killing_the_writer_at_random_points_leaves_a_sound_file_with_all_that_was_acknowledged(
     tmp_path: Path,
 ) -> None:
+    rounds = walks(50)
     async with store(tmp_path) as db:
         path = db.path
         async with db.write() as tx:
             await new_conversation(tx)
             await say(tx, "first", None)
     killer = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", KILLED, str(path), "200", "1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        *(sys.executable, "-c", KILLED, str(path), str(rounds), "1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     output, errors = await killer.communicate()
     assert killer.returncode == 0, errors.decode()
     reported = {uid: int(length) for uid, length in map(str.split, output.decode().splitlines())}
-    assert len(reported) > 200
+    assert len(reported) > rounds
     async with store(tmp_path) as db, db.write() as tx:
         assert await tx.one("PRAGMA integrity_check") == ("ok",)
         await tx.run("INSERT INTO message_fts (message_fts, rank) VALUES ('integrity-check', 1)")

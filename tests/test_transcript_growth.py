@@ -18,6 +18,7 @@ from catena.widgets.transcript.pieces import cut
 from catena.widgets.transcript.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
 from transcript_scene import Writer, look, markdown, texts, viewport
+from walk_length import walks
 
 
 def answer_rows(answer: Answer, at: Look) -> list[str]:
@@ -32,7 +33,7 @@ def whole(text: str) -> Answer:
     return Answer(text, growing=False, style=lambda palette: palette.text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=walks(40))
 @given(seed=st.integers(0, 10**9), width=st.sampled_from((20, 30, 60, 100)))
 def test_q02_a_text_in_random_pieces_is_drawn_as_the_same_text_whole(seed: int, width: int) -> None:
     chance = random.Random(seed)
@@ -50,7 +51,7 @@ def test_q02_a_text_in_random_pieces_is_drawn_as_the_same_text_whole(seed: int, 
     assert answer_rows(growing, at) == answer_rows(whole(text), at)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=walks(40))
 @given(seed=st.integers(0, 10**9), width=st.sampled_from((20, 30, 60, 100)))
 def test_the_pieces_of_a_text_mean_alone_what_they_mean_together(seed: int, width: int) -> None:
     text = markdown(random.Random(seed), 25).replace("\r\n", "\n")
@@ -284,7 +285,7 @@ class Walk:
         return viewport(grown, self.size[0], 100_000, unfolded=unfolded)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=walks(5))
 @given(seed=st.integers(0, 10**9))
 def test_whatever_happens_the_screen_is_a_stretch_of_the_whole_and_what_was_read_stays(seed: int) -> None:
     walk = Walk(seed)
@@ -296,7 +297,7 @@ def test_whatever_happens_the_screen_is_a_stretch_of_the_whole_and_what_was_read
         assert any(everything[n : n + count] == screen for n in range(len(everything) - count + 1))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=walks(12))
 @given(seed=st.integers(0, 10**9))
 def test_m06_a_position_brings_back_the_same_rows_on_another_day(seed: int) -> None:
     walk = Walk(seed)

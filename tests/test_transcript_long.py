@@ -34,6 +34,7 @@ from test_transcript_growth import Walk, answer_rows, rows_of, whole
 from transcript_scene import Writer, look, page, scene, settled, shown, viewport
 from transcript_scene import markdown as some_markdown
 from tui_pilot import Person, at_the_screen
+from walk_length import walks
 
 HOSTILE = Path(__file__).with_name("hostile_agent.py")
 FRAME = 60_000  # characters that may be laid out for one frame: what may be Markdown, and a slice
@@ -172,11 +173,11 @@ def long_text(chance: random.Random) -> str:
     return "".join(some_markdown(chance, 25) + chance.choice(ends) for _ in range(chance.randint(1, 5)))
 
 
-@pytest.mark.parametrize("seeds", [range(40), range(40, 80)], ids=["0-39", "40-79"])
+@pytest.mark.parametrize("block", [0, 1_000])
 def test_q02_what_is_too_long_for_markdown_is_drawn_the_same_however_it_came(
-    small_limits: Callable[[random.Random], None], seeds: range
+    small_limits: Callable[[random.Random], None], block: int
 ) -> None:
-    for seed in seeds:
+    for seed in range(block, block + walks(10)):
         chance = random.Random(seed)
         small_limits(chance)
         text, at = long_text(chance), look(chance.choice((20, 30, 60, 100)))
@@ -200,7 +201,7 @@ def test_q02_what_is_too_long_for_markdown_is_drawn_the_same_however_it_came(
         assert answer_rows(growing, at) == answer_rows(whole(text), at), seed
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(walks(3)))
 def test_q02_a_screen_on_texts_that_are_too_long_is_a_stretch_of_the_whole(
     small_limits: Callable[[random.Random], None], seed: int
 ) -> None:
@@ -295,7 +296,7 @@ def test_w22_the_code_of_a_huge_answer_is_found_block_by_block(monkeypatch: pyte
     assert entry is not None
     assert sources.code_blocks_of(entry) == ["a = 1\n\nb = 2", "c = 3", "a = 1\n\nb = 2"]
     assert 0 < sum(len(call.args[0]) for call in parsed.call_args_list) < 1_000
-    for seed in range(300):
+    for seed in range(walks(75)):
         some = some_markdown(random.Random(seed), 25).replace("\r\n", "\n")
         assert list(sources._code_in_pieces(some)) == code_in(some)
 
