@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -399,16 +398,39 @@ def test_w18_it_ends_while_a_session_is_opened(
         assert agent.gone() == code
 
 
+_NOTED = """
+import os, time
+
+def noted(seconds):
+    if seconds:
+        with open(os.environ["SLEPT"], "a") as slept:
+            print(seconds, file=slept)
+
+time.sleep = noted
+"""
+
+
+def sleeps_noted(tmp_path: Path) -> dict[str, str]:
+    """An environment in which an agent that sleeps writes down for how long, and is up again at once."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(_NOTED)
+    return {"PYTHONPATH": str(tmp_path / "site"), "SLEPT": str(tmp_path / "slept")}
+
+
+def slept(tmp_path: Path) -> list[float]:
+    """The seconds of each sleep."""
+    return [float(line) for line in (tmp_path / "slept").read_text().splitlines()]
+
+
 def test_w18_it_can_be_silent_or_slow(tmp_path: Path) -> None:
-    faults = faulty(tmp_path, {"list": {"silent": True}, "load": {"delay": 0.2}})
-    with rehearsal(tmp_path, environment=faults) as agent:
+    faults = faulty(tmp_path, {"list": {"silent": True}, "load": {"delay": 120.5}})
+    with rehearsal(tmp_path, environment=faults | sleeps_noted(tmp_path)) as agent:
         agent.initialize()
         session = agent.new()
         listing = agent.begin("session/list")
-        began = time.monotonic()
         loading = agent.begin("session/load", sessionId=session, cwd="/srv/place", mcpServers=[])
         seen = agent.until(lambda message: message.get("id") == loading)
-        assert time.monotonic() - began >= 0.2
+        assert slept(tmp_path) == [120.5]
         assert listing not in [message.get("id") for message in seen]
 
 
@@ -437,7 +459,7 @@ def test_w18_it_waits_for_cues_with_requests_in_a_turn_and_after_it(tmp_path: Pa
 
 
 def test_w18_it_can_be_slow_to_start(tmp_path: Path) -> None:
-    began = time.monotonic()
-    with rehearsal(tmp_path, environment={"CATENA_REHEARSAL_START_DELAY": "0.4"}) as agent:
+    delay = {"CATENA_REHEARSAL_START_DELAY": "90.5"}
+    with rehearsal(tmp_path, environment=delay | sleeps_noted(tmp_path)) as agent:
         assert agent.initialize().result["protocolVersion"] == 1
-        assert time.monotonic() - began >= 0.4
+    assert slept(tmp_path) == [90.5]
