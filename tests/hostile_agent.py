@@ -395,10 +395,8 @@ def many_tool_calls(turn: Turn) -> None:
 
 @misdeed
 def many_questions(turn: Turn) -> None:
-    send(
-        *(turn.ask(number, toolCall={"toolCallId": f"q{number}"}, options=OPTIONS) for number in range(2_000))
-    )
-    for _ in range(2_000):
+    send(*(turn.ask(number, toolCall={"toolCallId": f"q{number}"}, options=OPTIONS) for number in range(300)))
+    for _ in range(300):
         if "error" not in read_until(lambda message: "method" not in message):
             break
     turn.say("refused some. ")

@@ -66,8 +66,13 @@ class Scene:
         if case.killed:
             await conversation.kill_agent(hostile.window_id)
 
+        answered: set[str] = set()
+
         def over() -> bool:
-            for ask in tuple(hostile.asks):
+            for ask in hostile.asks[:1]:  # as a person does: the next one when this one is settled
+                if ask.ask_id in answered:
+                    break
+                answered.add(ask.ask_id)
                 self.person.app.chat.acts.run(  # type: ignore[union-attr]
                     conversation.answer(ask.ask_id, ask.options[0].id if ask.options else None)
                 )
