@@ -18,8 +18,8 @@ from bench.subject import AGENT_COMMAND, Subject
 from bench.terminal import percentile
 from catena_acp.catalog import spec_of_command
 from catena_acp.conversation.prior_context import Budget, tell
-from catena_store import messages, search
-from catena_store.database import Database
+from catena_store.conversations import messages, search
+from catena_store.database.database import Database
 from catena_store.records import Kind, MessageState, NewMessage
 
 REPLAYED = 500

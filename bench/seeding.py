@@ -11,9 +11,10 @@ from pathlib import Path
 
 from bench.fake_agent import replayed
 from bench.words import markdown
-from catena_store import chains, conversations, messages, turns
-from catena_store.database import Database, Writer
-from catena_store.records import Cause, How, Kind, MessageState, NewMessage, StopReason, Turn
+from catena_store.chains import links, turns
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database, Writer
+from catena_store.records import Cause, ContextSource, Kind, MessageState, NewMessage, StopReason, Turn
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 BATCH = 500
@@ -59,7 +60,7 @@ class Seeder:
             conversation = await self._conversation(tx, "Replayed", texts)
             rows = await messages.of_conversation(tx, conversation)
             last = rows[-1].id
-            link = await chains.add(
+            link = await links.add(
                 tx,
                 id=self.new_id(),
                 conversation_id=conversation,
@@ -114,7 +115,7 @@ class Seeder:
             base_link_id=link,
             window_id=None,
             last_id=last,
-            how=How.CONTINUED,
+            how=ContextSource.CONTINUED,
             cause=None,
             told_from=None,
             told_to=None,

@@ -28,7 +28,7 @@ from catena_acp.agent import end_group, process_start_time, start_agent
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.file_access import FileAccess
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store.database import Database
+from catena_store.database.database import Database
 from catena_store.records import AgentGroup
 from screenshots.vector import settled
 

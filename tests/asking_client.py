@@ -14,7 +14,7 @@ from pathlib import Path
 from catena_acp.catalog import spec_of_command
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.news import Asked, News
-from catena_store.database import Database
+from catena_store.database.database import Database
 from conversation_world import open_window
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from catena_store.database import Database, Writer
+from catena_store.database.database import Database, Writer
 
 T = TypeVar("T")
 EXECUTABLE = Path(sys.executable).parent / "catena"

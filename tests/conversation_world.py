@@ -17,10 +17,13 @@ from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.news import Asked, News, TurnEnded
 from catena_acp.conversation.services import WhileIdle
 from catena_acp.port import AgentSpec
-from catena_store import chains, messages, turns, windows
-from catena_store.database import Database
+from catena_store.chains import links as chains
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.database.database import Database
 from catena_store.ids import new_id
-from catena_store.records import Link, Message, Turn, Window
+from catena_store.records import Link, Message, Turn, WindowRecord
+from catena_store.windows import windows
 
 T = TypeVar("T")
 
@@ -73,7 +76,7 @@ class Desk:
         await self.conversation.wait_idle(self.window_id)
         return over
 
-    async def window(self) -> Window:
+    async def window(self) -> WindowRecord:
         async with self.db.read() as reader:
             window = await windows.get(reader, self.window_id)
         assert window is not None

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
 from typing import Any
 
-from catena_store.database import Database
+from catena_store.database.database import Database
 
 _STEPS = 100  # of SQLite's machine between two calls of ours
 

@@ -23,8 +23,9 @@ from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.news import MessageAdded, MessageGrew, News, TurnEnded
 from catena_acp.port import AgentSpec
-from catena_store import conversations, messages, windows
-from catena_store.database import Database
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
+from catena_store.windows import windows
 from conversation_world import open_window
 
 PROMPT = os.environ.get(

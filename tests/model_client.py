@@ -12,9 +12,10 @@ from catena_acp.conversation.news import TurnEnded
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.errors import AgentRefused
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store import conversations, windows
-from catena_store.database import Database
-from catena_store.records import AgentGroup, How
+from catena_store.conversations import conversations
+from catena_store.database.database import Database
+from catena_store.records import AgentGroup, ContextSource
+from catena_store.windows import windows
 from conversation_world import Desk, open_window
 
 Scene = Callable[[Running], None]
@@ -100,6 +101,6 @@ async def forked(desk: Desk) -> Desk:
     return branch
 
 
-def how(over: TurnEnded) -> How:
+def how(over: TurnEnded) -> ContextSource:
     assert over.turn is not None, over.problem
     return over.turn.how

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.port import AgentSpec
-from catena_store.database import Database
+from catena_store.database.database import Database
 from conversation_world import open_window
 
 PROMPT = "think first; stream 60 rate 120; tool run make; say done"

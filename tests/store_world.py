@@ -8,9 +8,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from catena_store import chains, conversations, messages
-from catena_store.database import Database, Reader, Writer
-from catena_store.records import Cause, How, Kind, Link, Message, MessageState, NewMessage, Owner, Turn
+from catena_store.chains import links
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database, Reader, Writer
+from catena_store.records import (
+    Cause,
+    ContextSource,
+    Kind,
+    Link,
+    Message,
+    MessageState,
+    NewMessage,
+    Owner,
+    Turn,
+)
 
 START = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -84,7 +95,7 @@ async def new_link(tx: Writer, id: str, conversation: str = "c1", **fields: Any)
         "cause": Cause.NEW,
         **fields,
     }
-    return await chains.add(tx, id=id, conversation_id=conversation, **given)
+    return await links.add(tx, id=id, conversation_id=conversation, **given)
 
 
 def a_turn(id: str, prompt: str, link: str, **fields: Any) -> Turn:
@@ -93,7 +104,7 @@ def a_turn(id: str, prompt: str, link: str, **fields: Any) -> Turn:
         "base_link_id": None,
         "window_id": None,
         "last_id": prompt,
-        "how": How.CONTINUED,
+        "how": ContextSource.CONTINUED,
         "cause": None,
         "told_from": None,
         "told_to": None,

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-STORE = sorted(f"catena_store.{path.stem}" for path in (ROOT / "store" / "catena_store").glob("[a-z]*.py"))
+STORE = sorted(
+    ".".join(path.relative_to(ROOT / "store").with_suffix("").parts)
+    for path in (ROOT / "store" / "catena_store").rglob("[a-z]*.py")
+)
 
 
 def test_no_part_imports_what_its_contracts_forbid() -> None:
@@ -30,5 +33,5 @@ def test_q03_the_store_is_imported_without_anything_dear() -> None:
     program = f"import {', '.join(STORE)}, sys; print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(told.stdout.split())
-    assert "catena_store.search" in loaded
+    assert "catena_store.conversations.search" in loaded
     assert loaded & {"textual", "rich", "acp", "pydantic", "platformdirs", "catena", "catena_acp"} == set()

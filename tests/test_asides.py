@@ -17,8 +17,9 @@ from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.prior_context import BEGIN
 from catena_acp.conversation.services import WhileIdle
 from catena_acp.port import AgentSpec
-from catena_store import conversations, inputs
+from catena_store.conversations import conversations
 from catena_store.records import Cause, Kind, Link, LinkState, PathRow, StopReason
+from catena_store.windows import inputs
 from conversation_world import Desk, World
 
 

@@ -14,9 +14,10 @@ from catena_acp.conversation.attached import prompt_blocks
 from catena_acp.conversation.news import Doing, DoingChanged, PromptReturned
 from catena_acp.events import FileBlock, ImageBlock, LinkBlock, TextBlock
 from catena_acp.outgoing import content_block
-from catena_store import attachments, conversations, queue, windows
-from catena_store.attachments import MOST_BYTES, NotAttachable, made_of, mime_of, read_file
+from catena_store.conversations import conversations
 from catena_store.records import Attachment, Kind, MessageState
+from catena_store.windows import attachments, queue, windows
+from catena_store.windows.attachments import MOST_BYTES, NotAttachable, made_of, mime_of, read_file
 from cli_client import Catena, run
 from conversation_world import Desk, World
 from store_world import new_conversation, say, store

@@ -23,10 +23,12 @@ from catena_acp.conversation.news import (
 )
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.prompt_queue import PromptQueue
-from catena_store import attachments, chains, journal, queue, siblings, windows
+from catena_store.chains import links
+from catena_store.conversations import branches
 from catena_store.errors import NotFound
-from catena_store.journal import Act
-from catena_store.records import Attachment, How, Kind, Message, StopReason
+from catena_store.records import Attachment, ContextSource, Kind, Message, StopReason
+from catena_store.windows import attachments, journal, queue, windows
+from catena_store.windows.journal import Act
 from conversation_world import Desk, World, open_window
 
 
@@ -67,7 +69,7 @@ async def prompt(desk: Desk, text: str) -> Message:
     return next(row for row in await desk.branch() if row.kind is Kind.USER and row.text == text)
 
 
-def how(over: TurnEnded) -> How:
+def how(over: TurnEnded) -> ContextSource:
     assert over.turn is not None, over.problem
     return over.turn.how
 
@@ -94,7 +96,7 @@ async def test_e02_what_comes_after_an_edited_prompt_is_off_the_branch_and_off_t
         assert moved == [new.id]
         assert new.parent_id == second.parent_id
         async with desk.db.read() as reader:
-            assert await siblings.siblings(reader, second.id) == [second.id, new.id]
+            assert await branches.siblings(reader, second.id) == [second.id, new.id]
             entry = await journal.newest(reader, desk.window_id)
         assert entry is not None
         assert (entry.act, entry.before["leaf_id"]) == (Act.EDIT, leaf)
@@ -188,7 +190,7 @@ async def test_e05_editing_the_first_prompt_begins_a_fresh_session_that_is_told_
         await desk.say("say one")
         await desk.say("say two")
         over = await edited(desk, (await prompt(desk, "say one")).id, "echo")
-        assert how(over) is How.FRESH
+        assert how(over) is ContextSource.FRESH
         assert world.prompts()[-1] == ["echo"]
         assert "users=1 " in (await said(desk))[-1]
         assert not [row for row in await desk.branch() if row.kind is Kind.SEAM]
@@ -230,10 +232,10 @@ async def test_an_edit_that_no_agent_takes_is_back_in_the_composer_before_the_ed
         world.fail({})
         # What nobody heard is no sibling; said again, it is the same row.
         async with desk.db.read() as reader:
-            assert await siblings.siblings(reader, second.id) == [second.id]
+            assert await branches.siblings(reader, second.id) == [second.id]
         assert (await desk.say("say better")).problem is None
         async with desk.db.read() as reader:
-            assert len(await siblings.siblings(reader, second.id)) == 2
+            assert len(await branches.siblings(reader, second.id)) == 2
 
 
 async def test_e08_a_retry_is_a_sibling_also_with_another_agent_and_its_badge(world: World) -> None:
@@ -247,14 +249,14 @@ async def test_e08_a_retry_is_a_sibling_also_with_another_agent_and_its_badge(wo
             lambda: next((news for news in desk.told[at:] if isinstance(news, TurnEnded)), None)
         )
         await desk.conversation.wait_idle(desk.window_id)
-        assert how(over) is How.TOLD
+        assert how(over) is ContextSource.TOLD
         again = await prompt(desk, "say two")
         assert again.id != first.id
         assert again.parent_id == first.parent_id
         async with desk.db.read() as reader:
-            assert await siblings.siblings(reader, again.id) == [first.id, again.id]
+            assert await branches.siblings(reader, again.id) == [first.id, again.id]
             assert again.link_id is not None
-            link = await chains.get(reader, again.link_id)
+            link = await links.get(reader, again.link_id)
             entry = await journal.newest(reader, desk.window_id)
         assert link is not None
         assert link.agent == "other" == desk.conversation.record.agent
@@ -357,13 +359,13 @@ async def test_a_prompt_of_the_source_is_edited_in_the_fork_and_nowhere_else(wor
         four = (await prompt(desk, "say four")).id
         async with desk.db.read() as reader:
             here, there = branch.conversation.id, desk.conversation.id
-            assert await siblings.siblings(reader, inherited.id, here) == [inherited.id, new.id]
-            assert await siblings.siblings(reader, new.id, here) == [inherited.id, new.id]
-            assert await siblings.siblings(reader, inherited.id, there) == [inherited.id]
-            assert await siblings.siblings(reader, three, here) == [three]
-            assert await siblings.siblings(reader, four, there) == [four]
-            assert await siblings.sibling_counts(reader, [four, inherited.id], there) == {}
-            assert await siblings.sibling_counts(reader, [new.id, three], here) == {new.id: (2, 2)}
+            assert await branches.siblings(reader, inherited.id, here) == [inherited.id, new.id]
+            assert await branches.siblings(reader, new.id, here) == [inherited.id, new.id]
+            assert await branches.siblings(reader, inherited.id, there) == [inherited.id]
+            assert await branches.siblings(reader, three, here) == [three]
+            assert await branches.siblings(reader, four, there) == [four]
+            assert await branches.sibling_counts(reader, [four, inherited.id], there) == {}
+            assert await branches.sibling_counts(reader, [new.id, three], here) == {new.id: (2, 2)}
         assert await branch.conversation.to_sibling(branch.window_id, new.id, -1)
         assert await said(branch) == ["say one", "one", "say two", "two", "say three", "three"]
         # And so for the very first one.
@@ -371,8 +373,8 @@ async def test_a_prompt_of_the_source_is_edited_in_the_fork_and_nowhere_else(wor
         await edited(branch, first.id, "say zero")
         zero = await prompt(branch, "say zero")
         async with desk.db.read() as reader:
-            assert await siblings.siblings(reader, zero.id, here) == [first.id, zero.id]
-            assert await siblings.siblings(reader, first.id, there) == [first.id]
+            assert await branches.siblings(reader, zero.id, here) == [first.id, zero.id]
+            assert await branches.siblings(reader, first.id, there) == [first.id]
 
 
 async def test_e04_an_edit_during_the_opening_of_a_session_gives_the_first_text_back(world: World) -> None:

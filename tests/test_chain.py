@@ -14,9 +14,10 @@ from catena_acp.conversation.chain import Chain, Loads
 from catena_acp.conversation.hold import ReadOnly
 from catena_acp.conversation.looking import NotToBePicked
 from catena_acp.conversation.news import Doing, LeafMoved, MessageAdded
-from catena_store import chains, turns
-from catena_store.database import Writer
-from catena_store.records import Cause, How, Kind, LinkState, Turn
+from catena_store.chains import links as chains
+from catena_store.chains import turns
+from catena_store.database.database import Writer
+from catena_store.records import Cause, ContextSource, Kind, LinkState, Turn
 from cli_client import Catena
 from conversation_world import Desk, World
 from counted_work import calls_counted, queries_counted
@@ -148,7 +149,7 @@ async def test_m09_an_older_link_is_picked_and_carries_the_next_prompt_alone(wor
         chain = await chain_of(desk)
         assert [entry.here for entry in chain.entries] == [True, False, False]
         over = await desk.say("echo")
-        assert (over.turn and over.turn.link_id, over.turn and over.turn.how) == (a.id, How.RESUMED)
+        assert (over.turn and over.turn.link_id, over.turn and over.turn.how) == (a.id, ContextSource.RESUMED)
         assert world.prompts()[-1] == ["echo"]
         assert "users=2" in (await desk.branch())[-1].text
         # What came later stays: going back to it is the same step.

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.checkpoint_stores import FileCheckpoints, MemoryCheckpoints, SqliteCheckpoints
-from catena_store.checkpoints import (
+from catena_store.conversations.checkpoint_stores import FileCheckpoints, MemoryCheckpoints, SqliteCheckpoints
+from catena_store.conversations.checkpoints import (
     MOST_CHARACTERS,
     Checkpoint,
     CheckpointFixed,

@@ -17,10 +17,11 @@ from catena.cli import main
 from catena_acp.conversation.asked_rewinds import AskedRewinds
 from catena_acp.conversation.checkpointing import Checkpointing
 from catena_acp.conversation.news import Asked, AskSettled, MessageAdded, Remarked, Troubled, TurnEnded
-from catena_store import queue, rewind_requests
-from catena_store.checkpoints import Frequency
+from catena_store.conversations import rewind_requests
+from catena_store.conversations.checkpoints import Frequency
+from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
 from catena_store.records import Kind
-from catena_store.rewind_requests import Answer, RewindRequest
+from catena_store.windows import queue
 from conversation_world import Desk, World, open_window
 
 TOOLS = Checkpointing(Frequency.MANUAL, tools=tool_server)
@@ -130,7 +131,7 @@ async def test_k09_a_rewind_is_a_question_and_what_is_granted_is_done_after_the_
         assert await texts(desk) == ["say one", "one"]
         assert [turn.prompt_id for turn in await desk.turns()][2:] == []
         assert len(world.prompts()) == 2
-        assert await answer_of(desk) is Answer.GRANTED
+        assert await answer_of(desk) is RewindAnswer.GRANTED
 
 
 async def test_k09_what_waits_does_not_go_out_while_the_leave_to_rewind_is_still_being_written(
@@ -138,7 +139,7 @@ async def test_k09_what_waits_does_not_go_out_while_the_leave_to_rewind_is_still
 ) -> None:
     note, go_on = AskedRewinds._note, asyncio.Event()
 
-    async def slowly(self: AskedRewinds, request: RewindRequest, answer: Answer) -> None:
+    async def slowly(self: AskedRewinds, request: RewindRequest, answer: RewindAnswer) -> None:
         await go_on.wait()
         await note(self, request, answer)
 
@@ -174,7 +175,7 @@ async def test_k09_what_the_person_refuses_does_not_happen(world: World) -> None
         await desk.conversation.say(desk.window_id, "say on")
         await desk.conversation.wait_idle(desk.window_id)
         assert (await texts(desk))[-1] == "on"
-        assert await answer_of(desk) is Answer.REFUSED
+        assert await answer_of(desk) is RewindAnswer.REFUSED
 
 
 @pytest.mark.parametrize("closed_after", ["the question", "the answer", "it began to wait"])
@@ -203,7 +204,7 @@ async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_w
 
         assert told.window_id == beside
         assert "could not be done: the tab that it was asked for was closed" in told.problem.text
-        assert await answer_of(desk) is Answer.FAILED
+        assert await answer_of(desk) is RewindAnswer.FAILED
         assert desk.conversation.windows == {beside}, "a tab that was closed is not opened again"
         assert before in [row.id for row in await desk.branch()], "nor moved"
 
@@ -257,7 +258,7 @@ def test_k09_where_the_extra_is_missing_the_command_says_so_in_one_line(
     assert said.err == "catena: the checkpoint tools need the `mcp` extra: pip install 'catena[mcp]'\n"
 
 
-async def answer_of(desk: Desk) -> Answer | None:
+async def answer_of(desk: Desk) -> RewindAnswer | None:
     """What became of the only request."""
     async with desk.db.read() as reader:
         rows = await reader.all("SELECT id FROM rewind_request")

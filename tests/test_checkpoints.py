@@ -12,11 +12,13 @@ from catena_acp.conversation.checkpoints import NoCheckpoint
 from catena_acp.conversation.hold import ReadOnly
 from catena_acp.conversation.news import LeafMoved, MessageAdded
 from catena_acp.conversation.services import WhileIdle
-from catena_store import journal, learnt, messages
-from catena_store.checkpoints import Checkpoint, Frequency, LabelTaken
-from catena_store.database import Database
-from catena_store.journal import Act
+from catena_store.chains import agents
+from catena_store.conversations import messages
+from catena_store.conversations.checkpoints import Checkpoint, Frequency, LabelTaken
+from catena_store.database.database import Database
 from catena_store.records import Attachment, Kind, LinkState, Message, StopReason
+from catena_store.windows import journal
+from catena_store.windows.journal import Act
 from cli_client import Catena, run
 from conversation_world import Desk, World, open_window
 
@@ -273,7 +275,7 @@ async def test_k08_every_kind_of_message_survives_rewind_and_fork(world: World) 
         branch = Desk(desk.db, desk.conversations, made.conversation, made.window_id)
         assert await branch.branch() == before
         async with desk.db.read() as reader:
-            from catena_store import attachments
+            from catena_store.windows import attachments
 
             files = await attachments.of_message(reader, before[0].id)
         assert [file.content for file in files] == [image.content]
@@ -320,4 +322,4 @@ async def learn_nothing_of_fork_at(desk: Desk) -> None:
     await desk.conversation.prepare(desk.window_id)
     state = desk.conversation.session(desk.window_id)
     async with desk.db.write() as tx:
-        await learnt.learn(tx, "catena-rehearsal", state.agent_version, "fork_at", "ignored")
+        await agents.learn(tx, "catena-rehearsal", state.agent_version, "fork_at", "ignored")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from catena_store import windows
+from catena_store.windows import windows
 from cli_client import Catena, Finished, newest, run, shown, wait_until
 
 OWNER_CLIENT = Path(__file__).with_name("owner_client.py")

@@ -15,7 +15,7 @@ from catena.config import (
     SettingsInvalid,
     load_settings,
 )
-from catena_store.checkpoints import Frequency
+from catena_store.conversations.checkpoints import Frequency
 
 
 def written(tmp_path: Path, text: str) -> Path:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from catena_store import conversations, messages
-from catena_store.database import Writer
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Writer
 from catena_store.records import Kind, NewMessage
 from cli_client import Catena
 

@@ -187,8 +187,8 @@ def test_a_missing_agent_is_status_3_and_leaves_nothing_but_the_typed_text(tmp_p
 
 
 def typed(catena: Catena) -> list[str]:
-    from catena_store import inputs
-    from catena_store.database import Writer
+    from catena_store.database.database import Writer
+    from catena_store.windows import inputs
 
     async def read(tx: Writer) -> list[str]:
         return [text for _, text in await inputs.recent(tx)]

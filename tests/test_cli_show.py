@@ -5,15 +5,27 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from catena_store import chains, conversations, messages, turns, windows
-from catena_store.database import Writer
-from catena_store.records import Cause, How, Kind, LinkState, MessageState, NewMessage, StopReason, Turn
+from catena_store.chains import links as chains
+from catena_store.chains import turns
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Writer
+from catena_store.records import (
+    Cause,
+    ContextSource,
+    Kind,
+    LinkState,
+    MessageState,
+    NewMessage,
+    StopReason,
+    Turn,
+)
+from catena_store.windows import windows
 from cli_client import Catena
 
 CONVERSATION = "conversation0001"
 
 
-def turn_of(id: str, prompt_id: str, link_id: str, last_id: str, how: How, **more: object) -> Turn:
+def turn_of(id: str, prompt_id: str, link_id: str, last_id: str, how: ContextSource, **more: object) -> Turn:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     values: dict[str, object] = {
         "id": id,
@@ -69,7 +81,7 @@ async def two_sessions(tx: Writer) -> None:
         )
 
     await link("a")
-    await turns.insert(tx, turn_of("t1", "u1", "a", "u1", How.FRESH))
+    await turns.insert(tx, turn_of("t1", "u1", "a", "u1", ContextSource.FRESH))
     stamp = {"turn_id": "t1", "link_id": "a"}
     await messages.insert_many(
         tx,
@@ -102,7 +114,7 @@ async def two_sessions(tx: Writer) -> None:
             "u2",
             "b",
             "u2",
-            How.TOLD,
+            ContextSource.TOLD,
             base_link_id=None,
             cause="rate limit at 14:02",
             told=2,

@@ -10,15 +10,14 @@ import pytest
 
 from agent_model import Profile, Running, Upstream
 from catena_acp.conversation import route
-from catena_acp.conversation.news import (
-    PromptReturned,
-    TurnEnded,
-)
+from catena_acp.conversation.news import PromptReturned, TurnEnded
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent
 from catena_acp.troubles import Trouble
-from catena_store import chains, inputs, siblings
-from catena_store.records import How, Kind, Link, LinkState, PathRow, StopReason
+from catena_store.chains import links as chains
+from catena_store.conversations import branches
+from catena_store.records import ContextSource, Kind, Link, LinkState, PathRow, StopReason
+from catena_store.windows import inputs
 from conversation_world import Desk, open_window
 from model_client import answering, client, dying, how, limited, rewind, waiting
 
@@ -110,7 +109,13 @@ async def test_p09_each_turn_says_how_its_context_got_there(tmp_path: Path) -> N
         model.agents[-1].die()
         hows.append(how(await desk.say("six")))
         seams = [row.data["how"] for row in await desk.branch() if row.kind is Kind.SEAM]
-    assert hows == [How.FRESH, How.CONTINUED, How.RESUMED, How.CAUGHT_UP, How.TOLD]
+    assert hows == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.RESUMED,
+        ContextSource.CAUGHT_UP,
+        ContextSource.TOLD,
+    ]
     assert seams == ["resumed", "caught_up", "told"]
 
 
@@ -126,7 +131,7 @@ async def test_what_was_left_out_stays_marked_for_as_long_as_the_session_is_used
         assert (told.told, told.told_total, told.left_out) == (1, 4, 3)
         answer = next(row for row in await desk.branch() if row.text == "heard two")
         assert told.whole_id == after.whole_id == answer.id
-        assert after.how is How.CONTINUED
+        assert after.how is ContextSource.CONTINUED
 
 
 # --- M: the chain
@@ -205,7 +210,7 @@ async def test_m07_an_agent_that_crashes_keeps_the_session(tmp_path: Path) -> No
     async with client(tmp_path, model) as desk:
         await desk.say("one")
         model.agents[-1].die()
-        assert how(await desk.say("two")) is How.RESUMED
+        assert how(await desk.say("two")) is ContextSource.RESUMED
     assert model.prompts == [("model-s1", ("one",)), ("model-s1", ("two",))]
 
 
@@ -224,7 +229,7 @@ async def test_m07_a_time_out_or_an_outage_while_opening_keeps_the_session(
         assert over.turn is None and over.problem is not None
         assert [link.state for link in await desk.links()] == [LinkState.OPEN]
         model.down = None
-        assert how(await desk.say("two")) is How.RESUMED
+        assert how(await desk.say("two")) is ContextSource.RESUMED
     assert model.prompts == [("model-s1", ("one",)), ("model-s1", ("two",))]
 
 
@@ -233,7 +238,7 @@ async def test_m07_a_restart_keeps_the_session(tmp_path: Path) -> None:
     async with client(tmp_path, model) as desk:
         await desk.say("one")
     async with client(tmp_path, model, resume=desk) as again:
-        assert how(await again.say("two")) is How.RESUMED
+        assert how(await again.say("two")) is ContextSource.RESUMED
     assert model.prompts == [("model-s1", ("one",)), ("model-s1", ("two",))]
 
 
@@ -254,12 +259,12 @@ async def test_r07_a_stale_session_ends_in_a_seam_a_working_turn_and_nothing_mis
         model.agents[-1].die()
         model.lies[request_name] = lie
         over = await desk.say("gamma")
-        assert how(over) is How.TOLD
+        assert how(over) is ContextSource.TOLD
         rows = await desk.branch()
         assert [row.text for row in rows if row.kind is not Kind.SEAM][-2:] == ["gamma", "heard gamma"]
         assert rows[-2].kind is Kind.SEAM
         assert (await desk.links())[0].state is LinkState.LOST
-        assert how(await desk.say("delta")) is How.CONTINUED
+        assert how(await desk.say("delta")) is ContextSource.CONTINUED
     session_id, texts = model.prompts[-1]
     assert texts == ("delta",)
     for word in ("alpha", "heard alpha", "beta", "heard beta", "gamma"):
@@ -358,7 +363,7 @@ async def test_r19_a_prompt_whose_turn_brought_nothing_is_sent_again_as_the_same
         prompts = [row for row in await desk.branch() if row.kind is Kind.USER]
         assert [row.text for row in prompts] == ["one", "two"]
         async with desk.db.read() as reader:
-            assert await siblings.siblings(reader, prompts[-1].id) == [prompts[-1].id]
+            assert await branches.siblings(reader, prompts[-1].id) == [prompts[-1].id]
 
 
 async def test_r19_a_prompt_whose_turn_brought_text_is_sent_again_only_as_a_sibling(tmp_path: Path) -> None:
@@ -371,6 +376,6 @@ async def test_r19_a_prompt_whose_turn_brought_text_is_sent_again_only_as_a_sibl
         await desk.until(lambda: sum(isinstance(item, TurnEnded) for item in desk.told) == 2 or None)
         prompt = next(row for row in await desk.branch() if row.kind is Kind.USER)
         async with desk.db.read() as reader:
-            assert len(await siblings.siblings(reader, prompt.id)) == 2
+            assert len(await branches.siblings(reader, prompt.id)) == 2
     session_id, _ = model.prompts[-1]
     assert "I was about to" not in model.heard_in(session_id)

@@ -10,8 +10,9 @@ from catena_acp.conversation.news import MessageAdded, News, TurnEnded
 from catena_acp.conversation.prior_context import without_prior_context
 from catena_acp.errors import AgentRefused
 from catena_acp.events import TextChunk
-from catena_store import chains, messages
-from catena_store.records import How, Kind, MessageState, StopReason
+from catena_store.chains import links
+from catena_store.conversations import messages
+from catena_store.records import ContextSource, Kind, MessageState, StopReason
 from model_client import another_window, answering, client, forked, how, rewind, waiting
 
 
@@ -21,7 +22,7 @@ async def test_9_a_second_window_forks_and_both_sessions_hold_only_their_own_bra
         await desk.say("trunk")
         second = await another_window(desk, (await desk.window()).leaf_id)
         await desk.say("left")
-        assert how(await second.say("right")) in (How.FORKED, How.TOLD)
+        assert how(await second.say("right")) in (ContextSource.FORKED, ContextSource.TOLD)
         await desk.say("left again")
         await second.say("right again")
     (one, _), (two, _) = model.prompts[-2:]
@@ -36,8 +37,8 @@ async def test_9_a_forked_conversation_goes_on_in_a_session_of_its_own(tmp_path:
     async with client(tmp_path, model) as desk:
         await desk.say("trunk")
         branch = await forked(desk)
-        assert how(await branch.say("branch")) is How.FORKED
-        assert how(await desk.say("trunk goes on")) is How.CONTINUED
+        assert how(await branch.say("branch")) is ContextSource.FORKED
+        assert how(await desk.say("trunk goes on")) is ContextSource.CONTINUED
     assert model.prompts[-2][1] == ("branch",)
     assert "branch" not in model.heard_in(model.prompts[-1][0])
 
@@ -51,7 +52,7 @@ async def test_9_a_session_that_was_opened_only_to_be_forked_still_answers_its_o
         await desk.say("trunk")
         branch = await forked(desk)
         model.agents[-1].die()
-        assert how(await branch.say("branch")) is How.FORKED
+        assert how(await branch.say("branch")) is ContextSource.FORKED
         over = await desk.say("trunk goes on")
         assert over.problem is None
         assert [row.text for row in await desk.branch()][-1] == "heard trunk goes on"
@@ -112,7 +113,7 @@ async def test_text_that_comes_for_a_session_which_is_not_ours_any_more_is_let_g
         await desk.say("one")
         (link,) = await desk.links()
         async with desk.db.write() as tx:
-            await chains.move(tx, link.id, owner=None)
+            await links.move(tx, link.id, owner=None)
         model.agents[-1].tell(link.session_id, TextChunk("agent", "late", "late"))
         async with asyncio.timeout(10):
             assert (await desk.say("two")).turn is not None

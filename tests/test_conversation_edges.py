@@ -26,10 +26,10 @@ from catena_acp.conversation.turn import RunningTurn
 from catena_acp.errors import AgentGone, AgentRefused
 from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.troubles import Trouble
-from catena_store import attachments, queue, windows
-from catena_store.database import Reader
+from catena_store.database.database import Reader
 from catena_store.errors import StoreBusy
-from catena_store.records import Attachment, How, Kind, QueueItem, StopReason
+from catena_store.records import Attachment, ContextSource, Kind, QueueItem, StopReason
+from catena_store.windows import attachments, queue, windows
 from conversation_world import Desk, World
 
 
@@ -76,7 +76,7 @@ async def test_r14_no_agent_ever_hears_a_command_to_forget(world: World, command
         await desk.say("say canary-old")
         await desk.say(command)
         over = await desk.say("echo")
-        assert over.turn is not None and over.turn.how is How.FRESH
+        assert over.turn is not None and over.turn.how is ContextSource.FRESH
         assert sum(row.barrier for row in await desk.branch()) == 1
     assert world.prompts() == [["say canary-old"], ["echo"]]
 
@@ -92,7 +92,7 @@ async def test_late_text_after_a_turn_that_was_cut_stays_on_the_branch_and_the_s
         )
         assert (await desk.branch())[-1].id == late.message.id
         over = await desk.say("echo")
-        assert over.turn is not None and over.turn.how is not How.TOLD
+        assert over.turn is not None and over.turn.how is not ContextSource.TOLD
         assert len(await desk.links()) == 1
 
 
@@ -151,7 +151,7 @@ async def test_p05_a_prompt_said_again_after_a_refusal_is_the_same_row_and_needs
         assert over.turn is None
         world.fail({})
         over = await desk.say("echo")
-        assert over.turn is not None and over.turn.how in (How.CONTINUED, How.RESUMED)
+        assert over.turn is not None and over.turn.how in (ContextSource.CONTINUED, ContextSource.RESUMED)
         assert over.turn.told == 0
         assert [row.text for row in await desk.branch() if row.kind is Kind.USER] == ["say one", "echo"]
 
@@ -162,7 +162,7 @@ async def test_p05_a_path_is_no_command_and_goes_out_with_its_prior_context(worl
         world.fail({"load": {"error": [-32002, "Resource not found"]}})
         await desk.say("crash")
         over = await desk.say("/etc/hosts has a wrong line, please look")
-        assert over.turn is not None and over.turn.how is How.TOLD
+        assert over.turn is not None and over.turn.how is ContextSource.TOLD
 
 
 async def test_p05_an_agents_own_command_is_held_back_where_it_would_travel_with_prior_context(
@@ -219,7 +219,7 @@ async def test_r07_a_session_that_lost_all_but_its_last_of_many_equal_turns_is_f
     world.fail({"load": {"last": 1}})
     async with world.client(resume=desk) as again:
         over = await again.say("echo")
-        assert over.turn is not None and over.turn.how is How.TOLD
+        assert over.turn is not None and over.turn.how is ContextSource.TOLD
 
 
 async def test_w01_switching_the_agent_in_mid_turn_leaves_its_question_open(world: World) -> None:
@@ -306,7 +306,7 @@ async def test_s05_a_store_that_fails_between_the_claim_and_the_prompt_gives_the
         assert all(turn.stop_reason for turn in await desk.turns())
         assert (await desk.window()).draft == "say two"
         again = await desk.say("say two")
-        assert again.turn is not None and again.turn.how is How.CONTINUED
+        assert again.turn is not None and again.turn.how is ContextSource.CONTINUED
     assert world.prompts() == [["say one"], ["say two"]]
 
 

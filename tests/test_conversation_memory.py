@@ -9,15 +9,13 @@ import pytest
 
 from catena_acp.agent import start_agent
 from catena_acp.conversation.core import ReadOnly
-from catena_acp.conversation.news import (
-    MessageAdded,
-    TurnEnded,
-)
+from catena_acp.conversation.news import MessageAdded, TurnEnded
 from catena_acp.events import TextChunk
 from catena_acp.port import SessionPlace
 from catena_acp.troubles import Trouble
-from catena_store import chains, inputs
-from catena_store.records import How, Kind, LinkState, StopReason
+from catena_store.chains import links as chains
+from catena_store.records import ContextSource, Kind, LinkState, StopReason
+from catena_store.windows import inputs
 from conversation_world import Desk, World, open_window
 
 
@@ -26,7 +24,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def ended(over: TurnEnded) -> tuple[How, StopReason | None]:
+def ended(over: TurnEnded) -> tuple[ContextSource, StopReason | None]:
     assert over.turn is not None, over.problem
     return over.turn.how, over.turn.stop_reason
 
@@ -39,7 +37,7 @@ async def test_m01_three_forced_rollovers_leave_the_conversation_its_id(world: W
             world.fail({"load": {"error": [-32002, "Resource not found"]}})
             await desk.say("crash")
             over = await desk.say(f"say {number}")
-            assert ended(over) == (How.TOLD, StopReason.END_TURN)
+            assert ended(over) == (ContextSource.TOLD, StopReason.END_TURN)
             world.fail({})
         assert desk.conversation.id == conversation_id
         assert len({link.session_id for link in await desk.links()}) == 4
@@ -55,7 +53,7 @@ async def test_m04_a_session_whose_first_prompt_killed_the_agent_is_resumed_by_t
 ) -> None:
     async with world.client() as desk:
         over = await desk.say("crash")
-        assert ended(over) == (How.FRESH, StopReason.AGENT_GONE)
+        assert ended(over) == (ContextSource.FRESH, StopReason.AGENT_GONE)
         (link,) = await desk.links()
     async with world.client(resume=desk) as again:
         await again.say("echo")
@@ -122,7 +120,7 @@ async def test_m07_only_a_new_conversation_starts_anew(world: World) -> None:
         assert fresh.id != desk.conversation.id
     async with world.client() as other:
         over = await other.say("echo")
-        assert ended(over)[0] is How.FRESH
+        assert ended(over)[0] is ContextSource.FRESH
     assert not any("canary-one" in block for block in world.prompts()[-1])
 
 
@@ -187,7 +185,7 @@ async def test_text_between_turns_becomes_a_row_that_the_session_is_known_to_hol
         )
         assert (await desk.window()).leaf_id == late.message.id
         over = await desk.say("echo")
-        assert ended(over) == (How.CONTINUED, StopReason.END_TURN)
+        assert ended(over) == (ContextSource.CONTINUED, StopReason.END_TURN)
         assert len(world.prompts()[-1]) == 1
 
 
@@ -237,4 +235,4 @@ async def test_r16_a_second_client_reads_and_takes_over_when_the_first_is_gone(w
     async with world.client(resume=desk) as third:
         assert not third.conversation.read_only
         over = await third.say("echo")
-        assert ended(over) == (How.RESUMED, StopReason.END_TURN)
+        assert ended(over) == (ContextSource.RESUMED, StopReason.END_TURN)

@@ -23,7 +23,7 @@ from catena_acp.conversation.news import (
 )
 from catena_acp.conversation.prior_context import BEGIN, END
 from catena_acp.troubles import Trouble
-from catena_store.records import How, Kind, LinkState, MessageState, StopReason
+from catena_store.records import ContextSource, Kind, LinkState, MessageState, StopReason
 from conversation_world import World
 
 
@@ -43,7 +43,11 @@ async def test_p01_on_the_happy_path_the_agent_hears_the_bare_prompt_byte_for_by
             await desk.say(text)
         turns = await desk.turns()
     assert world.prompts() == [[text] for text in said]
-    assert [turn.how for turn in turns] == [How.FRESH, How.CONTINUED, How.CONTINUED]
+    assert [turn.how for turn in turns] == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.CONTINUED,
+    ]
     assert all(turn.prior_context is None for turn in turns)
 
 
@@ -103,7 +107,11 @@ async def test_p09_each_turn_records_how_its_context_got_there_and_a_seam_surviv
         kept = [row.text for row in await again.branch() if row.kind is Kind.SEAM]
         turns = await again.turns()
     assert seams == kept == ["Rehearsal was killed by signal 9 · caught up with 2 of 2 messages"]
-    assert [turn.how for turn in turns] == [How.FRESH, How.CONTINUED, How.CAUGHT_UP]
+    assert [turn.how for turn in turns] == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.CAUGHT_UP,
+    ]
 
 
 async def test_r04_an_agent_killed_in_mid_turn_leaves_its_partial_text_and_is_started_again(
@@ -123,7 +131,7 @@ async def test_r04_an_agent_killed_in_mid_turn_leaves_its_partial_text_and_is_st
         assert rows[-1].kind is Kind.NOTICE
         await desk.conversation.wait_idle(desk.window_id)
         over = await desk.say("echo")
-    assert over.turn is not None and over.turn.how is How.CAUGHT_UP
+    assert over.turn is not None and over.turn.how is ContextSource.CAUGHT_UP
     assert "half an answer" in world.prompts()[-1][0]
 
 
@@ -134,7 +142,7 @@ async def test_r04_an_agent_killed_between_turns_is_resumed_with_nothing_told(wo
         async with asyncio.timeout(2):
             await desk.until_told(SessionChanged, lambda news: news.session.link_id is None)
         over = await desk.say("echo")
-    assert over.turn is not None and over.turn.how is How.RESUMED
+    assert over.turn is not None and over.turn.how is ContextSource.RESUMED
     assert world.prompts()[-1] == ["echo"]
 
 
@@ -197,7 +205,7 @@ async def test_r07_a_stale_session_ends_in_a_seam_and_a_working_turn(world: Worl
         rows = await again.branch()
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
         assert any(row.kind is Kind.SEAM and row.turn_id == over.turn.id for row in rows)
-        assert over.turn.how is How.TOLD
+        assert over.turn.how is ContextSource.TOLD
         assert "canary-one" in world.prompts()[-1][0]
         assert rows[-1].text.startswith("[heard] users=1")
 
@@ -258,7 +266,7 @@ async def test_r11_an_agent_that_does_not_heed_a_stop_can_be_ended(world: World)
         await desk.conversation.stop(desk.window_id)
         await desk.conversation.kill_agent(desk.window_id)
         over = await desk.until_told(
-            TurnEnded, lambda news: news.turn is not None and news.turn.how is How.CONTINUED
+            TurnEnded, lambda news: news.turn is not None and news.turn.how is ContextSource.CONTINUED
         )
         assert over.turn is not None and over.turn.stop_reason in (
             StopReason.AGENT_GONE,
@@ -290,7 +298,7 @@ async def test_r19_a_rate_limited_prompt_is_sent_again_as_the_same_row(world: Wo
         assert [row.text for row in users] == ["say one", "echo"]
         turns = await desk.turns()
         assert turns[-1].prompt_id == turns[-2].prompt_id == users[-1].id
-        assert turns[-1].how is How.CONTINUED
+        assert turns[-1].how is ContextSource.CONTINUED
     assert world.prompts()[-1] == ["echo"]
 
 
@@ -307,7 +315,7 @@ async def test_r14_nothing_above_a_clear_is_told_again_and_all_of_it_stays(world
         await desk.say("say canary-old")
         await desk.conversation.clear(desk.window_id)
         over = await desk.say("say new")
-        assert over.turn is not None and over.turn.how is How.FRESH
+        assert over.turn is not None and over.turn.how is ContextSource.FRESH
         await desk.say("crash")
         world.fail({"load": {"error": [-32002, "Resource not found"]}})
         await desk.say("echo")

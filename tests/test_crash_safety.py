@@ -19,9 +19,11 @@ from typing import Any
 import pytest
 
 from catena_acp.process_group import process_start_time
-from catena_store import messages, queue, turns, windows
-from catena_store.database import Database
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.database.database import Database
 from catena_store.records import Kind, StopReason
+from catena_store.windows import queue, windows
 from conversation_world import World
 from walk_length import walks
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from catena_store import conversations, inputs, messages, search, windows
-from catena_store.database import Database
+from catena_store.conversations import conversations, messages, search
+from catena_store.database.database import Database
+from catena_store.database.repair import CORE, _finds, mend
 from catena_store.errors import StoreDamaged
-from catena_store.mending import CORE, _finds, mend
 from catena_store.records import StopReason
+from catena_store.windows import inputs, windows
 from cli_client import Catena, run
 from conversation_world import Desk, World
 from damage import leaves, overwrite_pages, roots
@@ -234,7 +235,8 @@ async def test_r18_a_disk_that_fails_for_a_moment_while_a_table_is_mended_costs_
 
     with monkeypatch.context() as patched:
         patched.setattr(
-            "catena_store.mending.sqlite3.connect", functools.partial(sqlite3.connect, factory=Failing)
+            "catena_store.database.repair.sqlite3.connect",
+            functools.partial(sqlite3.connect, factory=Failing),
         )
         with pytest.raises(sqlite3.OperationalError, match=r"I/O|unable to get the page"):
             mend(path, 1)
@@ -248,7 +250,7 @@ async def test_r18_another_process_that_writes_is_no_damage(
         await new_conversation(tx)
         await say_much(tx, 5)
     path = tmp_path / "catena.db"
-    monkeypatch.setattr("catena_store.mending._PATIENCE", 0.01)
+    monkeypatch.setattr("catena_store.database.repair._PATIENCE", 0.01)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         look = sqlite3.connect(path, timeout=0.01, isolation_level=None)

@@ -9,8 +9,8 @@ import pytest
 
 from catena_acp.conversation.news import Remarked
 from catena_acp.file_access import FileAccess, FileRefused
-from catena_store.database import Database
-from catena_store.records import How, Kind
+from catena_store.database.database import Database
+from catena_store.records import ContextSource, Kind
 from cli_client import Catena, newest, run, shown
 from conversation_world import Desk, World
 
@@ -55,11 +55,11 @@ async def test_w15_a_directory_that_comes_later_is_in_force_with_the_next_prompt
         await desk.say("say one")
         await desk.conversation.add_directory(lib)
         over = await desk.say("echo")
-        assert over.turn and (over.turn.how, over.turn.told) == (How.RESUMED, 0)
+        assert over.turn and (over.turn.how, over.turn.told) == (ContextSource.RESUMED, 0)
         assert given(world, "session/new") + given(world, "session/load") == [None, [lib]]
         assert world.prompts()[-1] == ["echo"]
         over = await desk.say("echo")
-        assert over.turn and over.turn.how is How.CONTINUED
+        assert over.turn and over.turn.how is ContextSource.CONTINUED
         await desk.conversation.remove_directory(lib)
         await desk.say("echo")
         assert given(world, "session/load") == [[lib], None]

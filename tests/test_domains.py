@@ -20,10 +20,11 @@ from catena_acp.conversation.files_touched import files_touched, lines_changed
 from catena_acp.conversation.git_place import GitPlace, git_place
 from catena_acp.conversation.left_open import left_open_on
 from catena_acp.conversation.news import MessageAdded, Remarked, Troubled
-from catena_store import branches, mcp_servers, surroundings, usage
-from catena_store.database import Database
+from catena_store.chains import surroundings, usage
+from catena_store.conversations import branches, mcp_servers
+from catena_store.database.database import Database
+from catena_store.database.schema import shipped
 from catena_store.records import Kind, Message, MessageState, StopReason, Surroundings
-from catena_store.schema import shipped
 from cli_client import Catena, run
 from conversation_world import Desk, World
 from protocol_client import spec

@@ -35,13 +35,25 @@ from catena_acp.conversation.news import (
 from catena_acp.process_age import process_began
 from catena_acp.process_group import process_start_time
 from catena_acp.troubles import Trouble
-from catena_store import conversations as kept_conversations
-from catena_store import following as reading
-from catena_store import leases, messages, turns, windows
-from catena_store.database import Database
+from catena_store.chains import turns
+from catena_store.clients import following as reading
+from catena_store.clients import leases
+from catena_store.conversations import conversations as kept_conversations
+from catena_store.conversations import messages
+from catena_store.database.database import Database
 from catena_store.errors import StoreBusy
 from catena_store.ids import new_id, utc_now
-from catena_store.records import AgentGroup, How, Kind, Message, MessageState, NewMessage, Owner, StopReason
+from catena_store.records import (
+    AgentGroup,
+    ContextSource,
+    Kind,
+    Message,
+    MessageState,
+    NewMessage,
+    Owner,
+    StopReason,
+)
+from catena_store.windows import windows
 from cli_client import Catena, run, shown, until
 from conversation_world import Desk, World, open_window
 
@@ -206,7 +218,7 @@ async def test_r16_a_client_that_leaves_is_told_and_typing_goes_on_with_all_of_t
         assert second.conversation.free
         over = await second.say("echo")
         assert over.turn is not None
-        assert (over.turn.how, over.turn.stop_reason) == (How.RESUMED, StopReason.END_TURN)
+        assert (over.turn.how, over.turn.stop_reason) == (ContextSource.RESUMED, StopReason.END_TURN)
         assert "all=say one|say two|echo" in (await second.branch())[-1].text
         assert not second.conversation.read_only
         assert second.told.count(HoldChanged(second.window_id, read_only=False, free=False)) == 1
@@ -298,7 +310,7 @@ async def test_r16_a_client_whose_conversation_was_taken_reads_on_keeps_the_text
         over = await desk.say("echo")
         assert over.turn is not None
         # The agent was ours, but the lease has it as one that the other client left running.
-        assert over.turn.how is How.RESUMED
+        assert over.turn.how is ContextSource.RESUMED
         assert "all=say one|echo" in (await desk.branch())[-1].text
         assert not desk.conversation.read_only
 

@@ -17,10 +17,12 @@ from catena_acp.conversation.news import LeafMoved, MessageAdded, MessageGrew, T
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentRefused
-from catena_store import chains, conversations, journal, learnt, messages, siblings, windows
+from catena_store.chains import agents, links
+from catena_store.conversations import branches, conversations, messages
 from catena_store.errors import StoreError
-from catena_store.records import Cause, How, Kind, Message, MessageState
-from catena_store.records import Conversation as Record
+from catena_store.records import Cause, ContextSource, Kind, Message, MessageState
+from catena_store.records import ConversationRecord as Record
+from catena_store.windows import journal, windows
 from conversation_world import Desk, World, open_window
 
 
@@ -46,7 +48,7 @@ def at_desk(desk: Desk, forked: Forked) -> Desk:
     return branch
 
 
-def how(over: TurnEnded) -> How:
+def how(over: TurnEnded) -> ContextSource:
     assert over.turn is not None, over.problem
     return over.turn.how
 
@@ -69,7 +71,7 @@ async def without_probes(desk: Desk) -> None:
 async def learn_fork_at(desk: Desk, value: str) -> None:
     version = desk.conversation.session(desk.window_id).agent_version
     async with desk.db.write() as tx:
-        await learnt.learn(tx, "catena-rehearsal", version, "fork_at", value)
+        await agents.learn(tx, "catena-rehearsal", version, "fork_at", value)
 
 
 async def until_late(desk: Desk) -> str:
@@ -105,7 +107,7 @@ async def test_f01_f03_a_fork_in_place_is_one_native_fork_and_replays_nothing(wo
         assert (await branch.window()).conversation_id == branch.conversation.id
         assert await said(branch) == ["say one", "one"]
         over = await branch.say("echo")
-        assert how(over) is How.FORKED
+        assert how(over) is ContextSource.FORKED
         assert world.prompts()[-1] == ["echo"]
         assert "all=say one|echo" in (await said(branch))[-1]
 
@@ -122,7 +124,7 @@ async def test_f01_f03_a_fork_in_place_is_one_native_fork_and_replays_nothing(wo
             await open_window(desk.db, desk.conversation.id, (await rows_of(desk))[-1].id),
         )
         desk.conversation.subscribe(trunk.hear)
-        assert how(await trunk.say("echo")) is How.CONTINUED
+        assert how(await trunk.say("echo")) is ContextSource.CONTINUED
         assert "all=say one|echo" in (await said(trunk))[-1]
 
 
@@ -218,11 +220,11 @@ async def test_f07_an_agent_that_cannot_fork_is_not_asked_to_and_the_branch_is_t
         price = await desk.conversation.price(desk.window_id, leaf_id=leaf, apart=True)
         forked = await made(desk)
         assert forked.link is None
-        assert forked.price.how is How.TOLD
+        assert forked.price.how is ContextSource.TOLD
         assert forked.price.words == price.words
         branch = at_desk(desk, forked)
         over = await branch.say("context")
-        assert how(over) is How.TOLD
+        assert how(over) is ContextSource.TOLD
         assert over.turn is not None
         assert (over.turn.told, over.turn.told_total) == (price.told, price.told_total) == (2, 2)
         seam = next(row for row in await branch.branch() if row.kind is Kind.SEAM)
@@ -250,7 +252,7 @@ async def test_f08_a_failed_fork_leaves_the_person_where_they_were_with_the_agen
             family = await reader.one("SELECT count(*) FROM conversation")
         assert family == (1,)
         world.fail({})
-        assert how(await desk.say("echo")) is How.CONTINUED
+        assert how(await desk.say("echo")) is ContextSource.CONTINUED
 
 
 async def test_f09_a_fork_of_a_fork_and_one_from_the_history_hold_just_their_branch(world: World) -> None:
@@ -260,7 +262,7 @@ async def test_f09_a_fork_of_a_fork_and_one_from_the_history_hold_just_their_bra
         await branch.say("say two")
         twig = await fork(branch)
         await branch.say("say not this")
-        assert how(await twig.say("echo")) is How.FORKED
+        assert how(await twig.say("echo")) is ContextSource.FORKED
         assert "all=say one|say two|echo" in (await said(twig))[-1]
         assert twig.conversation.record.family == desk.conversation.id
 
@@ -271,7 +273,7 @@ async def test_f09_a_fork_of_a_fork_and_one_from_the_history_hold_just_their_bra
         assert kept is not None
         listed = at_desk(later, await later.conversations.fork(kept, window_id=None))
         over = await listed.say("echo")
-        assert how(over) in (How.FORKED, How.RESUMED)
+        assert how(over) in (ContextSource.FORKED, ContextSource.RESUMED)
         assert world.prompts()[-1] == ["echo"]
         assert "all=say one|echo" in (await said(listed))[-1]
         assert (await listed.window()).workspace_id is None
@@ -295,7 +297,7 @@ async def test_f09_inside_a_turn_the_fork_is_native_to_the_turn_before_and_told_
         branch = at_desk(desk, forked)
         assert (await said(branch))[-1] == "two"
         over = await branch.say("echo")
-        assert how(over) is How.CAUGHT_UP
+        assert how(over) is ContextSource.CAUGHT_UP
         assert price.told == 2
         told, bare = world.prompts()[-1]
         assert bare == "echo"
@@ -355,7 +357,7 @@ async def test_f11_what_the_old_session_says_late_does_not_show_in_the_branch(wo
         assert late not in await said(branch)
         prompt = next(row for row in await branch.branch() if row.text == "say two")
         async with desk.db.read() as reader:
-            assert await siblings.siblings(reader, prompt.id, branch.conversation.id) == [prompt.id]
+            assert await branches.siblings(reader, prompt.id, branch.conversation.id) == [prompt.id]
 
 
 @pytest.mark.parametrize("of_its_own", [False, True])
@@ -443,7 +445,7 @@ async def test_f13_another_directory_and_further_servers_are_passed_on_and_a_ref
         assert forked.conversation.record.cwd == str(elsewhere)
         assert forked.conversation.directories == (str(more), str(world.place))
         branch = at_desk(desk, forked)
-        assert how(await branch.say("echo")) is How.FORKED
+        assert how(await branch.say("echo")) is ContextSource.FORKED
         assert world.prompts()[-1] == ["echo"]
 
         world.fail({"fork": {"error": [-32602, "clock is not allowed here"]}})
@@ -480,7 +482,7 @@ async def test_f13_further_servers_are_handed_over_after_a_restart_too_and_to_fo
         await branch.say("say two")
     async with world.client(resume=branch) as again:
         over = await again.say("say three")
-        assert how(over) is How.RESUMED
+        assert how(over) is ContextSource.RESUMED
         assert given("session/load") == [clock]
         further = await again.conversations.fork(
             again.conversation, window_id=again.window_id, mcp_servers=[bell]
@@ -553,7 +555,7 @@ async def test_a_fork_with_another_agent_is_told(world: World) -> None:
         )
         assert forked.conversation.record.agent == "other"
         assert desk.conversation.record.agent == "rehearsal"
-        assert how(await at_desk(desk, forked).say("say two")) is How.TOLD
+        assert how(await at_desk(desk, forked).say("say two")) is ContextSource.TOLD
         async with desk.db.read() as reader:
-            (link,) = await chains.of_conversation(reader, forked.conversation.id)
+            (link,) = await links.of_conversation(reader, forked.conversation.id)
         assert link.agent == "other"

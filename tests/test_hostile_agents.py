@@ -17,7 +17,7 @@ from catena.agent_choice import agent_named
 from catena.config import AgentSetting, Settings
 from catena.tab import Tab
 from catena_acp.rehearsal import prose
-from catena_store import messages
+from catena_store.conversations import messages
 from catena_store.records import Kind, Message
 from counted_work import turns_counted
 from hostile_agent import MISDEEDS

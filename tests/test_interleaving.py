@@ -24,15 +24,7 @@ from catena_acp.conversation.endings import Ending
 from catena_acp.conversation.forks import Forking
 from catena_acp.conversation.ground import Ground
 from catena_acp.conversation.idle_work import IdleWork
-from catena_acp.conversation.news import (
-    Asked,
-    Doing,
-    LeafMoved,
-    MessageAdded,
-    Renamed,
-    Troubled,
-    TurnEnded,
-)
+from catena_acp.conversation.news import Asked, Doing, LeafMoved, MessageAdded, Renamed, Troubled, TurnEnded
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.prompt_queue import PromptQueue
 from catena_acp.conversation.turn import RunningTurn
@@ -41,10 +33,11 @@ from catena_acp.conversation.undo import Scope, Undo
 from catena_acp.events import PromptBlock
 from catena_acp.process_group import Guard, group_exists
 from catena_acp.troubles import Trouble
-from catena_store import leases, queue
-from catena_store.database import Database, Writer
+from catena_store.clients import leases
+from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreError, StoreFull
-from catena_store.records import How, Kind, LinkState, Message, Owner, QueueItem, StopReason, Turn
+from catena_store.records import ContextSource, Kind, LinkState, Message, Owner, QueueItem, StopReason, Turn
+from catena_store.windows import queue
 from conversation_world import Desk, World, open_window
 
 
@@ -295,7 +288,7 @@ async def test_r07_a_load_that_was_given_up_is_waited_for_and_not_begun_twice(wo
         world.cue("go-on")
         over = await second_end(again)
         await again.conversation.wait_idle(again.window_id)
-        assert over.turn is not None and over.turn.how is How.RESUMED
+        assert over.turn is not None and over.turn.how is ContextSource.RESUMED
         texts = [row.text for row in await again.branch() if row.kind in (Kind.USER, Kind.AGENT)]
         assert texts[:3] == ["say one", "one", "echo"] and "users=2" in texts[3] and len(texts) == 4
     assert len(world.requests("session/load")) == 1
@@ -461,7 +454,7 @@ async def test_w15_a_directory_that_is_added_while_a_session_opens_is_given_to_i
         await desk.until_told(TurnEnded)
         await desk.conversation.wait_idle(desk.window_id)
         over = await desk.say("say two")
-        assert over.turn is not None and over.turn.how is How.RESUMED
+        assert over.turn is not None and over.turn.how is ContextSource.RESUMED
     (load,) = world.requests("session/load")
     assert load["params"]["additionalDirectories"] == [str(more)]
 
@@ -656,7 +649,7 @@ async def test_f11_a_session_that_another_conversation_opened_to_fork_it_is_not_
         gate.open()
         over = await again.until_told(TurnEnded)
         await again.conversation.wait_idle(again.window_id)
-        assert over.turn is not None and over.turn.how is How.RESUMED
+        assert over.turn is not None and over.turn.how is ContextSource.RESUMED
         assert [link.state for link in await again.links()] == [LinkState.OPEN]
 
 

@@ -18,7 +18,7 @@ from catena_acp.errors import AgentRefused, LoginNeeded
 from catena_acp.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
 from catena_acp.port import AgentSpec
 from catena_acp.troubles import Trouble
-from catena_store.records import How, Kind, StopReason
+from catena_store.records import ContextSource, Kind, StopReason
 from conversation_world import Desk, World, open_window
 
 
@@ -102,7 +102,7 @@ async def test_m07_a_login_in_the_middle_of_a_conversation_keeps_its_session_and
 
         first, refused, again = await desk.turns()
         assert refused.prompt_id == again.prompt_id
-        assert (again.how, again.stop_reason) == (How.CONTINUED, StopReason.END_TURN)
+        assert (again.how, again.stop_reason) == (ContextSource.CONTINUED, StopReason.END_TURN)
         assert [(link.id, link.state) for link in await desk.links()] == [
             (link.id, link.state) for link in before
         ]
@@ -136,7 +136,7 @@ async def test_r06_a_login_in_the_terminal_is_that_of_this_agent_and_the_next_pr
 
         (link,) = await desk.links()
         last = (await desk.turns())[-1]
-        assert (last.how, last.link_id, last.prior_context) == (How.RESUMED, link.id, None)
+        assert (last.how, last.link_id, last.prior_context) == (ContextSource.RESUMED, link.id, None)
         assert "canary-one" in (await desk.branch())[-1].text
     prompts = world.requests("session/prompt")
     assert {entry["session"] for entry in prompts} == {link.session_id}
@@ -158,7 +158,7 @@ async def test_r06_a_prompt_that_wanted_a_login_still_goes_out_after_one_in_the_
         await desk.conversation.retry(desk.window_id)
         await desk.conversation.wait_idle(desk.window_id)
         *_, refused, again = await desk.turns()
-        assert (again.prompt_id, again.how) == (refused.prompt_id, How.RESUMED)
+        assert (again.prompt_id, again.how) == (refused.prompt_id, ContextSource.RESUMED)
         assert "canary-one" in (await desk.branch())[-1].text
         assert await desk.conversation.owed(desk.window_id) is None
 
@@ -248,7 +248,11 @@ async def test_m08_after_a_logout_the_next_session_knows_nothing_and_the_old_con
         await desk.say("echo")
 
         turn = (await desk.turns())[-1]
-        assert (turn.how, turn.prior_context, turn.stop_reason) == (How.FRESH, None, StopReason.END_TURN)
+        assert (turn.how, turn.prior_context, turn.stop_reason) == (
+            ContextSource.FRESH,
+            None,
+            StopReason.END_TURN,
+        )
         texts = [row.text for row in await desk.branch()]
         assert "canary-old" in texts and "canary-old" not in texts[-1]
         assert len({link.session_id for link in await desk.links()}) == 2
@@ -284,7 +288,10 @@ async def test_m08_a_logout_is_one_of_the_account_and_every_open_window_of_it_be
             assert barrier.message.text == "logged out by you"
         await desk.conversation.login(desk.window_id, "rehearsal-login")
         over = await second.say("echo")
-        assert over.turn is not None and (over.turn.how, over.turn.prior_context) == (How.FRESH, None)
+        assert over.turn is not None and (over.turn.how, over.turn.prior_context) == (
+            ContextSource.FRESH,
+            None,
+        )
         assert "canary-two" in [row.text for row in await second.branch()]
         assert not any(
             isinstance(news, MessageAdded) and news.window_id == nothing_said for news in desk.told
@@ -333,7 +340,7 @@ async def test_an_agent_without_a_logout_is_not_logged_out_and_its_own_way_is_sa
         with pytest.raises(LogoutNotOffered, match="Rehearsal offers no logout"):
             await desk.conversation.logout(desk.window_id)
         over = await desk.say("echo")
-        assert over.turn is not None and over.turn.how is How.CONTINUED
+        assert over.turn is not None and over.turn.how is ContextSource.CONTINUED
         assert not any(row.barrier for row in await desk.branch())
 
 
@@ -360,7 +367,7 @@ async def test_a_login_waits_for_the_turn_of_another_window_and_a_logout_is_refu
         ended = await desk.until_told(TurnEnded, lambda news: news.window_id == other)
         assert ended.turn is not None and ended.turn.stop_reason is StopReason.END_TURN
         over = await desk.say("echo")
-        assert over.turn is not None and over.turn.how is How.RESUMED
+        assert over.turn is not None and over.turn.how is ContextSource.RESUMED
     assert len(world.requests("initialize")) == 2
 
 

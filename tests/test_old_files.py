@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import conversations, messages
-from catena_store.database import Database
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
+from catena_store.database.schema import Migration, shipped
 from catena_store.errors import StoreUnusable
-from catena_store.schema import Migration, shipped
 from cli_client import Catena, run
 from store_world import new_conversation, say_much
 from test_store_database import as_somebody_else, public_directory
@@ -57,8 +57,8 @@ async def test_r18_an_older_file_is_brought_up_to_date_without_writing_its_messa
 
 _OPEN = """
 import asyncio, pathlib, sys
-from catena_store.database import Database
-from catena_store.schema import Migration, shipped
+from catena_store.database.database import Database
+from catena_store.database.schema import Migration, shipped
 
 async def main():
     later = (*shipped(), Migration(shipped()[-1].version + 1, pathlib.Path(sys.argv[2])))
@@ -153,9 +153,9 @@ def _copy(source: Path, target: Path) -> None:
 
 _CRAMPED = """
 import asyncio, pathlib, resource, sys
-from catena_store.database import Database
+from catena_store.database.database import Database
 from catena_store.errors import StoreUnusable
-from catena_store.schema import Migration, shipped
+from catena_store.database.schema import Migration, shipped
 
 async def main():
     later = (*shipped(), Migration(shipped()[-1].version + 1, pathlib.Path(sys.argv[2])))

@@ -17,9 +17,9 @@ import pytest
 from catena_acp.conversation import set_apart
 from catena_acp.conversation.news import Remarked
 from catena_acp.conversation.services import WhileIdle
-from catena_store import chains, windows
-from catena_store import parked as costs
-from catena_store.records import Cause, How, Kind, Link, LinkState
+from catena_store.chains import links, parked_links
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState
+from catena_store.windows import windows
 from cli_client import EXECUTABLE, Catena, Finished
 from conversation_world import Desk, World
 
@@ -42,7 +42,7 @@ async def took(desk: Desk, seconds: float) -> None:
     """So long, as far as is kept of it, the agent needed for its last fork."""
     *_, newest = await parked(desk)
     async with desk.db.write() as tx:
-        await costs.note(tx, newest.id, seconds)
+        await parked_links.note(tx, newest.id, seconds)
 
 
 async def back_to(desk: Desk, turn: int) -> None:
@@ -82,30 +82,30 @@ async def test_f10_nothing_is_parked_after_a_turn_that_did_not_end_clean(tmp_pat
 @pytest.mark.parametrize(
     ("flags", "how"),
     [
-        ((), How.FORKED),
-        (("--no-cold-fork",), How.FORKED),
-        (("--fork-at",), How.FORKED_AT),
-        (("--fork-at", "--no-cold-fork"), How.FORKED_AT),
-        (("--fork-at", "--no-message-ids"), How.FORKED),
-        (("--fork-replays",), How.FORKED),
-        (("--fork-replays=1",), How.FORKED),
-        (("--no-fork",), How.TOLD),
+        ((), ContextSource.FORKED),
+        (("--no-cold-fork",), ContextSource.FORKED),
+        (("--fork-at",), ContextSource.FORKED_AT),
+        (("--fork-at", "--no-cold-fork"), ContextSource.FORKED_AT),
+        (("--fork-at", "--no-message-ids"), ContextSource.FORKED),
+        (("--fork-replays",), ContextSource.FORKED),
+        (("--fork-replays=1",), ContextSource.FORKED),
+        (("--no-fork",), ContextSource.TOLD),
     ],
 )
 async def test_f10_after_a_restart_the_second_prompt_of_six_is_said_anew_to_exactly_the_first_turn(
-    tmp_path: Path, flags: tuple[str, ...], how: How
+    tmp_path: Path, flags: tuple[str, ...], how: ContextSource
 ) -> None:
     world = World(tmp_path)
     async with world.client(*flags, while_idle=ALWAYS) as desk:
         await said(desk, "say one; tool read README.md; say done", *(f"say {n}" for n in range(2, 7)))
-        assert len(await parked(desk)) == (6 if how is How.FORKED else 0)
+        assert len(await parked(desk)) == (6 if how is ContextSource.FORKED else 0)
     async with world.client(*flags, resume=desk, while_idle=ALWAYS) as desk:
         await back_to(desk, 1)
         over = await desk.say("echo")
         assert over.turn is not None
         assert over.turn.how is how
         heard = (await desk.branch())[-1].text
-        if how is How.TOLD:
+        if how is ContextSource.TOLD:
             assert over.turn.told == over.turn.told_total > 0
             return
         assert (over.turn.told, over.turn.tools_listed) == (0, 0)
@@ -115,7 +115,7 @@ async def test_f10_after_a_restart_the_second_prompt_of_six_is_said_anew_to_exac
         assert [row.data["how"] for row in await desk.branch() if row.kind is Kind.SEAM] == [how.value]
         # The parked fork itself was never prompted, and can be forked again; what was said anew is parked, too.
         await desk.conversation.settled(desk.window_id)
-        assert len(await parked(desk)) == (7 if how is How.FORKED else 0)
+        assert len(await parked(desk)) == (7 if how is ContextSource.FORKED else 0)
 
 
 async def test_f10_without_a_parked_fork_another_session_that_ends_there_is_used(tmp_path: Path) -> None:
@@ -128,7 +128,11 @@ async def test_f10_without_a_parked_fork_another_session_that_ends_there_is_used
         await said(desk, "say two")
         await back_to(desk, 1)
         await said(desk, "echo")
-        assert [turn.how for turn in await desk.turns()] == [How.FRESH, How.TOLD, How.RESUMED]
+        assert [turn.how for turn in await desk.turns()] == [
+            ContextSource.FRESH,
+            ContextSource.TOLD,
+            ContextSource.RESUMED,
+        ]
         assert (await desk.branch())[-1].text.endswith("all=say one|echo")
 
 
@@ -141,13 +145,15 @@ async def test_f10_a_fork_of_which_the_agent_tells_only_the_end_is_not_taken_for
         await back_to(desk, 3)
         over = await desk.say("echo")
         assert over.turn is not None
-        assert (over.turn.how, over.turn.told) == (How.FORKED, 0)
+        assert (over.turn.how, over.turn.told) == (ContextSource.FORKED, 0)
         assert (await desk.branch())[-1].text.endswith("all=say one|say two|say three|echo")
 
 
-@pytest.mark.parametrize(("flags", "how"), [((), How.FORKED), (("--fork-at",), How.FORKED_AT)])
+@pytest.mark.parametrize(
+    ("flags", "how"), [((), ContextSource.FORKED), (("--fork-at",), ContextSource.FORKED_AT)]
+)
 async def test_f10_the_price_of_going_on_from_a_past_message_names_the_native_way_before_the_agent_runs(
-    tmp_path: Path, flags: tuple[str, ...], how: How
+    tmp_path: Path, flags: tuple[str, ...], how: ContextSource
 ) -> None:
     world = World(tmp_path)
     async with world.client(*flags, while_idle=ALWAYS) as desk:
@@ -174,7 +180,7 @@ async def test_k10_a_prompt_does_not_wait_for_a_parked_fork_and_what_it_raced_wi
         # What was made meanwhile holds the second prompt, and is nobody's.
         first, second = await desk.turns()
         assert [link.knows for link in await parked(desk)] == [second.last_id]
-        assert [turn.how for turn in (first, second)] == [How.FRESH, How.CONTINUED]
+        assert [turn.how for turn in (first, second)] == [ContextSource.FRESH, ContextSource.CONTINUED]
 
 
 async def test_k10_a_fork_whose_source_moved_meanwhile_is_thrown_away(tmp_path: Path) -> None:
@@ -185,7 +191,7 @@ async def test_k10_a_fork_whose_source_moved_meanwhile_is_thrown_away(tmp_path: 
         await world.heard("session/fork")
         (source,) = await desk.links()
         async with desk.db.write() as tx:
-            await chains.move(tx, source.id, event="moved by another")
+            await links.move(tx, source.id, event="moved by another")
         world.cue("go-on")
         await desk.conversation.settled(desk.window_id)
         assert await parked(desk) == []
@@ -243,7 +249,7 @@ async def test_k10_an_agent_that_dies_while_it_forks_leaves_nothing_and_the_next
         await said(desk, "say one")
         assert await parked(desk) == []
         await said(desk, "say two")
-        assert [turn.how for turn in await desk.turns()] == [How.FRESH, How.RESUMED]
+        assert [turn.how for turn in await desk.turns()] == [ContextSource.FRESH, ContextSource.RESUMED]
         assert len(await parked(desk)) == 1
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from catena_acp.conversation.price import Price
-from catena_store import messages, windows
-from catena_store.records import How, Kind, NewMessage
+from catena_store.conversations import messages
+from catena_store.records import ContextSource, Kind, NewMessage
+from catena_store.windows import windows
 from conversation_world import Desk, World
 from counted_work import calls_counted, queries_counted
 
@@ -20,7 +21,9 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def price(how: How, told: int = 0, total: int = 0, tools: int = 0, tokens: int = 0, **more: bool) -> Price:
+def price(
+    how: ContextSource, told: int = 0, total: int = 0, tools: int = 0, tokens: int = 0, **more: bool
+) -> Price:
     return Price(how, told, total, tools, tokens, total - told, exact=more.pop("exact", True), **more)
 
 
@@ -47,18 +50,21 @@ async def spoken(desk: Desk, count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("named", "words"),
     [
-        (price(How.CONTINUED), NATIVE),
-        (price(How.FORKED), NATIVE),
-        (price(How.RESUMED, exact=False), f"probably {NATIVE}"),
-        (price(How.FRESH), "new session: nothing to tell"),
-        (price(How.TOLD, 20, 57, tokens=6_234), "told 20 of 57 messages, about 6,200 tokens, 37 left out"),
-        (price(How.TOLD, 1, 1, tokens=87), "told 1 of 1 message, about 87 tokens"),
+        (price(ContextSource.CONTINUED), NATIVE),
+        (price(ContextSource.FORKED), NATIVE),
+        (price(ContextSource.RESUMED, exact=False), f"probably {NATIVE}"),
+        (price(ContextSource.FRESH), "new session: nothing to tell"),
         (
-            price(How.CAUGHT_UP, 2, 2, tools=1, tokens=254),
+            price(ContextSource.TOLD, 20, 57, tokens=6_234),
+            "told 20 of 57 messages, about 6,200 tokens, 37 left out",
+        ),
+        (price(ContextSource.TOLD, 1, 1, tokens=87), "told 1 of 1 message, about 87 tokens"),
+        (
+            price(ContextSource.CAUGHT_UP, 2, 2, tools=1, tokens=254),
             "caught up with 2 of 2 messages, 1 tool call listed, about 250 tokens",
         ),
-        (price(How.CAUGHT_UP, tools=3, tokens=120), "3 tool calls listed, about 120 tokens"),
-        (price(How.RESUMED, abridged=True), f"{NATIVE}, what it was told earlier is abridged"),
+        (price(ContextSource.CAUGHT_UP, tools=3, tokens=120), "3 tool calls listed, about 120 tokens"),
+        (price(ContextSource.RESUMED, abridged=True), f"{NATIVE}, what it was told earlier is abridged"),
     ],
 )
 def test_p11_a_price_is_one_line_in_words(named: Price, words: str) -> None:
@@ -68,17 +74,17 @@ def test_p11_a_price_is_one_line_in_words(named: Price, words: str) -> None:
 async def test_p11_the_price_of_going_on_is_native_and_starts_no_process(world: World) -> None:
     async with world.client() as desk:
         fresh = await desk.conversation.price(desk.window_id)
-        assert (fresh.how, fresh.exact, world.requests("initialize")) == (How.FRESH, False, [])
+        assert (fresh.how, fresh.exact, world.requests("initialize")) == (ContextSource.FRESH, False, [])
         await desk.say("say one")
         going_on = await desk.conversation.price(desk.window_id)
-    assert (going_on.how, going_on.exact, going_on.words) == (How.CONTINUED, True, NATIVE)
+    assert (going_on.how, going_on.exact, going_on.words) == (ContextSource.CONTINUED, True, NATIVE)
     started = len(world.requests("initialize"))
     async with world.client(resume=desk) as later:
         cold = await later.conversation.price(later.window_id)
-        assert (cold.how, cold.words) == (How.RESUMED, f"probably {NATIVE}")
+        assert (cold.how, cold.words) == (ContextSource.RESUMED, f"probably {NATIVE}")
         assert len(world.requests("initialize")) == started
         assert (await later.say("say two")).turn is not None
-        assert (await later.turns())[-1].how is How.RESUMED
+        assert (await later.turns())[-1].how is ContextSource.RESUMED
 
 
 async def test_p11_the_price_of_an_agent_that_cannot_reopen_sessions_is_told_also_while_it_does_not_run(
@@ -90,8 +96,8 @@ async def test_p11_the_price_of_an_agent_that_cannot_reopen_sessions_is_told_als
         named = await later.conversation.price(later.window_id)
         over = await later.say("say two")
     assert over.turn is not None
-    assert (named.how, named.told, named.exact) == (How.TOLD, 2, False)
-    assert (over.turn.how, over.turn.told) == (How.TOLD, 2)
+    assert (named.how, named.told, named.exact) == (ContextSource.TOLD, 2, False)
+    assert (over.turn.how, over.turn.told) == (ContextSource.TOLD, 2)
 
 
 async def test_p11_the_price_of_another_agent_is_what_its_first_prompt_then_carries(world: World) -> None:
@@ -126,9 +132,9 @@ async def test_p11_the_price_from_an_earlier_message_and_of_a_fork_is_named_too(
         fork = await conversation.price(window_id, apart=True)
         anew = await conversation.price(window_id, leaf_id=None)
         assert (await desk.window()).leaf_id != after_one, "a price moves nothing"
-    assert (edit.how, edit.told, edit.told_total) == (How.TOLD, 2, 2)
-    assert (fork.how, fork.words) == (How.FORKED, NATIVE)
-    assert (anew.how, anew.words) == (How.FRESH, "new session: nothing to tell")
+    assert (edit.how, edit.told, edit.told_total) == (ContextSource.TOLD, 2, 2)
+    assert (fork.how, fork.words) == (ContextSource.FORKED, NATIVE)
+    assert (anew.how, anew.words) == (ContextSource.FRESH, "new session: nothing to tell")
 
 
 async def test_p09_a_seam_says_that_what_the_session_was_told_earlier_is_abridged(world: World) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from catena_acp.conversation.ground import FORK_AT
 from catena_acp.conversation.services import WhileIdle
-from catena_store import learnt, windows
-from catena_store.records import Cause, How, LinkState
+from catena_store.chains import agents
+from catena_store.records import Cause, ContextSource, LinkState
+from catena_store.windows import windows
 from conversation_world import Desk, World
 
 PROBING = WhileIdle(probe=True)
@@ -101,7 +102,7 @@ async def test_f10_an_agent_that_dies_while_it_is_probed_teaches_nothing_and_is_
         assert await learnt_of(desk) is None
         await said(desk, "say two")
         assert await learnt_of(desk) == "honoured"
-        assert [turn.how for turn in await desk.turns()] == [How.FRESH, How.RESUMED]
+        assert [turn.how for turn in await desk.turns()] == [ContextSource.FRESH, ContextSource.RESUMED]
 
 
 async def test_f10_a_prompt_does_not_wait_for_a_probe_and_what_the_agent_still_forks_is_taken_away(
@@ -136,7 +137,7 @@ async def test_f10_a_fork_at_a_message_is_asked_for_by_its_prompt_where_the_agen
         await rewind(desk, first)
         over = await desk.say("echo")
         assert over.turn is not None
-        assert (over.turn.how, over.turn.told) == (How.FORKED_AT, 0)
+        assert (over.turn.how, over.turn.told) == (ContextSource.FORKED_AT, 0)
         heard = (await desk.branch())[-1].text
         assert heard == '[heard] users=2 assistants=1 last="echo" all=say one|echo'
 
@@ -149,4 +150,4 @@ async def test_f10_what_a_version_was_seen_to_do_is_not_believed_of_the_next(tmp
         await said(desk, "say two")
         async with desk.db.read() as reader:
             (name,) = await reader.one("SELECT agent_name FROM ability WHERE name = ?", (FORK_AT,)) or ("",)
-            assert (await learnt.known(reader, str(name), "99"))[FORK_AT] == "ignored"
+            assert (await agents.known(reader, str(name), "99"))[FORK_AT] == "ignored"

@@ -12,7 +12,7 @@ from catena.agent_choice import agent_kept, agent_named, default_agent, name_of_
 from catena.config import AgentSetting, SettingsInvalid, load_settings
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
-from catena_store.records import How
+from catena_store.records import ContextSource
 from cli_client import Catena, newest, shown
 from conversation_world import World
 
@@ -33,7 +33,7 @@ async def test_m14_another_profile_has_a_head_of_its_own_and_the_history_bridges
         await desk.say("say one")
         await desk.conversation.set_agent(desk.window_id, work)
         over = await desk.say("say two")
-        assert over.turn and (over.turn.how, over.turn.told) == (How.TOLD, 2)
+        assert over.turn and (over.turn.how, over.turn.told) == (ContextSource.TOLD, 2)
         assert over.turn.cause == "from rehearsal to Rehearsal (work)"
         assert "say one" in world.prompts()[-1][0]
         own, other = await desk.links()
@@ -43,7 +43,7 @@ async def test_m14_another_profile_has_a_head_of_its_own_and_the_history_bridges
         ]
         await desk.conversation.set_agent(desk.window_id, world.spec())
         over = await desk.say("say three")
-        assert over.turn and (over.turn.how, over.turn.link_id) == (How.CAUGHT_UP, own.id)
+        assert over.turn and (over.turn.how, over.turn.link_id) == (ContextSource.CAUGHT_UP, own.id)
         assert over.turn.cause == "from rehearsal (work) to Rehearsal"
         caught_up = world.prompts()[-1][0]
         assert "say two" in caught_up and "say one" not in caught_up, "its own session knows that"
@@ -58,7 +58,7 @@ async def test_m14_the_profile_is_kept_over_a_restart(world: World) -> None:
     async with world.client(specs={"work": work}, resume=desk) as again:
         assert (again.conversation.record.agent, again.conversation.record.profile) == ("rehearsal", "work")
         over = await again.say("echo")
-        assert over.turn and over.turn.how is How.RESUMED
+        assert over.turn and over.turn.how is ContextSource.RESUMED
         assert again.conversation.session(again.window_id).agent_title == "Rehearsal (work)"
 
 

@@ -10,14 +10,7 @@ import pytest
 
 from catena_acp.agent import Agent
 from catena_acp.delivery import MAX_EARLY_SESSIONS
-from catena_acp.errors import (
-    AgentRefused,
-    AgentSilent,
-    LoginNeeded,
-    NotOffered,
-    ProtocolBroken,
-    SessionGone,
-)
+from catena_acp.errors import AgentRefused, AgentSilent, LoginNeeded, NotOffered, ProtocolBroken, SessionGone
 from catena_acp.events import (
     Choice,
     CommandsChanged,

@@ -18,9 +18,9 @@ from catena_acp.conversation.news import (
     TurnEnded,
     TurnStarted,
 )
-from catena_store import queue
 from catena_store.errors import NotFound
 from catena_store.records import Kind, QueueItem, StopReason
+from catena_store.windows import queue
 from conversation_world import Desk, World
 
 

@@ -19,9 +19,10 @@ from catena_acp.catalog import spec_of_command
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.news import MessageGrew, News
 from catena_acp.conversation.prior_context import BEGIN, END
-from catena_store import turns, windows
-from catena_store.database import Database
-from catena_store.records import How, StopReason, Turn
+from catena_store.chains import turns
+from catena_store.database.database import Database
+from catena_store.records import ContextSource, StopReason, Turn
+from catena_store.windows import windows
 from real_agents import PATIENCE, RealAgent, fake_model, read_until, wait_until
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
@@ -81,7 +82,11 @@ async def test_p01_a_real_agent_hears_only_bare_prompts_while_its_session_lives(
             await conversation.wait_idle("window")
         kept = await turns_of(db, conversation)
 
-    assert [turn.how for turn in kept] == [How.FRESH, How.CONTINUED, How.CONTINUED]
+    assert [turn.how for turn in kept] == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.CONTINUED,
+    ]
     assert agent.heard("third prompt").users == ["first prompt", "second prompt", "third prompt"]
 
 

@@ -19,8 +19,8 @@ from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.news import Asked, TurnEnded
 from catena_acp.conversation.prior_context import BEGIN
 from catena_acp.conversation.services import WhileIdle
-from catena_store.database import Database
-from catena_store.records import Cause, How, Kind, Link, LinkState, Message, StopReason
+from catena_store.database.database import Database
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, Message, StopReason
 from conversation_world import Desk, open_window
 from real_agents import RealAgent, fake_model
 
@@ -95,7 +95,7 @@ async def edited(desk: Desk, old: str, new: str) -> TurnEnded:
     return next(news for news in desk.told[at:] if isinstance(news, TurnEnded))
 
 
-def how(over: TurnEnded) -> How:
+def how(over: TurnEnded) -> ContextSource:
     assert over.turn is not None, over.problem
     assert over.problem is None
     return over.turn.how
@@ -118,7 +118,7 @@ def kept_of(agent: RealAgent, session_id: str) -> str:
 async def test_e02_after_a_restart_the_second_prompt_of_six_is_said_anew_to_exactly_the_first_turn(
     agent: RealAgent,
 ) -> None:
-    native = How.FORKED_AT if agent.name == "claude" else How.FORKED
+    native = ContextSource.FORKED_AT if agent.name == "claude" else ContextSource.FORKED
     prompts = [f"prompt {number}" for number in range(2, 7)]
     async with client(agent, ALWAYS) as desk:
         assert (await said_with_a_tool(desk, "TOOLSHELL first")).problem is None
@@ -174,7 +174,7 @@ async def test_f03_f06_a_fork_of_a_real_agent_is_one_session_and_leaves_its_sour
 
     assert (carrier.id, carrier.source_id) == (forked.link.id, source.id)
     assert carrier.session_id != source.session_id
-    assert How.TOLD not in ways and ways[-1] is How.CONTINUED
+    assert ContextSource.TOLD not in ways and ways[-1] is ContextSource.CONTINUED
     assert agent.heard("and again").users == ["first prompt", "second prompt", "on the branch", "and again"]
     assert [agent.asked(prompt) for prompt in ("first prompt", "on the branch")] == [1, 1]
     assert [link.id for link in trunk] == [source.id]
@@ -200,7 +200,7 @@ async def test_a01_an_aside_of_a_real_agent_knows_the_conversation_and_leaves_no
         assert await desk.branch() == rows
         if agent.name == "claude":
             assert kept_of(agent, source.session_id) == before
-        assert how(await said(desk, "second prompt")) is How.CONTINUED
+        assert how(await said(desk, "second prompt")) is ContextSource.CONTINUED
 
     assert "first prompt" in agent.heard(question).everything
     assert agent.heard("second prompt").users == ["first prompt", "second prompt"]

@@ -21,9 +21,9 @@ from catena_acp.conversation.logins import LogoutNotOffered, Owed
 from catena_acp.conversation.news import Asked, AskSettled, MessageGrew, TurnEnded
 from catena_acp.conversation.prior_context import BEGIN
 from catena_acp.troubles import Offer, Trouble
-from catena_store import queue
-from catena_store.database import Database
-from catena_store.records import How, Kind, LinkState, Message, QueueItem, StopReason
+from catena_store.database.database import Database
+from catena_store.records import ContextSource, Kind, LinkState, Message, QueueItem, StopReason
+from catena_store.windows import queue
 from conversation_world import Desk, open_window
 from real_agents import RealAgent, fake_model, wait_until
 
@@ -151,7 +151,12 @@ async def test_r01_r19_a_rate_limited_prompt_goes_to_a_real_agent_again_as_the_s
         await desk.say("after the limit")
         turns, links, branch = await desk.turns(), await desk.links(), await desk.branch()
 
-    assert [turn.how for turn in turns] == [How.FRESH, How.CONTINUED, How.CONTINUED, How.CONTINUED]
+    assert [turn.how for turn in turns] == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.CONTINUED,
+        ContextSource.CONTINUED,
+    ]
     assert turns[1].prompt_id == turns[2].prompt_id
     assert (turns[1].stop_reason, turns[2].stop_reason) == (StopReason.ERROR, StopReason.END_TURN)
     assert len(links) == 1
@@ -183,7 +188,7 @@ async def test_r03_the_overload_that_claude_says_in_words_and_answers_is_told_on
     assert branch[1].text.startswith("API Error: 529")
     assert turns[0].prompt_id == turns[1].prompt_id
     assert len(links) == 1
-    assert (last.how, last.link_id) == (How.CAUGHT_UP, links[0].id)
+    assert (last.how, last.link_id) == (ContextSource.CAUGHT_UP, links[0].id)
 
 
 async def test_r06_m07_a_prompt_that_wanted_a_login_goes_out_again_after_it_in_the_same_session(
@@ -200,7 +205,11 @@ async def test_r06_m07_a_prompt_that_wanted_a_login_goes_out_again_after_it_in_t
         turns, links = await desk.turns(), await desk.links()
 
     assert turns[1].prompt_id == turns[2].prompt_id
-    assert [turn.how for turn in turns] == [How.FRESH, How.CONTINUED, How.RESUMED]
+    assert [turn.how for turn in turns] == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.RESUMED,
+    ]
     assert len(links) == 1
     assert lines_heard(claude, prompt) == ["before the login", prompt, prompt]
 
@@ -266,7 +275,7 @@ async def test_r15_claude_that_cannot_shorten_its_context_enough_says_so_and_goe
 
     assert any(row.kind is Kind.NOTICE and row.data.get("compacted") for row in branch)
     assert spoken(branch)[0] == (Kind.USER, "before it is full")
-    assert (turns[-1].stop_reason, turns[-1].how) == (StopReason.END_TURN, How.CAUGHT_UP)
+    assert (turns[-1].stop_reason, turns[-1].how) == (StopReason.END_TURN, ContextSource.CAUGHT_UP)
     assert link.whole is not None
     (seam,) = [row for row in branch if row.kind is Kind.SEAM]
     assert "abridged" in seam.text
@@ -288,7 +297,7 @@ async def test_r08_r15_opencode_shortens_its_context_in_its_own_words_and_an_emp
         turns, links = await desk.turns(), await desk.links()
 
     assert [link.state for link in links] == [LinkState.SUSPECT, LinkState.OPEN]
-    assert (turns[-1].how, turns[-1].link_id) == (How.TOLD, links[1].id)
+    assert (turns[-1].how, turns[-1].link_id) == (ContextSource.TOLD, links[1].id)
     told, _ = opencode.heard("after the empty turn").last
     assert told.startswith(BEGIN)
     assert all(said in told for said in ("before it is full", "FAILCTX", "EMPTY"))
@@ -315,7 +324,7 @@ async def test_r07_a_real_agent_whose_transcript_is_gone_is_told_everything(agen
         chain = await desk.conversation.chain(desk.window_id)
 
     assert [kept.state for kept in links] == [LinkState.LOST, LinkState.OPEN]
-    assert [turn.how for turn in turns[2:]] == [How.TOLD, How.CONTINUED]
+    assert [turn.how for turn in turns[2:]] == [ContextSource.TOLD, ContextSource.CONTINUED]
     (seam,) = [row for row in branch if row.kind is Kind.SEAM]
     assert seam.text.startswith("session lost") and "told 4 of 4 messages" in seam.text
     told, _ = agent.heard("what is its name?").last
@@ -338,7 +347,7 @@ async def test_r14_clear_never_reaches_claude_and_nothing_above_it_does_after_a_
     assert claude.asked("/clear") == 0
     assert claude.heard("below").users == ["below"]
     assert claude.heard("further below").users == ["below", "further below"]
-    assert [turn.how for turn in turns] == [How.FRESH, How.FRESH, How.RESUMED]
+    assert [turn.how for turn in turns] == [ContextSource.FRESH, ContextSource.FRESH, ContextSource.RESUMED]
     assert [text for kind, text in spoken(branch) if kind is Kind.USER] == ["above", "below", "further below"]
 
 
@@ -424,7 +433,7 @@ async def test_w16_what_waits_when_claude_is_killed_is_held_and_then_sent_with_a
         assert await waiting(desk) == []
         last = (await desk.turns())[-1]
 
-    assert (last.how, last.stop_reason) == (How.CAUGHT_UP, StopReason.END_TURN)
+    assert (last.how, last.stop_reason) == (ContextSource.CAUGHT_UP, StopReason.END_TURN)
     heard = claude.heard("it waited").everything
     assert all(said in heard for said in ("before", "SLOW 60", "w2"))
 

@@ -14,8 +14,10 @@ from catena_acp.conversation.recovery import recover
 from catena_acp.conversation.services import Services, Tenure
 from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.troubles import Offer, Trouble
-from catena_store import attachments, chains, conversations, leases, messages, turns, windows
-from catena_store.database import Database
+from catena_store.chains import links, turns
+from catena_store.clients import leases
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
 from catena_store.errors import Fenced
 from catena_store.ids import utc_now
 from catena_store.records import (
@@ -32,6 +34,7 @@ from catena_store.records import (
     StopReason,
     Turn,
 )
+from catena_store.windows import attachments, windows
 from test_route import clean_turn
 
 DEAD = Owner("owner-dead", "here", 1, "long ago")
@@ -80,7 +83,7 @@ class Left:
 
     async def link(self) -> Link:
         async with self.db.read() as reader:
-            link = await chains.get(reader, "L")
+            link = await links.get(reader, "L")
         assert link is not None
         return link
 
@@ -113,7 +116,7 @@ async def left(tmp_path: Path) -> AsyncIterator[Left]:
                 return NewMessage(id=id, conversation_id="c", parent_id=parent, kind=kind, text=id, **more)  # type: ignore[arg-type]
 
             await messages.insert_many(tx, [row("U1", None, Kind.USER)])
-            await chains.add(
+            await links.add(
                 tx, id="L", conversation_id="c", agent="model", profile="", session_id="s1", cwd="/shop",
                 cause=Cause.NEW, owner="w",
             )  # fmt: skip
@@ -128,7 +131,7 @@ async def left(tmp_path: Path) -> AsyncIterator[Left]:
             await messages.insert(tx, row("t2", "U2", Kind.TOOL, data=call, **growing))
             await messages.insert(tx, row("p2", "t2", Kind.AGENT, **growing))
             await turns.set_last(tx, "T2", "p2")
-            await chains.move(tx, "L", knows="a1", reach="p2")
+            await links.move(tx, "L", knows="a1", reach="p2")
             await windows.open(tx, id="w", conversation_id="c", leaf_id="p2")
             await windows.open(tx, id="w2", conversation_id="c", leaf_id="a1")
             await leases.acquire(tx, "c", DEAD, is_dead=lambda _: True)

@@ -25,7 +25,7 @@ from catena_acp.conversation.route import (
     key_of,
     may_claim,
 )
-from catena_store.records import Cause, How, Kind, Link, LinkState, PathRow, StopReason, Turn
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, PathRow, StopReason, Turn
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ALL = Powers(reopens=True, forks=True, forks_at=True)
@@ -83,7 +83,7 @@ def clean_turn(id: str, link_id: str, prompt: str, last: str) -> Turn:
         base_link_id=None,
         window_id="w",
         last_id=last,
-        how=How.CONTINUED,
+        how=ContextSource.CONTINUED,
         cause=None,
         told_from=None,
         told_to=None,

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from agent_model import Profile
-from catena_store.database import Database
+from catena_store.database.database import Database
 from walk_client import owned_task
 from walk_length import walks
 from walk_loop import VirtualTimeLoop

@@ -11,7 +11,7 @@ from catena_acp.conversation.news import Doing, DoingChanged, TurnEnded
 from catena_acp.conversation.only_words import OnlyWords
 from catena_acp.events import PermissionAsked, TextChunk, ToolCallChanged
 from catena_acp.troubles import Trouble
-from catena_store.records import How, Kind, LinkState, StopReason
+from catena_store.records import ContextSource, Kind, LinkState, StopReason
 from conversation_world import Desk, World
 from protocol_client import heard, spec
 
@@ -87,7 +87,12 @@ async def test_r01_r06_r19_a_prompt_that_got_nothing_but_its_error_in_words_goes
         turns, links, rows = await desk.turns(), await desk.links(), await desk.branch()
 
     assert turns[1].prompt_id == turns[2].prompt_id
-    assert [turn.how for turn in turns] == [How.FRESH, How.CONTINUED, How.CONTINUED, How.CONTINUED]
+    assert [turn.how for turn in turns] == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.CONTINUED,
+        ContextSource.CONTINUED,
+    ]
     assert len(links) == 1
     assert blocks_heard(world.place) == [["one"], [prompt], [prompt], ["three"]]
     assert [row.kind for row in rows] == [Kind.USER, Kind.AGENT] * 3

@@ -13,12 +13,14 @@ import pytest
 
 import damage
 from catena_acp.conversation.news import TurnEnded
-from catena_store import chains, inputs, messages, queue, search, turns, windows
-from catena_store.database import Database, Reader
+from catena_store.chains import links, turns
+from catena_store.conversations import messages, search
+from catena_store.database.database import Database, Reader
 from catena_store.errors import StoreBusy, StoreUnusable
-from catena_store.lost_rows import LOST
 from catena_store.records import Kind, LinkState, MessageState
-from catena_store.salvage import Salvaged, salvage
+from catena_store.salvage.lost_rows import LOST
+from catena_store.salvage.salvage import Salvaged, salvage
+from catena_store.windows import inputs, queue, windows
 from cli_client import Catena, run
 from conversation_world import World
 from damage import PAGE, copy_page, cut_off, leaves, overflows, overwrite, overwrite_pages, roots
@@ -75,7 +77,7 @@ def salvaged(path: Path) -> Salvaged:
 
 def salvaged_elsewhere(path: Path) -> str:
     """What another process says that tries to salvage the file."""
-    program = "import pathlib, sys, catena_store.salvage as s; s.salvage(pathlib.Path(sys.argv[1]))"
+    program = "import pathlib, sys, catena_store.salvage.salvage as s; s.salvage(pathlib.Path(sys.argv[1]))"
     command = [sys.executable, "-c", program, str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
@@ -128,9 +130,9 @@ async def test_r18_after_a_salvage_no_session_is_trusted(tmp_path: Path) -> None
 
     async with store(tmp_path) as db, db.write() as tx:
         for name in ("a", "b"):
-            (link,) = await chains.of_conversation(tx, name)
+            (link,) = await links.of_conversation(tx, name)
             assert link.state is LinkState.LOST and link.ended is not None and "salvaged" in link.ended
-            assert (await chains.events(tx, name))[-1].event == "lost"
+            assert (await links.events(tx, name))[-1].event == "lost"
         again = await new_link(tx, "new", "a", session_id="session-link-a")
         assert again.state is LinkState.OPEN, "the session can be had anew"
         workspace = await windows.workspace_of(tx, "/home/ada/shop")
@@ -279,7 +281,7 @@ async def test_r18_bytes_that_went_wrong_anywhere_leave_a_file_that_can_be_read(
         for (conversation,) in await r.all("SELECT id FROM conversation"):
             await messages.of_conversation(r, conversation)
             await turns.of_conversation(r, conversation)
-            await chains.of_conversation(r, conversation)
+            await links.of_conversation(r, conversation)
 
 
 def test_r18_the_program_says_what_is_wrong_and_the_command_that_saves_what_can_be_read(

@@ -13,18 +13,13 @@ from typing import Any
 import pytest
 
 from catena_acp.conversation.endings import Ending
-from catena_acp.conversation.news import (
-    MessageAdded,
-    PromptReturned,
-    QueueChanged,
-    SessionChanged,
-    Troubled,
-)
+from catena_acp.conversation.news import MessageAdded, PromptReturned, QueueChanged, SessionChanged, Troubled
 from catena_acp.conversation.turn import RunningTurn
-from catena_store import inputs, messages, queue, windows
-from catena_store.database import Database
+from catena_store.conversations import messages
+from catena_store.database.database import Database
 from catena_store.errors import NotFound
-from catena_store.records import How, Kind, Message, QueueItem, StopReason, Turn
+from catena_store.records import ContextSource, Kind, Message, QueueItem, StopReason, Turn
+from catena_store.windows import inputs, queue, windows
 from conversation_world import Desk, World
 
 
@@ -125,7 +120,7 @@ async def test_w16_what_was_said_into_a_turn_alarms_nobody_when_the_session_is_l
         await desk.say("say more")
     async with world.client("--steering", resume=desk) as again:
         over = await again.say("echo")
-        assert over.turn is not None and over.turn.how is How.RESUMED
+        assert over.turn is not None and over.turn.how is ContextSource.RESUMED
         answer = (await again.branch())[-1].text
         assert len(await again.links()) == 1
     assert "users=4" in answer and "all=say busy; heed 20; say the end|mind the gap|say more|echo" in answer
@@ -140,7 +135,7 @@ async def test_w16_what_was_said_into_a_turn_is_told_at_its_place_to_a_new_sessi
         os.kill(world.requests("initialize")[-1]["pid"], signal.SIGKILL)
         await desk.until_told(SessionChanged, lambda news: news.session.link_id is None)
         over = await desk.say("echo")
-    assert over.turn is not None and over.turn.how is How.TOLD and over.turn.told == 4
+    assert over.turn is not None and over.turn.how is ContextSource.TOLD and over.turn.told == 4
     told = world.prompts()[-1][0]
     assert told.index("> busy") < told.index("> mind the gap") < told.index("> [heeded] mind the gap")
 

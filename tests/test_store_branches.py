@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import finding, journal, lineage, siblings, standing, tree, windows
-from catena_store.database import Writer
+from catena_store.conversations import (
+    branches,
+    lineage,
+    messages,
+    tree,
+)
+from catena_store.database.database import Writer
 from catena_store.errors import Ambiguous, NotFound
-from catena_store.journal import Act, Place
 from catena_store.records import Kind, MessageState
+from catena_store.windows import journal, windows
+from catena_store.windows.journal import Act, WindowPlace
 from store_world import Explained, new_conversation, say, say_much, store
 
 
@@ -34,20 +40,20 @@ async def a_family(tx: Writer) -> None:
 async def test_siblings_are_those_that_the_conversation_has(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await a_family(tx)
-        assert await siblings.siblings(tx, "u2") == ["u2", "u2b"]
-        assert await siblings.siblings(tx, "u2", "c2") == ["u2", "f2"]
-        assert await siblings.siblings(tx, "f2") == ["u2", "f2"]
-        assert await siblings.siblings(tx, "u3") == ["u3"]
-        assert await siblings.siblings(tx, "f1") == ["f1"]
-        assert await siblings.sibling_counts(tx, ["u1", "u2", "u2b", "u3"], "c1") == {
+        assert await branches.siblings(tx, "u2") == ["u2", "u2b"]
+        assert await branches.siblings(tx, "u2", "c2") == ["u2", "f2"]
+        assert await branches.siblings(tx, "f2") == ["u2", "f2"]
+        assert await branches.siblings(tx, "u3") == ["u3"]
+        assert await branches.siblings(tx, "f1") == ["f1"]
+        assert await branches.sibling_counts(tx, ["u1", "u2", "u2b", "u3"], "c1") == {
             "u2": (1, 2),
             "u2b": (2, 2),
         }
         await say(tx, "refused", "a1", "no", state=MessageState.REFUSED)
-        assert await siblings.siblings(tx, "u2") == ["u2", "u2b"]
+        assert await branches.siblings(tx, "u2") == ["u2", "u2b"]
         await say(tx, "f0", None, "text of f0", conversation="c2")
-        assert await siblings.siblings(tx, "f0") == ["u1", "f0"]
-        assert await siblings.siblings(tx, "u1") == ["u1"]
+        assert await branches.siblings(tx, "f0") == ["u1", "f0"]
+        assert await branches.siblings(tx, "u1") == ["u1"]
 
 
 async def test_a_window_comes_back_to_where_it_last_stood_in_a_branch(tmp_path: Path) -> None:
@@ -61,13 +67,13 @@ async def test_a_window_comes_back_to_where_it_last_stood_in_a_branch(tmp_path: 
                 window_id="w",
                 conversation_id="c1",
                 act=Act.SIBLING,
-                before=Place("c1", before).as_mapping(),
-                after=Place("c1", after).as_mapping(),
+                before=WindowPlace("c1", before).as_mapping(),
+                after=WindowPlace("c1", after).as_mapping(),
             )
-        assert await standing.last_stood(tx, "w", "c1", "u2") == "a2"
-        assert await standing.last_stood(tx, "w", "c1", "u3") == "a3"
-        assert await standing.last_stood(tx, "w", "c2", "u2") is None
-        assert await standing.last_stood(tx, "another", "c1", "u2") is None
+        assert await branches.last_leaf(tx, "w", "c1", "u2") == "a2"
+        assert await branches.last_leaf(tx, "w", "c1", "u3") == "a3"
+        assert await branches.last_leaf(tx, "w", "c2", "u2") is None
+        assert await branches.last_leaf(tx, "another", "c1", "u2") is None
         assert await tree.newest_leaf_below(tx, "u2", "c1") == "a3"
         assert await tree.newest_leaf_below(tx, "u2", "c2") == "fa1"
 
@@ -93,14 +99,14 @@ async def test_f12_kin_are_the_source_and_the_forks_that_were_said_something_in(
 async def test_a_message_is_found_by_the_beginning_of_its_id_within_its_conversation(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await a_family(tx)
-        assert (await finding.message(tx, "c1", "u3")).id == "u3"
-        assert (await finding.message(tx, "c1", "u2")).id == "u2"  # and not u2b
-        assert (await finding.message(tx, "c2", "u1")).id == "u1"
+        assert (await messages.find(tx, "c1", "u3")).id == "u3"
+        assert (await messages.find(tx, "c1", "u2")).id == "u2"  # and not u2b
+        assert (await messages.find(tx, "c2", "u1")).id == "u1"
         with pytest.raises(Ambiguous, match="u1, u2, u2b, u3"):
-            await finding.message(tx, "c1", "u")
+            await messages.find(tx, "c1", "u")
         for conversation, id in (("c2", "u3"), ("c1", "f1"), ("c1", "z1"), ("c1", ""), ("c1", "x")):
             with pytest.raises(NotFound):
-                await finding.message(tx, conversation, id)
+                await messages.find(tx, conversation, id)
 
 
 async def test_t01_the_tree_has_a_node_for_every_prompt(tmp_path: Path) -> None:
@@ -130,11 +136,11 @@ async def test_m03_what_is_asked_of_branches_goes_through_an_index(tmp_path: Pat
         await a_family(tx)
         await say_much(tx, 2_000, conversation="c3")
         read = Explained(tx)
-        await siblings.siblings(read, "f2", "c2")
-        await siblings.siblings(read, "u1", "c2")
-        await siblings.sibling_counts(read, ["u2", "f2"], "c2")
-        await finding.message(read, "c2", "u1")
-        await standing.last_stood(read, "w", "c1", "u2")
+        await branches.siblings(read, "f2", "c2")
+        await branches.siblings(read, "u1", "c2")
+        await branches.sibling_counts(read, ["u2", "f2"], "c2")
+        await messages.find(read, "c2", "u1")
+        await branches.last_leaf(read, "w", "c1", "u2")
         await tree.newest_leaf_below(read, "u1", "c1")
         await tree.nodes(read, "c1")
         await tree.prompt_at(read, "a3")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from catena_store import carriers, chains, turns
-from catena_store.database import Writer
+from catena_store.chains import link_history, links, turns
+from catena_store.database.database import Writer
 from catena_store.records import Kind, StopReason
 from store_world import Explained, a_turn, new_conversation, new_link, say, store
 
@@ -35,11 +35,11 @@ async def test_m03_what_links_carried_is_read_by_index(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await two_links(tx)
         read = Explained(tx)
-        loads = await carriers.loads(read, ["a", "b", "nobody"])
-        ends = await carriers.ends(read, "a", loads["a"])
-        await carriers.events(read, "a")
-        await carriers.glimpses(read, ["u1"])
-        await carriers.of_branch(read, "n3")
+        loads = await link_history.loads(read, ["a", "b", "nobody"])
+        ends = await link_history.ends(read, "a", loads["a"])
+        await link_history.events(read, "a")
+        await link_history.glimpses(read, ["u1"])
+        await link_history.of_branch(read, "n3")
         assert read.scans("t", "m", "f", "l", "e", "message", "turn", "link_event") == []
     assert {link: load.turns for link, load in loads.items()} == {"a": 2, "b": 1}
     assert loads["a"].newest < loads["b"].newest
@@ -55,15 +55,15 @@ async def test_m09_a_branch_names_the_turns_and_links_that_it_travelled_on_and_n
 ) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await two_links(tx)
-        assert await carriers.of_branch(tx, "n3") == [("t1", "a"), ("t2", "a"), ("t3", "b")]
-        assert await carriers.of_branch(tx, "u4") == [("t1", "a"), ("t2", "a")]
-        assert await carriers.of_branch(tx, None) == []
+        assert await link_history.of_branch(tx, "n3") == [("t1", "a"), ("t2", "a"), ("t3", "b")]
+        assert await link_history.of_branch(tx, "u4") == [("t1", "a"), ("t2", "a")]
+        assert await link_history.of_branch(tx, None) == []
 
 
 async def test_m09_a_look_is_recorded_again_for_its_time(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await two_links(tx)
         for _ in range(2):
-            await chains.record(tx, "a", chains.LOOKED, "yes: it loads", again=True)
-        events = [event.event for event in await carriers.events(tx, "a")]
-    assert events == [chains.BORN, chains.LOOKED, chains.LOOKED]
+            await links.record(tx, "a", links.LOOKED, "yes: it loads", again=True)
+        events = [event.event for event in await link_history.events(tx, "a")]
+    assert events == [links.BORN, links.LOOKED, links.LOOKED]

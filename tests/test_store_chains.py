@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import chains
-from catena_store.database import Reader, Writer
+from catena_store.chains import links as chains
+from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, SessionHeld, StoreError
 from catena_store.records import Cause, LinkState
 from store_world import Clock, Explained, new_conversation, new_link, say, store

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import chains, conversations, leases, queue, windows
+from catena_store.chains import links
+from catena_store.clients import leases
+from catena_store.conversations import conversations
 from catena_store.errors import Ambiguous, NotFound
 from catena_store.records import Kind, Summary
+from catena_store.windows import queue, windows
 from store_world import Clock, Explained, an_owner, everything, new_conversation, new_link, say, store
 
 
@@ -20,7 +23,7 @@ async def test_m01_a_conversation_keeps_its_id_through_all_that_happens_to_it(tm
             await say(tx, "u1", None)
             for number in range(3):
                 await new_link(tx, f"l{number}")
-                await chains.record(tx, f"l{number}", chains.CARRIED)
+                await links.record(tx, f"l{number}", links.CARRIED)
         clock.forward()
         async with db.write() as tx:
             await conversations.set_agent(tx, "c1", "codex", "work")

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import conversations, inputs
-from catena_store.database import Database, Writer, data_directory, default_path
+from catena_store.conversations import conversations
+from catena_store.database.database import Database, Writer, data_directory, default_path
+from catena_store.database.health import Health, health
+from catena_store.database.location import on_network
 from catena_store.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreUnusable
-from catena_store.health import Health, health
-from catena_store.place import on_network
+from catena_store.windows import inputs
 from store_world import START, new_conversation, say, store
 
 # Never comes to an end by itself.
@@ -400,7 +401,7 @@ def test_the_process_ends_however_the_program_ends(tmp_path: Path, how_it_ends: 
 import asyncio, os, signal, sys
 from datetime import datetime, timedelta
 from pathlib import Path
-from catena_store.database import Database
+from catena_store.database.database import Database
 
 async def main():
     async with Database.open(Path({str(tmp_path / "catena.db")!r})) as db:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import leases, windows
+from catena_store.clients import leases
+from catena_store.clients.leases import Acquired, HeldLease
 from catena_store.errors import Fenced
-from catena_store.leases import Acquired, Held
 from catena_store.records import AgentGroup, Lease
+from catena_store.windows import windows
 from store_world import Clock, Explained, an_owner, new_conversation, store
 
 
@@ -28,7 +29,7 @@ async def test_r16_a_free_lease_is_taken_and_another_client_is_told_who_has_it(t
         assert await leases.get(tx, "c1") is None
         ours = await leases.acquire(tx, "c1", an_owner(), is_dead=alive)
         assert ours == Acquired(Lease("c1", an_owner(), 1, clock(), ()), taken_from=None)
-        assert await leases.acquire(tx, "c1", an_owner("theirs"), is_dead=alive) == Held(ours.lease)
+        assert await leases.acquire(tx, "c1", an_owner("theirs"), is_dead=alive) == HeldLease(ours.lease)
         assert await leases.get(tx, "c1") == ours.lease
 
 
@@ -58,7 +59,7 @@ async def test_r16_a_lease_that_changes_hands_keeps_the_agents_of_the_old_owner_
         agents = (AgentGroup(7, "12:01"), AgentGroup(8, "12:02"))
         await leases.set_agents(tx, "c1", "theirs", agents)
         if by_force:
-            taken: Acquired | Held = await leases.force(tx, "c1", an_owner())
+            taken: Acquired | HeldLease = await leases.force(tx, "c1", an_owner())
         else:
             taken = await leases.acquire(tx, "c1", an_owner(), is_dead=dead)
         before = Lease("c1", an_owner("theirs"), 1, clock(), agents)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import messages, siblings, turns
-from catena_store.database import Writer
+from catena_store.chains import turns
+from catena_store.conversations import branches, messages
+from catena_store.database.database import Writer
 from catena_store.errors import NotFound, StoreError
 from catena_store.records import Kind, Message, MessageState, NewMessage
 from store_world import START, Explained, a_turn, new_conversation, new_link, say, say_much, store
@@ -236,9 +237,9 @@ async def test_m03_every_walk_and_look_up_goes_through_an_index(tmp_path: Path) 
         await messages.spoken_between(read, "u1", "a3", 5)
         await messages.tools_between(read, None, "a3")
         await messages.count_between(read, None, "a3")
-        await siblings.siblings(read, "u2")
-        await siblings.siblings(read, "u1")
-        await siblings.sibling_counts(read, ["u1", "u2"])
+        await branches.siblings(read, "u2")
+        await branches.siblings(read, "u1")
+        await branches.sibling_counts(read, ["u1", "u2"])
         await messages.of_conversation(read, "c1")
         await messages.open_rows(read, "c1")
         await messages.depth(read, "a1")
@@ -271,16 +272,16 @@ async def test_siblings_are_the_prompts_that_hang_at_the_same_place(tmp_path: Pa
         await say(tx, "u1b", None, "first prompt, edited")
         await new_conversation(tx, "c2")
         await say(tx, "other", None, "another conversation", conversation="c2")
-        assert await siblings.siblings(tx, "u2") == ["u2", "u2b"]
-        assert await siblings.siblings(tx, "u2b") == ["u2", "u2b"]
-        assert await siblings.siblings(tx, "u1b") == ["u1", "u1b"]
-        assert await siblings.siblings(tx, "u3") == ["u3"]
-        assert await siblings.sibling_counts(tx, ["u1", "u2", "u2b", "u3", "other"]) == {
+        assert await branches.siblings(tx, "u2") == ["u2", "u2b"]
+        assert await branches.siblings(tx, "u2b") == ["u2", "u2b"]
+        assert await branches.siblings(tx, "u1b") == ["u1", "u1b"]
+        assert await branches.siblings(tx, "u3") == ["u3"]
+        assert await branches.sibling_counts(tx, ["u1", "u2", "u2b", "u3", "other"]) == {
             "u1": (1, 2),
             "u2": (1, 2),
             "u2b": (2, 2),
         }
-        assert await siblings.sibling_counts(tx, []) == {}
+        assert await branches.sibling_counts(tx, []) == {}
 
 
 async def test_a_branch_goes_on_into_the_conversation_that_it_was_forked_from(tmp_path: Path) -> None:

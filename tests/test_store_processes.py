@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import messages
+from catena_store.conversations import messages
 from store_world import new_conversation, say, store
 from walk_length import walks
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from catena_store import messages
-from catena_store.database import Database
+from catena_store.conversations import messages
+from catena_store.database.database import Database
 from catena_store.records import Kind, NewMessage
 
 async def is_there(db, id):
@@ -50,8 +50,8 @@ asyncio.run(main(*sys.argv[1:]))
 KILLED = """
 import asyncio, os, random, signal, sys, time
 from pathlib import Path
-from catena_store import messages
-from catena_store.database import Database
+from catena_store.conversations import messages
+from catena_store.database.database import Database
 from catena_store.records import Kind, MessageState, NewMessage
 
 path, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])

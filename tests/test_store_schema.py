@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import conversations, messages
-from catena_store.database import Database
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
+from catena_store.database.schema import APPLICATION_ID, Migration, shipped
 from catena_store.errors import StoreUnusable
-from catena_store.schema import APPLICATION_ID, Migration, shipped
 from store_world import new_conversation, say, store
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import messages, search
-from catena_store.database import Reader, Writer
+from catena_store.conversations import messages, search
+from catena_store.database.database import Reader, Writer
 from catena_store.records import Hit, Kind, MessageState
 from store_world import Explained, new_conversation, say, store
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import turns
-from catena_store.database import Writer
+from catena_store.chains import turns
+from catena_store.database.database import Writer
 from catena_store.errors import NotFound, StoreError
-from catena_store.records import How, Kind, StopReason
+from catena_store.records import ContextSource, Kind, StopReason
 from store_world import START, Clock, Explained, a_turn, new_conversation, new_link, say, store
 
 
@@ -31,7 +31,7 @@ async def test_a_turn_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
             "l2",
             base_link_id="l1",
             window_id="w1",
-            how=How.CAUGHT_UP,
+            how=ContextSource.CAUGHT_UP,
             cause="rate limit at 14:02",
             told_from="u1",
             told_to="a1",

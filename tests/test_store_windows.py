@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import inputs, learnt, queue, windows
-from catena_store.database import Writer
+from catena_store.chains import agents
+from catena_store.database.database import Writer
 from catena_store.errors import NotFound
 from catena_store.records import Kind
+from catena_store.windows import inputs, queue, windows
 from store_world import Clock, Explained, an_owner, new_conversation, say, store
 
 
@@ -269,10 +270,10 @@ async def test_a_queue_is_worked_off_in_order_and_waits_while_it_is_held(tmp_pat
 
 async def test_what_was_learnt_of_an_agent_version_is_kept_until_it_is_learnt_anew(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
-        await learnt.learn(tx, "claude", "0.100", "fork_at", "honoured")
-        await learnt.learn(tx, "claude", "0.100", "replay", "faithful")
-        await learnt.learn(tx, "claude", "0.99", "fork_at", "ignored")
-        await learnt.learn(tx, "claude", "0.100", "fork_at", "ignored")
+        await agents.learn(tx, "claude", "0.100", "fork_at", "honoured")
+        await agents.learn(tx, "claude", "0.100", "replay", "faithful")
+        await agents.learn(tx, "claude", "0.99", "fork_at", "ignored")
+        await agents.learn(tx, "claude", "0.100", "fork_at", "ignored")
     async with store(tmp_path) as db, db.read() as r:
-        assert await learnt.known(r, "claude", "0.100") == {"fork_at": "ignored", "replay": "faithful"}
-        assert await learnt.known(r, "claude", "0.101") == {}
+        assert await agents.known(r, "claude", "0.100") == {"fork_at": "ignored", "replay": "faithful"}
+        assert await agents.known(r, "claude", "0.101") == {}

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from catena.tidying import tidy
-from catena_store import search
-from catena_store.database import Database
+from catena_store.conversations import search
+from catena_store.database.database import Database
 from store_world import new_conversation, say, store
 from test_store_schema import names_in
 

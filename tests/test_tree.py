@@ -15,10 +15,10 @@ from catena.tree_words import found_by, tree_row
 from catena.widgets.row_list import Row
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.tree_face import TreeFace
-from catena_store import conversations
-from catena_store.database import Database
+from catena_store.conversations import conversations
+from catena_store.conversations.tree import TreePlaces, parting, tree_places, turn_of_prompt
+from catena_store.database.database import Database
 from catena_store.records import Kind
-from catena_store.tree_places import TreePlaces, parting, tree_places, turn_of_prompt
 from counted_work import calls_counted, queries_counted
 from store_world import Explained, new_conversation, say, say_much, store
 from tree_scene import NOW, broad, shop

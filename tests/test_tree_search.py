@@ -13,11 +13,11 @@ from catena.screens.tree import TreeScreen
 from catena.screens.tree_search import TreeSearch
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.tree_face import TreeFace
-from catena_store import messages
-from catena_store.database import Database
+from catena_store.conversations import messages
+from catena_store.conversations.search import TreeHit, TreeHits, hits_in_tree
+from catena_store.database.database import Database
 from catena_store.errors import StoreBusy
 from catena_store.records import Kind, NewMessage
-from catena_store.tree_search import TreeHit, TreeHits, hits_in_tree
 from conversation_world import World
 from store_world import new_conversation, say, store
 from test_tui_tree import in_the_shop, open_tree, rows_of, under_the_cursor

@@ -25,7 +25,7 @@ from catena_acp.conversation.news import (
 from catena_acp.events import Compacted
 from catena_acp.port import AgentSpec
 from catena_acp.troubles import Offer, Trouble
-from catena_store.records import How, Kind, LinkState, Message, MessageState, StopReason
+from catena_store.records import ContextSource, Kind, LinkState, Message, MessageState, StopReason
 from conversation_world import Desk, World, open_window
 from model_client import answering, client
 
@@ -152,7 +152,7 @@ async def test_r01_r02_r03_limits_are_told_apart_keep_the_partial_text_and_the_c
             after = await desk.say("echo")
             rows = await desk.branch()
     assert after.problem is None
-    assert after.turn is not None and after.turn.how is How.CAUGHT_UP
+    assert after.turn is not None and after.turn.how is ContextSource.CAUGHT_UP
     (seam,) = (row for row in rows if row.kind is Kind.SEAM)
     assert seam.text == cause.seam.format(until=until, began=began)
     assert after.turn.cause == seam.text.split(" · ")[0]
@@ -186,7 +186,7 @@ async def test_p09_a_session_whose_first_turn_came_to_nothing_is_told_again_and_
         after = await desk.say("echo")
         (seam,) = (row for row in await desk.branch() if row.kind is Kind.SEAM)
         assert len(await desk.links()) == 1
-    assert after.turn is not None and after.turn.how is How.TOLD
+    assert after.turn is not None and after.turn.how is ContextSource.TOLD
     assert "same session · told 2 of 2 messages" in seam.text
 
 
@@ -199,7 +199,7 @@ async def test_r01_who_goes_on_with_another_agent_reads_in_the_seam_which_limit_
         await desk.conversation.set_agent(desk.window_id, calm(world)["calm"])
         after = await desk.say("echo")
     until = time_words(over.problem.resets_at, notice.created_at)
-    assert after.turn is not None and after.turn.how is How.TOLD
+    assert after.turn is not None and after.turn.how is ContextSource.TOLD
     assert after.turn.cause == f"rate limit until {until}, from rehearsal to Calm"
     assert "canary-one" in world.prompts()[-1][0]
 
@@ -212,7 +212,7 @@ async def test_r02_the_account_is_one_for_all_sessions_so_no_other_one_is_tried(
             over = await desk.say("go on")
             assert over.turn is not None and over.turn.stop_reason is StopReason.ERROR
         after = await desk.say("echo")
-        assert after.turn is not None and after.turn.how is How.CAUGHT_UP
+        assert after.turn is not None and after.turn.how is ContextSource.CAUGHT_UP
         assert len(await desk.links()) == 1
     assert len(world.requests("session/new")) == 1
     assert len(world.prompts()) == 5
@@ -233,7 +233,7 @@ async def test_m07_a_limit_while_a_session_is_opened_gives_the_prompt_back_and_k
         assert "Your text is back in the composer." in over.problem.text
         assert (await again.window()).draft == "echo"
         after = await again.say("echo")
-        assert after.turn is not None and after.turn.how is How.RESUMED
+        assert after.turn is not None and after.turn.how is ContextSource.RESUMED
         assert len(await again.links()) == 1
     assert len(world.requests("session/new")) == 1
 
@@ -251,7 +251,7 @@ async def test_p08_a_login_that_is_wanted_is_no_reason_for_another_session(
         assert over.problem is not None
         assert (over.problem.trouble, over.problem.offers[0]) == (Trouble.LOGIN_NEEDED, Offer.LOGIN)
         after = await retried(desk)
-        assert after.turn is not None and after.turn.how is How.CONTINUED
+        assert after.turn is not None and after.turn.how is ContextSource.CONTINUED
         assert [row.text for row in await desk.branch() if row.kind is Kind.USER] == ["say one", "echo"]
     assert len(world.requests("session/new")) == 1
     assert world.prompts()[-1] == ["echo"]
@@ -268,7 +268,7 @@ async def test_p08_a_full_session_is_left_for_a_told_one_only_where_the_same_pro
         assert over.problem is not None and over.problem.trouble is Trouble.CONTEXT_FULL
         (link,) = await desk.links()
         after = await retried(desk)
-        assert after.turn is not None and after.turn.how is How.TOLD
+        assert after.turn is not None and after.turn.how is ContextSource.TOLD
         assert after.turn.link_id != link.id
         told, prompt = world.prompts()[-1]
         assert "canary-one" in told and prompt == "echo"
@@ -280,7 +280,7 @@ async def test_p08_a_full_session_is_left_for_a_told_one_only_where_the_same_pro
         world.fail(full)
         await desk.say("say three")
         after = await desk.say("say four")
-        assert after.turn is not None and after.turn.how is How.CAUGHT_UP
+        assert after.turn is not None and after.turn.how is ContextSource.CAUGHT_UP
     assert len(world.requests("session/new")) == 2
 
 
@@ -299,7 +299,7 @@ async def test_r08_an_empty_turn_says_so_and_its_session_is_left_while_another_c
     assert after.turn is not None and after.turn.link_id != link.id
     changed = [(news.link.state, news.why) for news in desk.told if isinstance(news, LinkChanged)]
     assert (LinkState.SUSPECT, "its last turn ended without a word") in changed
-    assert "say one" in world.prompts()[-1][0] or after.turn.how is How.FORKED_AT
+    assert "say one" in world.prompts()[-1][0] or after.turn.how is ContextSource.FORKED_AT
 
 
 async def test_r09_an_error_as_the_only_text_stays_the_agent_s_words_and_says_what_can_be_done(
@@ -370,7 +370,7 @@ async def test_r14_clear_is_ours_while_another_conversation_goes_on(world: World
             await desk.conversation.say(desk.window_id, "/clear")
             over = await desk.say("echo")
             rows = await desk.branch()
-    assert over.turn is not None and over.turn.how is How.FRESH
+    assert over.turn is not None and over.turn.how is ContextSource.FRESH
     assert [row.text for row in rows if row.barrier] == ["cleared by you"]
     assert "canary-old" in rows[0].text
     heard = [blocks for blocks in world.prompts() if "echo" in blocks[-1]]
@@ -395,7 +395,7 @@ async def test_r15_compaction_is_a_divider_and_what_is_above_it_stays_and_counts
     assert divider.data == {"compacted": "completed", "detail": ["We rehearsed a while."]}
     assert divider.text == "the agent shortened its own context · all of it stays here"
     assert over.turn is not None and over.turn.whole_id == over.turn.prompt_id == link.whole
-    assert after.turn is not None and after.turn.how is How.CONTINUED
+    assert after.turn is not None and after.turn.how is ContextSource.CONTINUED
     assert after.turn.whole_id == over.turn.prompt_id
     assert problem_of_notice(divider) is None
 
@@ -410,7 +410,7 @@ async def test_r07_a_link_that_is_lost_and_the_one_that_takes_its_place_are_told
         at = len(desk.told)
         over = await desk.say("echo")
         lost, new = (news for news in desk.told[at:] if isinstance(news, LinkChanged))
-    assert over.turn is not None and over.turn.how is How.TOLD
+    assert over.turn is not None and over.turn.how is ContextSource.TOLD
     assert (lost.link.id, lost.link.state) == (born.link.id, LinkState.LOST)
     assert lost.why == "Resource not found"
     assert (new.link.id, new.link.state, new.why) == (over.turn.link_id, LinkState.OPEN, None)
@@ -441,7 +441,7 @@ async def test_r15_a_compaction_between_turns_counts_as_abridged_too(tmp_path: P
             agents[0].tell(session_id, event)
         divider = await desk.until_told(MessageAdded, lambda news: "compacted" in news.message.data)
         over = await desk.say("two")
-        assert over.turn is not None and over.turn.how is How.CONTINUED
+        assert over.turn is not None and over.turn.how is ContextSource.CONTINUED
         assert over.turn.whole_id == divider.message.id
         kept = [row.data for row in await desk.branch() if "compacted" in row.data]
     assert kept == [{"compacted": "completed", "detail": ["sum"]}]

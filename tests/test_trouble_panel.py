@@ -31,7 +31,7 @@ from catena_acp.conversation.news import (
     TurnStarted,
 )
 from catena_acp.troubles import Offer, Trouble
-from catena_store.records import How, StopReason, Turn
+from catena_store.records import ContextSource, StopReason, Turn
 from transcript_scene import until
 from tui_messages import press, taken_in
 
@@ -273,7 +273,7 @@ def ended(stop: StopReason | None = None, problem: Problem | None = None) -> Tur
     turn = None
     if stop is not None:
         nothing = dict.fromkeys(each.name for each in fields(Turn))
-        turn = Turn(**nothing | {"id": "t", "stop_reason": stop, "how": How.FRESH})  # type: ignore[arg-type]
+        turn = Turn(**nothing | {"id": "t", "stop_reason": stop, "how": ContextSource.FRESH})  # type: ignore[arg-type]
     return TurnEnded("w", turn, problem)
 
 

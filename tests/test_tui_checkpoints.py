@@ -11,8 +11,8 @@ import pytest
 from catena.config import CheckpointSetting, Settings
 from catena.screens.checkpoints import CheckpointsScreen
 from catena_acp.conversation.price import Price
-from catena_store import rewind_requests
-from catena_store.checkpoints import Frequency
+from catena_store.conversations import rewind_requests
+from catena_store.conversations.checkpoints import Frequency
 from conversation_world import World
 from tui_pilot import Person, at_the_screen
 

@@ -9,7 +9,7 @@ import pytest
 from catena.safe_text import safe
 from catena.screens.context import ContextScreen
 from catena_acp.conversation.context import LEFT_OUT_SHOWN
-from catena_store.records import How
+from catena_store.records import ContextSource
 from conversation_world import World
 from test_price import spoken
 from test_tui_chain import two_sessions
@@ -98,7 +98,7 @@ async def test_p10_what_was_left_out_and_which_tool_calls_were_listed_can_be_see
         of_row = await later.conversation.context(later.window_id, branch[5].id)
     told, _ = world.prompts()[-1]
     assert context.prior_context == told
-    assert (context.turn.how, context.knew, context.number, context.total) == (How.TOLD, 0, 2, 2)
+    assert (context.turn.how, context.knew, context.number, context.total) == (ContextSource.TOLD, 0, 2, 2)
     assert len(context.left_out) == LEFT_OUT_SHOWN < context.turn.left_out
     # The last one left out is the one before the first that was told.
     at = next(index for index, row in enumerate(branch) if row.id == context.turn.told_from)

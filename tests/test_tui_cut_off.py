@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import conversations, messages, turns
-from catena_store.database import Database
+from catena_store.chains import turns
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
 from catena_store.records import Kind, StopReason
 from cli_client import Catena, newest, shown, until
 from tui_terminal import Place

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import conversations, messages
-from catena_store.database import Database
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
 from catena_store.records import Kind
 from tui_terminal import DEADLINE, EXECUTABLE, Place, Terminal
 

@@ -17,7 +17,7 @@ from catena.screens.picker import Picker
 from catena.tab import Tab
 from catena.widgets.permission_panel import PermissionPanel
 from catena_acp.port import AgentSpec
-from catena_store.database import Database, default_path
+from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
 from catena_store.records import Kind
 from tui_pilot import Person, at_the_screen

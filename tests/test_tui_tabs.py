@@ -13,10 +13,11 @@ import pytest
 from catena.config import Settings
 from catena_acp.catalog import spec_named
 from catena_acp.conversation.news import MessageChanged
-from catena_store import conversations, messages, windows
-from catena_store.database import Database, default_path
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id, utc_now
 from catena_store.records import Kind, NewMessage
+from catena_store.windows import windows
 from conversation_world import World
 from tui_pilot import Person, at_the_screen
 

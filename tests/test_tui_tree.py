@@ -11,9 +11,9 @@ import pytest
 from catena.screens.page import PageScreen
 from catena.screens.tree import TreeScreen
 from catena.widgets.row_list import RowList
-from catena_store import windows
-from catena_store.database import Database
+from catena_store.database.database import Database
 from catena_store.records import MessageState
+from catena_store.windows import windows
 from conversation_world import World
 from counted_work import calls_counted
 from store_world import new_conversation, say

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from catena_acp.process_group import process_start_time
-from catena_store import conversations, leases
-from catena_store.database import Database
+from catena_store.clients import leases
+from catena_store.conversations import conversations
+from catena_store.database.database import Database
 from catena_store.ids import utc_now
 from catena_store.records import Owner
 from tui_terminal import Place, Terminal

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from catena_acp.conversation.moves import move_window
-from catena_store import conversations, messages
-from catena_store.database import Database, default_path
-from catena_store.journal import Act
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database, default_path
 from catena_store.records import Kind
+from catena_store.windows.journal import Act
 from tui_pilot import Person, at_the_screen
 
 

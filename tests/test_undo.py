@@ -18,12 +18,13 @@ from catena_acp.conversation.moves import move_window, opened_window
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.undo import NotToBeUndone
 from catena_acp.port import AgentSpec
-from catena_store import conversations, journal, messages, windows
-from catena_store.database import Database
+from catena_store.conversations import conversations, messages
+from catena_store.conversations.branches import siblings
+from catena_store.database.database import Database
 from catena_store.ids import new_id
-from catena_store.journal import Act
 from catena_store.records import Kind
-from catena_store.siblings import siblings
+from catena_store.windows import journal, windows
+from catena_store.windows.journal import Act
 from conversation_world import World
 from store_world import new_conversation, store
 

@@ -12,8 +12,9 @@ import pytest
 from agent_model import Running, Upstream
 from catena.spending import as_lines, costs, in_words, spending, spending_shape
 from catena_acp.events import UsageReported
-from catena_store import conversations, turns, usage
-from catena_store.database import Reader
+from catena_store.chains import turns, usage
+from catena_store.conversations import conversations
+from catena_store.database.database import Reader
 from catena_store.records import Spent, StopReason
 from cli_client import Catena, newest, run, shown
 from conversation_world import Desk, World, open_window

@@ -16,11 +16,12 @@ from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.hold import ReadOnly
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.undo import NotToBeUndone, Scope, Undo
-from catena_store import conversations, leases
-from catena_store.database import Database
+from catena_store.clients import leases
+from catena_store.conversations import conversations
+from catena_store.database.database import Database
 from catena_store.errors import StoreError
-from catena_store.journal import Act
 from catena_store.records import AgentGroup
+from catena_store.windows.journal import Act
 from conversation_world import Desk, World
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from catena_store import messages, turns
-from catena_store.checkpoint_stores import SqliteCheckpoints
-from catena_store.checkpoints import Checkpoint
-from catena_store.database import Database, Writer
-from catena_store.records import Cause, How, Kind, MessageState, NewMessage, StopReason
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
+from catena_store.conversations.checkpoints import Checkpoint
+from catena_store.database.database import Database, Writer
+from catena_store.records import Cause, ContextSource, Kind, MessageState, NewMessage, StopReason
 from store_world import a_turn, new_conversation, new_link, say
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -22,17 +23,19 @@ async def shop(db: Database, directory: Path) -> None:
         await new_conversation(tx, "c1", cwd=str(directory), title="the shop")
         await new_link(tx, "l1", "c1")
         await new_link(tx, "l2", "c1", agent="command:other", cause=Cause.NEW)
-        await turn(tx, "p1", None, "fix the login", "it was the form", "l1", How.FRESH)
+        await turn(tx, "p1", None, "fix the login", "it was the form", "l1", ContextSource.FRESH)
         await turn(tx, "p2", "a1", "use a table", "a table it is", "l1", files=[edited("a.py", 1)])
         await turn(tx, "p3", "a2", "add a test", "it passes", "l1", stop=StopReason.CANCELLED)
         files = [edited("a.py", 2), edited("b.py", 1)]
-        await turn(tx, "p2b", "a1", "use a list", "a list it is", "l2", How.TOLD, files=files)
+        await turn(tx, "p2b", "a1", "use a list", "a list it is", "l2", ContextSource.TOLD, files=files)
         await say(tx, "p4", "a2b", "lost on the way", state=MessageState.REFUSED)
         await new_conversation(
             tx, "c2", cwd=str(directory), title="elsewhere", family="c1", fork_point_id="a2"
         )
         await new_link(tx, "l3", "c2", cause=Cause.FORK)
-        await turn(tx, "f1", "a2", "try without", "without, then", "l3", How.FORKED, conversation="c2")
+        await turn(
+            tx, "f1", "a2", "try without", "without, then", "l3", ContextSource.FORKED, conversation="c2"
+        )
         await turn(tx, "f2", "af1", "and again", "again", "l3", conversation="c2")
     await label(db, "k1", "a1", "before-list")
 
@@ -57,7 +60,7 @@ async def turn(
     text: str,
     answer: str,
     link: str,
-    how: How = How.CONTINUED,
+    how: ContextSource = ContextSource.CONTINUED,
     *,
     conversation: str = "c1",
     stop: StopReason = StopReason.END_TURN,

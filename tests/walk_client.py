@@ -25,7 +25,7 @@ from catena_acp.conversation.idle_work import IdleWork
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.conversation.services import Services, WhileIdle
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store.database import Database, Writer
+from catena_store.database.database import Database, Writer
 from catena_store.records import AgentGroup, Owner
 from walk_loop import StraightConnection
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from agent_model import Said
 from catena_acp.conversation.prior_context import Budget
-from catena_store import conversations, windows
+from catena_store.conversations import conversations
+from catena_store.windows import windows
 from walk_client import Client, Journey, Window
 from walk_stage import CWD, Stage
 

@@ -15,10 +15,11 @@ from agent_model import LiveCopy, ModelAgent, Profile, Running, Said, Upstream
 from catena_acp.conversation.core import Core, ReadOnly
 from catena_acp.conversation.news import News, PromptReturned, TurnEnded
 from catena_acp.errors import AgentError
-from catena_store import conversations, windows
-from catena_store.database import Database
+from catena_store.conversations import conversations
+from catena_store.database.database import Database
 from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.records import AgentGroup, StopReason, Turn
+from catena_store.windows import windows
 from walk_client import Client, Crash, Journey, Window
 from walk_loop import StraightConnection
 from walk_oracle import (

@@ -39,7 +39,7 @@ class MessageState(StrEnum):
     REFUSED = "refused"
 
 
-class How(StrEnum):
+class ContextSource(StrEnum):
     """How a turn's context reached the agent."""
 
     CONTINUED = "continued"
@@ -92,7 +92,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ConversationRecord:
     """A tree of messages under an id of ours."""
 
     id: str
@@ -145,7 +145,7 @@ class Turn:
     base_link_id: str | None  # the link whose knowledge it built on: itself or its fork's source, if any
     window_id: str | None
     last_id: str  # the turn's last row; the prompt itself until there is another
-    how: How
+    how: ContextSource
     cause: str | None  # in words, why the context's way changed; None where it did not
     told_from: str | None  # first and last row told as prior context
     told_to: str | None
@@ -181,7 +181,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenOption:
     """What the person set in a window for an agent's sessions."""
 
     option: str
@@ -273,7 +273,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowRecord:
     """A tab: a conversation, a leaf in it, a draft and a scroll position."""
 
     id: str

@@ -27,8 +27,8 @@ from catena_acp.catalog import own_login, own_logout
 from catena_acp.errors import AgentError, AgentGone, AgentMissing, AgentSilent, LoginNeeded, NotOffered
 from catena_acp.login_methods import ENVIRONMENT, TERMINAL, methods_in, terminal_login, variables_of
 from catena_acp.port import AgentSpec
-from catena_store import conversations
-from catena_store.database import Database, data_directory, default_path
+from catena_store.conversations import conversations
+from catena_store.database.database import Database, data_directory, default_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,13 @@ from datetime import datetime
 from catena_acp.conversation.checkpoints import NoCheckpoint, drawn, found, label_of
 from catena_acp.conversation.fork_points import settled_point
 from catena_acp.errors import AgentError
-from catena_store import conversations, rewind_requests, turns, windows
-from catena_store.checkpoint_stores import SqliteCheckpoints
-from catena_store.checkpoints import Checkpoint, Frequency, frequency_of
-from catena_store.database import Database, Reader, data_directory
-from catena_store.records import Conversation, Turn, Window
+from catena_store.chains import turns
+from catena_store.conversations import conversations, rewind_requests
+from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
+from catena_store.conversations.checkpoints import Checkpoint, Frequency, frequency_of
+from catena_store.database.database import Database, Reader, data_directory
+from catena_store.records import ConversationRecord, Turn, WindowRecord
+from catena_store.windows import windows
 
 ASKED = (
     "The person was asked whether to go back {where}. Nothing has happened yet: if they agree, it is done after this "
@@ -97,7 +99,7 @@ class AgentCheckpoints:
         named = f"“{checkpoint.label}”" if checkpoint.label else checkpoint.id
         return ASKED.format(where=f"to checkpoint {named}")
 
-    async def _place(self, reader: Reader) -> tuple[Conversation, Window, Turn | None]:
+    async def _place(self, reader: Reader) -> tuple[ConversationRecord, WindowRecord, Turn | None]:
         """The conversation, the window that the agent works for, and its turn.
 
         A session may have come to carry another window since it was given these tools: then it is the one at work.

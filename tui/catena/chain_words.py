@@ -10,7 +10,7 @@ from catena_acp.catalog import spec_named
 from catena_acp.conversation.chain import Chain, ChainEntry, Loads, shortened
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
-from catena_store.carriers import Glimpse
+from catena_store.chains.link_history import Glimpse
 
 _LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "not known"}
 

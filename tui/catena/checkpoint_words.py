@@ -8,8 +8,8 @@ from catena.safe_text import safe_line
 from catena_acp.conversation.chain import shortened
 from catena_acp.conversation.checkpoint_list import Listed
 from catena_acp.conversation.price import Price
-from catena_store.checkpoints import Checkpoint, Frequency
-from catena_store.records import How
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
+from catena_store.records import ContextSource
 
 FREQUENCY = {
     Frequency.TURN: "Checkpoints are made at the start of every turn here.",
@@ -38,7 +38,7 @@ def way_of(price: Price) -> str:
     """How a prompt from there on would come to its context, in a word or two."""
     if not price.native:
         return f"told {price.told:,}"
-    return "new session" if price.how is How.FRESH else "native"
+    return "new session" if price.how is ContextSource.FRESH else "native"
 
 
 def clock_words(at: datetime) -> str:

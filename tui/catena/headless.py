@@ -33,11 +33,13 @@ from catena_acp.conversation.core import ReadOnly
 from catena_acp.conversation.news import TurnEnded
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port import AgentSpec
-from catena_store import conversations, inputs, records
-from catena_store.attachments import MOST_FILES, NotAttachable, read_file
-from catena_store.database import Database, data_directory, default_path
+from catena_store import records
+from catena_store.conversations import conversations
+from catena_store.database.database import Database, data_directory, default_path
 from catena_store.errors import StoreError
 from catena_store.records import Attachment
+from catena_store.windows import inputs
+from catena_store.windows.attachments import MOST_FILES, NotAttachable, read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ class _HeadlessRun:
             await self._turn.settle()
         return self._interrupts.status or status_of(ended, refused=self._turn.refused)
 
-    async def _existing(self, db: Database) -> records.Conversation | None:
+    async def _existing(self, db: Database) -> records.ConversationRecord | None:
         request = self._request
         if not request.go_on and request.resume is None:
             return None
@@ -176,7 +178,7 @@ class _HeadlessRun:
         return found
 
     async def _agent(
-        self, db: Database, settings: Settings, existing: records.Conversation | None
+        self, db: Database, settings: Settings, existing: records.ConversationRecord | None
     ) -> AgentSpec:
         asked_for = agent_asked_for(self._request.agent, self._request.agent_command, settings)
         if asked_for is not None:
@@ -204,7 +206,7 @@ async def _opened(
     live: Conversations,
     db: Database,
     spec: AgentSpec,
-    existing: records.Conversation | None,
+    existing: records.ConversationRecord | None,
     request: Request,
 ) -> AsyncIterator[Conversation]:
     """The conversation, opened or made; one in which nothing was said leaves no trace. Raises ReadOnly.

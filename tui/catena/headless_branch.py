@@ -11,11 +11,12 @@ from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.price import Price
 from catena_acp.port import AgentSpec
-from catena_store import conversations, finding, windows
-from catena_store.database import Database
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
 from catena_store.ids import new_id
-from catena_store.records import Conversation as Record
+from catena_store.records import ConversationRecord as Record
 from catena_store.records import Kind, Message
+from catena_store.windows import windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ async def _message(db: Database, record: Record, named: str | None) -> Message |
     if named is None:
         return None
     async with db.read() as reader:
-        return await finding.message(reader, record.id, named)
+        return await messages.find(reader, record.id, named)
 
 
 async def check_messages(db: Database, record: Record, request: BranchRequest) -> None:

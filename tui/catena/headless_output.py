@@ -14,7 +14,7 @@ from catena.shapes import FORMAT, dumps, record_shape, time_shape
 from catena_acp.conversation.news import Asked, Problem, TurnEnded, Usage
 from catena_acp.conversation.words import BACK_IN_COMPOSER
 from catena_acp.events import PermissionOption
-from catena_store.records import Conversation, Kind, Link, Message, Turn
+from catena_store.records import ConversationRecord, Kind, Link, Message, Turn
 
 # What the next chunk may still make harmless: half a line end, or the beginning of a colour.
 _UNFINISHED = re.compile("(?:\r|\x1b(?:\\[[0-9;:]*)?|\x9b[0-9;:]*)$")
@@ -23,7 +23,7 @@ _UNFINISHED = re.compile("(?:\r|\x1b(?:\\[[0-9;:]*)?|\x9b[0-9;:]*)$")
 class Output(Protocol):
     """Where a headless run tells what happens, in order; every call returns at once."""
 
-    def conversation(self, conversation: Conversation, *, new: bool) -> None: ...
+    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None: ...
     def branch(self, branch: Branch) -> None:
         """The prompt begins another branch."""
         ...
@@ -74,7 +74,7 @@ class PlainOutput:
         self._conversation_id = ""
         self._noticed = False  # a row of the turn says already what went wrong
 
-    def conversation(self, conversation: Conversation, *, new: bool) -> None:
+    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None:
         self._conversation_id = conversation.id
 
     def branch(self, branch: Branch) -> None:
@@ -169,7 +169,7 @@ class JsonOutput:
         self._told: dict[str, str] = {}  # message id: its state when last told
         self._ended = False
 
-    def conversation(self, conversation: Conversation, *, new: bool) -> None:
+    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None:
         self._line("conversation", {"format": FORMAT, "new": new} | record_shape(conversation))
 
     def branch(self, branch: Branch) -> None:

@@ -35,8 +35,8 @@ from catena_acp.conversation.news import (
 )
 from catena_acp.events import PermissionOption
 from catena_acp.troubles import Trouble
-from catena_store import chains
-from catena_store.database import Database
+from catena_store.chains import links
+from catena_store.database.database import Database
 from catena_store.records import Attachment, Kind, Message, StopReason
 
 _GROWING = frozenset({Kind.AGENT, Kind.THOUGHT})
@@ -129,7 +129,7 @@ class HeadlessTurn:
                 self._grown(message_id, text)
             case TurnStarted(turn=turn):
                 async with self._db.read() as reader:
-                    link = await chains.get(reader, turn.link_id)
+                    link = await links.get(reader, turn.link_id)
                 self._output.turn(turn, link)
             case Asked():
                 await self._answer(news)

@@ -9,8 +9,8 @@ from catena.exit_status import ExitStatus, Refused
 from catena.log_file import append_to_log
 from catena.safe_text import safe_line
 from catena_acp.errors import AgentError, AgentMissing
+from catena_store.database.location import data_directory
 from catena_store.errors import Ambiguous, NotFound, StoreError, StoreUnusable
-from catena_store.place import data_directory
 
 
 def explain(error: Exception) -> tuple[str, ExitStatus]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from catena.safe_text import safe_line
 from catena.tab import title_of
-from catena_store.lineage import Kin, Lineage
+from catena_store.conversations.lineage import Kin, Lineage
 
 _HOW = "/lineage goes there"
 

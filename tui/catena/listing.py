@@ -10,8 +10,8 @@ from catena.ages import age
 from catena.cells import cut
 from catena.safe_text import safe_line
 from catena.shapes import dumps, record_shape
-from catena_store import conversations
-from catena_store.database import Database
+from catena_store.conversations import conversations
+from catena_store.database.database import Database
 from catena_store.records import Summary
 
 _PAGE = 200

@@ -14,8 +14,8 @@ from catena.agent_checkpoints import AgentCheckpoints
 from catena.config import load_settings
 from catena.exit_status import ExitStatus, Refused
 from catena_acp.errors import AgentError
-from catena_store.checkpoints import Frequency
-from catena_store.database import Database, default_path
+from catena_store.conversations.checkpoints import Frequency
+from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
 from catena_store.ids import new_id, utc_now
 

@@ -19,13 +19,14 @@ from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.news import News, PromptReturned
 from catena_acp.port import AgentSpec
 from catena_acp.process_group import process_start_time
-from catena_store import attachments, inputs, messages, queue, turns, windows
-from catena_store import conversations as kept_conversations
-from catena_store import siblings as kept_siblings
-from catena_store.database import Database, Reader
+from catena_store.chains import turns
+from catena_store.conversations import branches, messages
+from catena_store.conversations import conversations as kept_conversations
+from catena_store.database.database import Database, Reader
 from catena_store.errors import NotFound, StoreError
 from catena_store.ids import utc_now
-from catena_store.records import Attachment, Kind, Message, Summary, Window, Workspace
+from catena_store.records import Attachment, Kind, Message, Summary, WindowRecord, Workspace
+from catena_store.windows import attachments, inputs, queue, windows
 
 if TYPE_CHECKING:
     from catena_acp.conversation.price import Price
@@ -152,7 +153,7 @@ class OpenTabs:
 
     async def _open_window(self, conversation_id: str, *, leaf_id: str | None) -> Tab:
         if self._db.read_only:
-            return await self._add(Window(self._new_id(), None, 0, conversation_id, leaf_id, "", None))
+            return await self._add(WindowRecord(self._new_id(), None, 0, conversation_id, leaf_id, "", None))
         async with self._db.write() as tx:
             window = await windows.open(
                 tx,
@@ -163,7 +164,7 @@ class OpenTabs:
             )
         return await self._add(window)
 
-    async def _add(self, window: Window) -> Tab:
+    async def _add(self, window: WindowRecord) -> Tab:
         conversation = await self._conversations.open(window.conversation_id)
         # What a client that is gone had left there is in order only now.
         async with self._db.read() as reader:
@@ -362,7 +363,7 @@ class OpenTabs:
         async with self._db.read() as reader:
             rows = await messages.page(reader, leaf_id, limit)
             prompts = [row.id for row in rows if row.kind is Kind.USER]
-            siblings = await kept_siblings.sibling_counts(reader, prompts, tab.conversation.id)
+            siblings = await branches.sibling_counts(reader, prompts, tab.conversation.id)
         return Page(tab.heard_so_far(rows), bool(rows) and rows[0].parent_id is not None, siblings)
 
     async def of_branch(self, tab: Tab, read: Callable[[Reader, str | None], Awaitable[T]]) -> T:
@@ -374,14 +375,14 @@ class OpenTabs:
     async def siblings(self, tab: Tab, prompt_id: str) -> dict[str, tuple[int, int]]:
         """Where a prompt stands among its siblings, if it has any."""
         async with self._db.read() as reader:
-            return await kept_siblings.sibling_counts(reader, [prompt_id], tab.conversation.id)
+            return await branches.sibling_counts(reader, [prompt_id], tab.conversation.id)
 
     async def branches_above(self, tab: Tab, oldest: Message) -> bool:
         """True where a prompt above the oldest row that is shown has siblings."""
         async with self._db.read() as reader:
             above = await messages.path(reader, oldest.parent_id)
             prompts = [row.id for row in above if row.kind is Kind.USER]
-            return bool(await kept_siblings.sibling_counts(reader, prompts, tab.conversation.id))
+            return bool(await branches.sibling_counts(reader, prompts, tab.conversation.id))
 
     async def attachments_of(self, message_id: str) -> list[Attachment]:
         """What came with a prompt."""

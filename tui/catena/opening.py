@@ -38,7 +38,7 @@ async def opened(start: Start) -> AsyncIterator[OpenTabs]:
     from catena.log_file import log_to_file
     from catena.open_tabs import OpenTabs
     from catena.serving import serving
-    from catena_store.database import Database, data_directory, default_path
+    from catena_store.database.database import Database, data_directory, default_path
     from catena_store.ids import new_id
 
     log_to_file(data_directory())

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from catena.chain_words import title_of_agent
 from catena.safe_text import safe, safe_line
 from catena.tree_rows import Arrangement
+from catena_store.conversations.tree import TreeNode
 from catena_store.records import Kind, Message
-from catena_store.tree import TreeNode
 
 _BETWEEN = "\n\n"  # answers
 

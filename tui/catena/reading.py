@@ -8,7 +8,7 @@ import sys
 
 from catena import listing, showing
 from catena.exit_status import ExitStatus
-from catena_store.database import Database, default_path
+from catena_store.database.database import Database, default_path
 from catena_store.ids import utc_now
 from catena_store.records import Summary
 
@@ -53,7 +53,8 @@ def print_chain(conversation_id: str) -> int:
     from catena.chain_words import chain_as_text, title_of_agent
     from catena_acp.conversation.agent_titles import AgentTitles
     from catena_acp.conversation.chain import Chain, read_chain
-    from catena_store import conversations, windows
+    from catena_store.conversations import conversations
+    from catena_store.windows import windows
 
     titles = AgentTitles()
 

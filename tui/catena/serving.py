@@ -19,8 +19,8 @@ from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.services import WhileIdle
 from catena_acp.file_access import FileAccess
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store.checkpoints import Frequency
-from catena_store.database import Database
+from catena_store.conversations.checkpoints import Frequency
+from catena_store.database.database import Database
 from catena_store.records import AgentGroup
 
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from catena_store.records import Conversation, Link, Message, Summary, Surroundings, Turn, Window
+from catena_store.records import ConversationRecord, Link, Message, Summary, Surroundings, Turn, WindowRecord
 
 FORMAT = 1  # of every JSON shape; more when something is renamed or taken away, never when something is added
 
@@ -23,7 +23,9 @@ def time_shape(time: datetime) -> str:
 
 
 def record_shape(
-    record: Conversation | Link | Message | Summary | Turn | Window, *, without: frozenset[str] = frozenset()
+    record: ConversationRecord | Link | Message | Summary | Turn | WindowRecord,
+    *,
+    without: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
     """A record with its own field names; times as text."""
     return {

@@ -9,12 +9,14 @@ from typing import Any, TypeVar
 from catena.safe_text import safe, safe_line
 from catena.shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
 from catena.spending import Spending, spending, spending_shape
-from catena_store import chains, conversations, directories, messages, surroundings, turns, windows
-from catena_store.database import Database
+from catena_store.chains import links as chains
+from catena_store.chains import surroundings, turns
+from catena_store.conversations import conversations, directories, messages
+from catena_store.database.database import Database
 from catena_store.errors import StoreError
 from catena_store.records import (
     Cause,
-    Conversation,
+    ConversationRecord,
     Kind,
     Link,
     LinkState,
@@ -22,8 +24,9 @@ from catena_store.records import (
     MessageState,
     Surroundings,
     Turn,
-    Window,
+    WindowRecord,
 )
+from catena_store.windows import windows
 
 T = TypeVar("T")
 
@@ -40,11 +43,11 @@ _STATE_WORDS = {
 class Whole:
     """Everything that was born in one conversation."""
 
-    conversation: Conversation
+    conversation: ConversationRecord
     messages: Sequence[Message]
     turns: Sequence[Turn]
     links: Sequence[Link]
-    windows: Sequence[Window]
+    windows: Sequence[WindowRecord]
     open_windows: frozenset[str]
     directories: Sequence[str]  # beside the one that it works in
     surroundings: Mapping[str, Surroundings]  # by turn
@@ -55,7 +58,7 @@ class Whole:
 class Branch:
     """One branch of a conversation, oldest row first; the rows above a fork point are the source's."""
 
-    conversation: Conversation
+    conversation: ConversationRecord
     rows: Sequence[Message]
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.safe_text import safe_line
-from catena_store import surroundings, usage
-from catena_store.database import Reader
+from catena_store.chains import surroundings, usage
+from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import Spent, Surroundings
 

@@ -32,7 +32,7 @@ from catena_acp.conversation.news import (
     TurnStarted,
 )
 from catena_acp.troubles import Trouble
-from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, Window
+from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, WindowRecord
 
 if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
@@ -179,7 +179,7 @@ class Tab:
         about_reading = standing.problem.trouble is Trouble.READ_ONLY
         return standing if about_reading or not self.conversation.read_only else None
 
-    def stand_at(self, window: Window) -> None:
+    def stand_at(self, window: WindowRecord) -> None:
         """Take over where the window stands, with the draft and the scroll position that it keeps there."""
         self.leaf_id, self.draft, self.scroll = window.leaf_id, window.draft, window.scroll
         self.growing.clear()

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from catena_store import search
-from catena_store.database import Database
+from catena_store.conversations import search
+from catena_store.database.database import Database
 from catena_store.errors import StoreError
 
 LOOK_SECONDS = 2.0

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from catena_store.conversations.tree import TreeNode, TreePlaces
 from catena_store.records import MessageState
-from catena_store.tree import TreeNode
-from catena_store.tree_places import TreePlaces
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from catena.safe_text import safe_line
 from catena.shapes import FORMAT, dumps, record_shape, time_shape
-from catena_store import conversations, lineage, tree, windows
-from catena_store.database import Database
-from catena_store.records import Conversation, MessageState, StopReason
-from catena_store.tree import TreeNode
+from catena_store.conversations import conversations, lineage, tree
+from catena_store.conversations.tree import TreeNode
+from catena_store.database.database import Database
+from catena_store.records import ConversationRecord, MessageState, StopReason
+from catena_store.windows import windows
 
 _TITLE = 80
 _STOPS = {
@@ -28,7 +29,7 @@ _STOPS = {
 class Tree:
     """What ``show --tree`` shows: prompts, parents before what comes after them."""
 
-    conversation: Conversation
+    conversation: ConversationRecord
     leaf_id: str | None  # where the conversation is gone on with,
     here: str | None  # … and the prompt above that
     nodes: Sequence[TreeNode]

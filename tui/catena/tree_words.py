@@ -13,20 +13,20 @@ from catena.tab import title_of
 from catena.tree_rows import Arrangement, TreeLine
 from catena.widgets.row_list import Row
 from catena_acp.conversation.words import counted
-from catena_store.records import How, Kind, MessageState, StopReason
-from catena_store.tree import TreeNode
-from catena_store.tree_search import TreeHit
+from catena_store.conversations.search import TreeHit
+from catena_store.conversations.tree import TreeNode
+from catena_store.records import ContextSource, Kind, MessageState, StopReason
 
 HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "⑂"
 _FOUND_WIDE, _FOUND_NARROW = 26, 12  # cells of a line that a snippet stands behind
 _LABEL_WIDE, _LABEL_NARROW = 28, 14  # cells of a label that a prompt stands behind
 _HOW = {
-    How.RESUMED: "resumed",
-    How.FORKED: "forked",
-    How.FORKED_AT: "forked",
-    How.CAUGHT_UP: "caught up",
-    How.TOLD: "told",
-    How.FRESH: "new session",
+    ContextSource.RESUMED: "resumed",
+    ContextSource.FORKED: "forked",
+    ContextSource.FORKED_AT: "forked",
+    ContextSource.CAUGHT_UP: "caught up",
+    ContextSource.TOLD: "told",
+    ContextSource.FRESH: "new session",
 }
 _STOPS = {
     StopReason.REFUSAL: "refused by the agent",

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 from catena.safe_text import safe_line
 from catena.undoing import Done, Taken
-from catena_store.journal import Act
+from catena_store.windows.journal import Act
 
 
 def what(done: Done) -> str:

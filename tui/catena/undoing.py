@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catena.tab import title_of
-from catena_store import conversations as kept_conversations
-from catena_store import messages
-from catena_store.database import Database, Reader
-from catena_store.journal import Act, Entry
+from catena_store.conversations import conversations as kept_conversations
+from catena_store.conversations import messages
+from catena_store.database.database import Database, Reader
+from catena_store.windows.journal import Act, JournalEntry
 
 if TYPE_CHECKING:
     from catena.open_tabs import OpenTabs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Done:
     """Something that a person did, and what the conversation is called that they did it in."""
 
-    entry: Entry
+    entry: JournalEntry
     name: str
 
 
@@ -157,7 +157,7 @@ class Undoing:
         return look_at
 
 
-async def _named(r: Reader, entry: Entry) -> Done:
+async def _named(r: Reader, entry: JournalEntry) -> Done:
     record = await kept_conversations.get(r, entry.conversation_id)
     name = record.title if record and record.title else None
     name = name or title_of(await messages.first_prompt(r, entry.conversation_id) or "")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from catena.exit_status import Refused
-from catena_store import conversations
-from catena_store.database import Database, Reader, default_path
-from catena_store.records import Conversation
+from catena_store.conversations import conversations
+from catena_store.database.database import Database, Reader, default_path
+from catena_store.records import ConversationRecord
 
 
-async def find_conversation(reader: Reader, *, directory: str, named: str | None) -> Conversation:
+async def find_conversation(reader: Reader, *, directory: str, named: str | None) -> ConversationRecord:
     """The conversation of that id, unique beginning of an id, or title; the newest of the directory if none is named.
 
     Raises Refused, NotFound or Ambiguous.

@@ -7,8 +7,8 @@ import contextlib
 from catena_acp.abilities import Abilities
 from catena_acp.catalog import has_no_title
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store import learnt
-from catena_store.database import Database, Writer
+from catena_store.chains import agents
+from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreError
 
 _LONGEST = 40  # characters
@@ -35,7 +35,7 @@ class AgentTitles:
         if not self._loaded:
             with contextlib.suppress(StoreError):
                 async with db.read() as reader:
-                    kept = await learnt.of_all(reader, _WHEN_LAST_RUN, _TITLE)
+                    kept = await agents.of_all(reader, _WHEN_LAST_RUN, _TITLE)
                 self._told = {name: _readable(title) for name, title in kept.items()} | self._told
                 self._loaded = True
 
@@ -52,7 +52,7 @@ async def keep_title(tx: Writer, agent: AgentPort) -> None:
     """Keep what a command calls itself, for the next time that nothing of it runs."""
     if has_no_title(agent.spec):
         title = title_of(agent.spec, agent.abilities)
-        await learnt.learn(tx, agent.spec.name, _WHEN_LAST_RUN, _TITLE, title)
+        await agents.learn(tx, agent.spec.name, _WHEN_LAST_RUN, _TITLE, title)
 
 
 def _readable(title: str) -> str:

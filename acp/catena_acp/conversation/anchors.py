@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from catena_acp.abilities import Quirks
 from catena_acp.events import Event, TextChunk
-from catena_store import messages
-from catena_store.database import Reader
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
 from catena_store.records import Kind, Turn
 
 _BY_PROMPT = "message_id"  # the agent wants the prompt's id, and keeps its whole turn

@@ -17,8 +17,9 @@ from catena_acp.conversation.session_state import option_of_category
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.settings_restored import MODE, put_back, wanted_on
 from catena_acp.troubles import Trouble
-from catena_store import directories, mcp_servers, surroundings, usage
-from catena_store.database import Writer
+from catena_store.chains import surroundings, usage
+from catena_store.conversations import directories, mcp_servers
+from catena_store.database.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import Surroundings
 

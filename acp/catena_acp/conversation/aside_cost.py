@@ -10,7 +10,7 @@ from catena_acp.conversation.aside_session import AsideSession
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.ground import Ground
 from catena_acp.events import PromptEnded, UsageReported
-from catena_store import usage
+from catena_store.chains import usage
 from catena_store.errors import StoreError
 
 

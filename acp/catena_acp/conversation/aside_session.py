@@ -28,10 +28,13 @@ from catena_acp.errors import AgentError, AgentRefused, SessionGone
 from catena_acp.events import SessionOpened
 from catena_acp.port import AgentPort
 from catena_acp.troubles import Trouble
-from catena_store import chains, messages, turns, windows
-from catena_store.database import Reader, Writer
+from catena_store.chains import links as chains
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld, StoreError
-from catena_store.records import Cause, How, Kind, Link, LinkState, PathRow, Turn
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, PathRow, Turn
+from catena_store.windows import windows
 
 _QUESTION = PathRow(id="", kind=Kind.USER, turn_id=None)
 _MODEL = frozenset({"model", "model_config", "thought_level"})  # categories of options
@@ -46,7 +49,7 @@ class AsideSession:
     link: Link
     agent: AgentPort
     title: str  # what a person reads for the agent
-    how: How
+    how: ContextSource
     prior: PriorContext | None  # to be told with the first question
     refused: tuple[str, ...]  # what of the branch's model it did not take, in words
     model: str | None  # that answers
@@ -106,11 +109,11 @@ class Opening:
             release()
             raise
         if prior:
-            how = How.TOLD if knows is None else How.CAUGHT_UP
+            how = ContextSource.TOLD if knows is None else ContextSource.CAUGHT_UP
         title = title_of(ground.spec, agent.abilities)
         return AsideSession(link, agent, title, how, prior, tuple(refused), model, release)
 
-    async def _session(self, agent: AgentPort) -> tuple[Link, SessionOpened, str | None, How]:
+    async def _session(self, agent: AgentPort) -> tuple[Link, SessionOpened, str | None, ContextSource]:
         """The link and its session, what that knows, and how it came to it."""
         forks = 0
         async with self._ground.services.db.read() as reader:
@@ -123,8 +126,8 @@ class Opening:
                 forked = await self._forked(agent, step.link, turn)
                 if forked:
                     knows = turn.last_id if turn else step.link.knows
-                    return *forked, knows, How.FORKED_AT if turn else How.FORKED
-        return *await self._new(agent), None, How.FRESH
+                    return *forked, knows, ContextSource.FORKED_AT if turn else ContextSource.FORKED
+        return *await self._new(agent), None, ContextSource.FRESH
 
     async def _forked(
         self, agent: AgentPort, source: Link, turn: Turn | None
@@ -218,7 +221,7 @@ async def _put_back_model(
     """Let the branch's model answer, as far as it does; its mode stays the agent's own, since an aside only reads."""
     deaf = Ear(lambda _live, _event: None, lambda _live: None, lambda _link: asyncio.sleep(0))
     state = opened_state(agent, link.id, opened)
-    live = LiveSession(link.id, link.session_id, agent, link.version, How.FORKED, state, deaf)
+    live = LiveSession(link.id, link.session_id, agent, link.version, ContextSource.FORKED, state, deaf)
     if wanted is None:
         return [], state.model
     about = {option.id for option in state.options if option.category in _MODEL}

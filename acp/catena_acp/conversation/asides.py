@@ -14,11 +14,7 @@ from typing import Final
 
 from catena_acp.conversation.aside_cost import AsideCost
 from catena_acp.conversation.aside_rows import AsideRows, RowNews
-from catena_acp.conversation.aside_session import (
-    AsideSession,
-    Opening,
-    throw_away,
-)
+from catena_acp.conversation.aside_session import AsideSession, Opening, throw_away
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
 from catena_acp.conversation.ground import Ground
@@ -38,9 +34,9 @@ from catena_acp.events import (
 )
 from catena_acp.port import AgentPort
 from catena_acp.troubles import Trouble
-from catena_store import inputs
 from catena_store.errors import StoreError
 from catena_store.records import Message, StopReason
+from catena_store.windows import inputs
 
 _READING = frozenset({"read", "search", "think"})  # kinds of tool calls that are allowed
 _INTRODUCTION: Final = (

@@ -20,12 +20,12 @@ from catena_acp.conversation.news import News, Problem, Remarked, Troubled, Turn
 from catena_acp.errors import AgentError
 from catena_acp.events import PermissionAsked, PermissionOption, ToolCallChanged
 from catena_acp.troubles import Trouble
-from catena_store import rewind_requests
-from catena_store.checkpoint_stores import SqliteCheckpoints
-from catena_store.checkpoints import Checkpoint
+from catena_store.conversations import rewind_requests
+from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
+from catena_store.conversations.checkpoints import Checkpoint
+from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
 from catena_store.errors import StoreError
-from catena_store.journal import Act
-from catena_store.rewind_requests import Answer, RewindRequest
+from catena_store.windows.journal import Act
 
 if TYPE_CHECKING:
     from catena_acp.conversation.core import Core
@@ -110,7 +110,7 @@ class AskedRewinds:
             self._shown.add(request.id)
             checkpoint = await store.get(request.checkpoint_id)
             if checkpoint is None or checkpoint.conversation_id != core.record.id:
-                await self._note(request, Answer.FAILED)
+                await self._note(request, RewindAnswer.FAILED)
                 continue
             call = ToolCallChanged(
                 f"rewind {request.id}", title=words_of(checkpoint, core.services.clock()), kind="rewind"
@@ -122,17 +122,21 @@ class AskedRewinds:
         self, window_id: str, request: RewindRequest, checkpoint: Checkpoint, *, granted: bool
     ) -> None:
         """The person has answered; what is granted is done when the turn has ended."""
-        work = self._grant(window_id, request, checkpoint) if granted else self._note(request, Answer.REFUSED)
+        work = (
+            self._grant(window_id, request, checkpoint)
+            if granted
+            else self._note(request, RewindAnswer.REFUSED)
+        )
         self._core.spawn(work)
 
-    async def _note(self, request: RewindRequest, answer: Answer) -> None:
+    async def _note(self, request: RewindRequest, answer: RewindAnswer) -> None:
         with contextlib.suppress(StoreError, ReadOnly):
             async with self._core.writable().write() as tx:
                 await rewind_requests.answer(tx, request.id, answer)
 
     async def _grant(self, window_id: str, request: RewindRequest, checkpoint: Checkpoint) -> None:
         # Beside it: were the leaf not kept still at once, what waits could go out while this is written.
-        noted = asyncio.ensure_future(self._note(request, Answer.GRANTED))
+        noted = asyncio.ensure_future(self._note(request, RewindAnswer.GRANTED))
 
         async def rewind() -> None:
             await noted
@@ -152,7 +156,7 @@ class AskedRewinds:
             await seat.apart(rewind, wait=True)
         except (AgentError, ReadOnly, StoreError) as error:
             await noted
-            await self._note(request, Answer.FAILED)
+            await self._note(request, RewindAnswer.FAILED)
             why = f"The rewind that you allowed could not be done: {error}"
             open_still = self._core.windows  # the others are told where the one that was asked is gone
             for told in {window_id} & open_still or open_still:

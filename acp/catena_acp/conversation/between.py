@@ -22,9 +22,11 @@ from catena_acp.events import (
     ToolCallChanged,
     UnknownUpdate,
 )
-from catena_store import chains, messages, windows
+from catena_store.chains import links
+from catena_store.conversations import messages
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Link, Message
+from catena_store.windows import windows
 
 SILENCE_SECONDS = 0.5  # after which what was told is taken to be whole
 
@@ -106,14 +108,14 @@ class BetweenTurns:
     async def _abridged(self, live: LiveSession) -> None:
         """The session may hold less of what is above than it did."""
         async with self._tenure.write() as tx:
-            link = await chains.get(tx, live.link_id)
+            link = await links.get(tx, live.link_id)
             if link and link.version == live.version:
-                link = await chains.move(tx, link.id, whole=link.reach)
+                link = await links.move(tx, link.id, whole=link.reach)
                 live.version = link.version
 
     async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
         async with self._services.db.read() as reader:
-            link = await chains.get(reader, live.link_id)
+            link = await links.get(reader, live.link_id)
             window = await windows.get(reader, link.owner) if link and link.owner else None
             leaf = await messages.get(reader, window.leaf_id) if window and window.leaf_id else None
         if link is None or window is None or link.version != live.version:

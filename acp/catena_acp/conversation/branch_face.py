@@ -11,10 +11,11 @@ from catena_acp.conversation.fork_points import point_at, settled_point
 from catena_acp.conversation.forked_session import forked_session
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.port import AgentSpec
-from catena_store import lineage, windows
-from catena_store.journal import Act
-from catena_store.lineage import Lineage
+from catena_store.conversations import lineage
+from catena_store.conversations.lineage import Lineage
 from catena_store.records import Attachment
+from catena_store.windows import windows
+from catena_store.windows.journal import Act
 
 if TYPE_CHECKING:
     from catena_acp.conversation.seat import Seat

@@ -18,14 +18,14 @@ from catena_acp.conversation.prompt_rows import Attempt, Birth, clears, last_pro
 from catena_acp.conversation.said_errors import brought_something
 from catena_acp.conversation.whole import whole
 from catena_acp.port import AgentSpec
-from catena_store import attachments, inputs, messages, windows
-from catena_store.database import Reader, Writer
+from catena_store.conversations import messages
+from catena_store.conversations.branches import last_leaf, siblings
+from catena_store.conversations.tree import newest_leaf_below
+from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, StoreError
-from catena_store.journal import Act
-from catena_store.records import Attachment, Conversation, Kind, Message
-from catena_store.siblings import siblings
-from catena_store.standing import last_stood
-from catena_store.tree import newest_leaf_below
+from catena_store.records import Attachment, ConversationRecord, Kind, Message
+from catena_store.windows import attachments, inputs, windows
+from catena_store.windows.journal import Act
 
 if TYPE_CHECKING:
     from catena_acp.conversation.seat import Seat
@@ -134,7 +134,7 @@ class Branching:
             if not 0 <= at < len(beside):
                 return False
             other = beside[at]
-            leaf = await last_stood(reader, self._window_id, record.id, other)
+            leaf = await last_leaf(reader, self._window_id, record.id, other)
             leaf = leaf or await newest_leaf_below(reader, other, record.id)
         await self._seat.apart(lambda: self.stand_on(leaf, Act.SIBLING))
         return True
@@ -183,7 +183,7 @@ class Branching:
             return await prompt_of(reader, self._core.record, prompt_id)
 
 
-async def prompt_of(reader: Reader, record: Conversation, prompt_id: str) -> Message:
+async def prompt_of(reader: Reader, record: ConversationRecord, prompt_id: str) -> Message:
     """A prompt that can be said anew in this conversation. Raises NotFound, NotOfThisBranch."""
     prompt = await messages.get(reader, prompt_id)
     if prompt is None:

@@ -8,9 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from catena_acp.conversation.words import ABRIDGED
-from catena_store import carriers, chains
-from catena_store.carriers import Ends, Glimpse
-from catena_store.database import Reader
+from catena_store.chains import link_history, links
+from catena_store.chains.link_history import Ends, Glimpse
+from catena_store.database.database import Reader
 from catena_store.records import Cause, Link, LinkEvent, LinkState, StopReason
 
 SHOWN = 16  # links, where not all are wanted
@@ -84,22 +84,22 @@ async def read_chain(
 
     ``title_of`` gives the name of an agent; ``warm`` are the links whose session is open here.
     """
-    travelled = {link_id for _, link_id in await carriers.of_branch(r, leaf)}
-    own = await chains.of_conversation(r, conversation_id)
+    travelled = {link_id for _, link_id in await link_history.of_branch(r, leaf)}
+    own = await links.of_conversation(r, conversation_id)
     known = {link.id: link for link in own}
     for link_id in travelled - known.keys():
-        if link := await chains.get(r, link_id):
+        if link := await links.get(r, link_id):
             known[link_id] = link
-    loads = await carriers.loads(r, known)
+    loads = await link_history.loads(r, known)
     shown = [link for link in known.values() if _shows(link, link.id in loads)]
     shown.sort(key=lambda link: loads[link.id].newest if link.id in loads else 0)
     newest = shown if cap is None else shown[-cap:]
     entries = []
     for link in newest:
         load = loads.get(link.id)
-        ends = await carriers.ends(r, link.id, load) if load else Ends(None, None, None, None, None)
-        events = tuple(await carriers.events(r, link.id))
-        marks = await carriers.glimpses(r, {row for row in (link.knows, link.reach) if row})
+        ends = await link_history.ends(r, link.id, load) if load else Ends(None, None, None, None, None)
+        events = tuple(await link_history.events(r, link.id))
+        marks = await link_history.glimpses(r, {row for row in (link.knows, link.reach) if row})
         entries.append(
             ChainEntry(
                 link=link,
@@ -175,7 +175,7 @@ def _probe(link: Link, events: tuple[LinkEvent, ...], *, warm: bool) -> Probe:
         return Probe(Loads.NO, link.ended or "it is lost", lost)
     if warm:
         return Probe(Loads.YES, "it is open here", None)
-    looked = next((event for event in reversed(events) if event.event == chains.LOOKED), None)
+    looked = next((event for event in reversed(events) if event.event == links.LOOKED), None)
     if looked is None:
         return Probe(Loads.UNKNOWN, "nobody has looked", None)
     loads, _, words = (looked.detail or "").partition(": ")

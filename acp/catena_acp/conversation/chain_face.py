@@ -19,7 +19,7 @@ from catena_acp.conversation.looking import (
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.price import Price, prices
 from catena_acp.port import AgentSpec
-from catena_store.chains import UNSET, Unset
+from catena_store.chains.links import UNSET, Unset
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from catena_acp.conversation.branching import Branching
 from catena_acp.conversation.checkpoint_list import Listed, listed
 from catena_acp.conversation.core import Core
-from catena_store.checkpoints import Checkpoint, Frequency
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
 
 if TYPE_CHECKING:
     from catena_acp.conversation.checkpoints import Checkpoints

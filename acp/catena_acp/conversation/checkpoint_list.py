@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from catena_acp.conversation.core import Core
-from catena_store import carriers, messages, turns
-from catena_store.checkpoints import Checkpoint
-from catena_store.database import Reader
+from catena_store.chains import link_history, turns
+from catena_store.conversations import messages
+from catena_store.conversations.checkpoints import Checkpoint
+from catena_store.database.database import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ async def listed(core: Core, checkpoints: Sequence[Checkpoint]) -> list[Listed]:
 async def _listed(reader: Reader, core: Core, checkpoint: Checkpoint) -> Listed:
     data = checkpoint.data
     turn = await turns.get(reader, str(data["turn"])) if data.get("turn") else None
-    prompts = await carriers.glimpses(reader, [turn.prompt_id]) if turn else {}
+    prompts = await link_history.glimpses(reader, [turn.prompt_id]) if turn else {}
     row = await messages.get(reader, checkpoint.message_id) if checkpoint.message_id else None
     return Listed(
         checkpoint,

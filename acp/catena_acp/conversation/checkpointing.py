@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from catena_store.checkpoints import Frequency
+from catena_store.conversations.checkpoints import Frequency
 
 KEPT = 20
 ToolServer = Callable[

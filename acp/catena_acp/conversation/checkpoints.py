@@ -18,9 +18,11 @@ from catena_acp.conversation.hold import ReadOnly
 from catena_acp.conversation.news import HoldChanged, MessageAdded, MessageChanged, News, TurnStarted
 from catena_acp.conversation.parking import let_go
 from catena_acp.errors import AgentError
-from catena_store import chains, messages, turns, windows
-from catena_store.checkpoint_stores import SqliteCheckpoints
-from catena_store.checkpoints import (
+from catena_store.chains import links as chains
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
+from catena_store.conversations.checkpoints import (
     MOST_CHARACTERS,
     Checkpoint,
     CheckpointStore,
@@ -29,9 +31,10 @@ from catena_store.checkpoints import (
     parked_at,
     set_frequency,
 )
-from catena_store.database import Reader
+from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import Conversation, Kind, Link, LinkState, Message, Turn
+from catena_store.records import ConversationRecord, Kind, Link, LinkState, Message, Turn
+from catena_store.windows import windows
 
 if TYPE_CHECKING:
     from catena_acp.conversation.core import Core
@@ -226,7 +229,7 @@ class Checkpoints:
 
 async def drawn(
     r: Reader,
-    record: Conversation,
+    record: ConversationRecord,
     at: str | None,
     *,
     id: str,

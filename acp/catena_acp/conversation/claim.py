@@ -15,9 +15,11 @@ from catena_acp.conversation.telling import what_to_tell
 from catena_acp.conversation.turn import RunningTurn
 from catena_acp.errors import AgentError
 from catena_acp.port import AgentPort
-from catena_store import chains, messages, turns, windows
-from catena_store.database import Reader, Writer
-from catena_store.records import How, Kind, Link, Message, NewMessage, PathRow, StopReason, Turn
+from catena_store.chains import links, turns
+from catena_store.conversations import messages
+from catena_store.database.database import Reader, Writer
+from catena_store.records import ContextSource, Kind, Link, Message, NewMessage, PathRow, StopReason, Turn
+from catena_store.windows import windows
 
 
 class NotSent(Exception):
@@ -48,7 +50,7 @@ class Claim:
         ground, row = self._ground, self._row
         git = await ground.around.git(ground.record.cwd)
         async with ground.tenure.write() as tx:
-            link = await chains.get(tx, live.link_id)
+            link = await links.get(tx, live.link_id)
             situation = await ground.situation(tx, agent, self._window_id, self._path)
             if link is None or live.version != link.version or not route.may_claim(link, situation):
                 return None
@@ -64,12 +66,12 @@ class Claim:
             stamped = await messages.stamp(tx, row.id, turn.id, link.id)
             abridged = link.whole is not None and not (prior and prior.cut)
             again = link.knows is None and link.reach is not None
-            link = await chains.move(
+            link = await links.move(
                 tx, link.id, reach=row.id, owner=self._window_id, whole=turn.whole_id, event="carried"
             )
             seam = await self._add_seam(tx, turn, before, abridged=abridged, again=again)
         live.version = link.version
-        live.opened = How.CONTINUED
+        live.opened = ContextSource.CONTINUED
         live.ear = ground.ear  # another conversation of the family may have opened it, to fork it
         last_id = seam.id if seam else row.id
         running = RunningTurn(
@@ -94,13 +96,13 @@ class Claim:
         budget = self._ground.services.budget
         return await what_to_tell(reader, self._path, link.knows, self._row.parent_id, budget)
 
-    async def _cause(self, reader: Reader, how: How, before: Turn | None, link: Link) -> str | None:
+    async def _cause(self, reader: Reader, how: ContextSource, before: Turn | None, link: Link) -> str | None:
         """In words, why the context's way changed."""
-        if before is None or how is How.CONTINUED:
+        if before is None or how is ContextSource.CONTINUED:
             return None
         if self._lost:
             return self._lost
-        carrier = await chains.get(reader, before.link_id)
+        carrier = await links.get(reader, before.link_id)
         if carrier and (carrier.agent, carrier.profile) != (link.agent, link.profile):
             limit = cause_words(await messages.get(reader, before.last_id))
             switched = f"from {words.agent_and_profile(carrier)} to {self._ground.spec.title}"
@@ -123,7 +125,7 @@ class Claim:
         ``abridged``: what the session holds of the branch was cut when it was told, before this turn. ``again``: the
         session was prompted before, and surely knows nothing.
         """
-        if turn.how is How.CONTINUED or (before is None and turn.how is How.FRESH):
+        if turn.how is ContextSource.CONTINUED or (before is None and turn.how is ContextSource.FRESH):
             return None
         counts = {
             "told": turn.told,
@@ -175,12 +177,12 @@ def _keeps_command(agent: AgentPort) -> bool:
     return agent.abilities.quirks.command_keeps_with_prior_context
 
 
-def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> How:
+def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> ContextSource:
     if link.knows is None:
-        return How.TOLD if prior else How.FRESH
+        return ContextSource.TOLD if prior else ContextSource.FRESH
     if prior:
-        return How.CAUGHT_UP
-    return live.opened if live.opened is not How.FRESH else How.CONTINUED
+        return ContextSource.CAUGHT_UP
+    return live.opened if live.opened is not ContextSource.FRESH else ContextSource.CONTINUED
 
 
 async def turn_before(reader: Reader, row: Message) -> Turn | None:
@@ -200,7 +202,7 @@ def _turn(
     link: Link,
     row: Message,
     window_id: str,
-    how: How,
+    how: ContextSource,
     cause: str | None,
     prior: PriorContext | None,
 ) -> Turn:
@@ -235,11 +237,11 @@ def _turn(
     )
 
 
-def _base(how: How, link: Link) -> str | None:
+def _base(how: ContextSource, link: Link) -> str | None:
     match how:
-        case How.FRESH | How.TOLD:
+        case ContextSource.FRESH | ContextSource.TOLD:
             return None
-        case How.FORKED | How.FORKED_AT:
+        case ContextSource.FORKED | ContextSource.FORKED_AT:
             return link.source_id
         case _:
             return link.id if link.knows else None

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from catena_acp.conversation.prior_context import ledger_line
 from catena_acp.conversation.words import how_words
-from catena_store import carriers, chains, messages, turns
-from catena_store.carriers import Glimpse
-from catena_store.database import Reader
+from catena_store.chains import link_history, links, turns
+from catena_store.chains.link_history import Glimpse
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
 from catena_store.records import Link, Turn
 
 LEFT_OUT_SHOWN = 50  # messages of those that were left out, the newest
@@ -48,10 +49,10 @@ async def read_context(
     turn_id: str | None = None,
 ) -> TurnContext | None:
     """The context of a turn: of this id, else the message's, else the branch's newest; None before the first turn."""
-    on_branch = [id for id, _ in await carriers.of_branch(r, leaf)]
+    on_branch = [id for id, _ in await link_history.of_branch(r, leaf)]
     turn_id = turn_id or await _turn_of(r, message_id) or (on_branch[-1] if on_branch else None)
     turn = await turns.get(r, turn_id) if turn_id else None
-    link = await chains.get(r, turn.link_id) if turn else None
+    link = await links.get(r, turn.link_id) if turn else None
     prompt = await messages.get(r, turn.prompt_id) if turn else None
     if turn is None or link is None or prompt is None:
         return None
@@ -61,7 +62,7 @@ async def read_context(
     unknown = await messages.spoken_between(r, None, above, turn.told + min(turn.left_out, LEFT_OUT_SHOWN))
     left_out = [row.id for row in unknown[: len(unknown) - turn.told]] if turn.left_out else []
     tools = await messages.tools_between(r, None, above, limit=turn.tools_listed)
-    seen = await carriers.glimpses(r, [*left_out, prompt.id])
+    seen = await link_history.glimpses(r, [*left_out, prompt.id])
     at = on_branch.index(turn.id) if turn.id in on_branch else None
     return TurnContext(
         turn=turn,

@@ -29,7 +29,7 @@ from catena_acp.conversation.undo_face import UndoFace
 from catena_acp.login_methods import TerminalLogin, Variable
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.records import Attachment, Owner
-from catena_store.records import Conversation as Record
+from catena_store.records import ConversationRecord as Record
 
 T = TypeVar("T")
 

@@ -28,13 +28,14 @@ from catena_acp.conversation.sessions import Sessions
 from catena_acp.conversation.unsent_rows import tell_put_back, where_ours_stand
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store import conversations, leases
-from catena_store.database import Database, Writer
+from catena_store.clients import leases
+from catena_store.conversations import conversations
+from catena_store.database.database import Database, Writer
 from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.ids import new_id as random_id
 from catena_store.ids import utc_now
 from catena_store.records import AgentGroup, Lease, Owner
-from catena_store.records import Conversation as Record
+from catena_store.records import ConversationRecord as Record
 
 HEARTBEAT_SECONDS = 5.0
 _FOREIGN_HOST_SILENCE = timedelta(seconds=60)
@@ -175,7 +176,7 @@ class Conversations:
 
     async def _opened(self, conversation_id: str) -> Conversation:
         db = self._services.db
-        taken: leases.Acquired | leases.Held | None = None
+        taken: leases.Acquired | leases.HeldLease | None = None
         # The record as it is once the lease is ours: whoever had it before may have changed it until then.
         async with db.read() if db.read_only else db.write() as tx:
             record = await conversations.get(tx, conversation_id)
@@ -191,12 +192,12 @@ class Conversations:
         )
         await core.around.load()
         core.lost = lambda: self._following.follow(core, lost=True)
-        if isinstance(taken, leases.Held):
+        if isinstance(taken, leases.HeldLease):
             core.held_by(taken.lease.owner, free=False)
             self._following.follow(core)
         return Conversation(core, lambda: self._take_over(core), lambda: list(self._live.values()))
 
-    async def _acquire(self, tx: Writer, conversation_id: str) -> leases.Acquired | leases.Held:
+    async def _acquire(self, tx: Writer, conversation_id: str) -> leases.Acquired | leases.HeldLease:
         taken = await leases.acquire(tx, conversation_id, self.owner, is_dead=self._is_dead)
         if isinstance(taken, leases.Acquired) and taken.taken_from:
             self._left_by[conversation_id] = taken.taken_from

@@ -32,9 +32,9 @@ from catena_acp.conversation.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TitleChanged
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store import conversations
+from catena_store.conversations import conversations
 from catena_store.errors import StoreError, StoreReadOnly
-from catena_store.records import Conversation as Record
+from catena_store.records import ConversationRecord as Record
 from catena_store.records import Owner
 
 __all__ = ["HELD_ELSEWHERE", "Core", "ReadOnly"]

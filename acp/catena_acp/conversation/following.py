@@ -15,10 +15,11 @@ from catena_acp.conversation.core import Core
 from catena_acp.conversation.following_window import FollowingWindow
 from catena_acp.conversation.news import Doing, QueueChanged, Renamed
 from catena_acp.conversation.services import Services
-from catena_store import following, queue
+from catena_store.clients import following
+from catena_store.clients.following import Standing
 from catena_store.errors import StoreError
-from catena_store.following import Standing
 from catena_store.records import Lease
+from catena_store.windows import queue
 
 LOOK_SECONDS = 0.25
 HOLDER_SECONDS = 1.0  # between two looks at whether the holder lives

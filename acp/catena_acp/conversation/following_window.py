@@ -13,10 +13,11 @@ from catena_acp.conversation.news import (
     News,
     QueueChanged,
 )
-from catena_store import following, windows
-from catena_store.database import Reader, Writer
-from catena_store.following import Standing
+from catena_store.clients import following
+from catena_store.clients.following import Standing
+from catena_store.database.database import Reader, Writer
 from catena_store.records import Message, MessageState, QueueItem
+from catena_store.windows import windows
 
 _MOST_ADDED = 500  # rows told one by one; a branch that grew by more is read anew
 

@@ -6,10 +6,11 @@ from catena_acp.abilities import Quirks
 from catena_acp.conversation.anchors import find_anchor
 from catena_acp.conversation.sessions import ForkWrong
 from catena_acp.errors import AgentError
-from catena_store import messages, turns
-from catena_store.database import Reader
-from catena_store.records import CONTENT_KINDS, Conversation, Kind, Message, MessageState, Turn
-from catena_store.siblings import on_branch
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.conversations.branches import on_branch
+from catena_store.database.database import Reader
+from catena_store.records import CONTENT_KINDS, ConversationRecord, Kind, Message, MessageState, Turn
 
 
 class NotOfThisBranch(AgentError):
@@ -19,7 +20,7 @@ class NotOfThisBranch(AgentError):
         super().__init__(why)
 
 
-async def is_part_of(reader: Reader, record: Conversation, message_id: str) -> bool:
+async def is_part_of(reader: Reader, record: ConversationRecord, message_id: str) -> bool:
     """True for what was said in the conversation, and for what it has of the one that it was forked from."""
     message = await messages.get(reader, message_id)
     if message is None:

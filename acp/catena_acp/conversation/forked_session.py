@@ -11,8 +11,8 @@ from catena_acp.conversation.ground import Ground
 from catena_acp.conversation.sessions import ForkWrong, LiveSession
 from catena_acp.errors import SessionGone
 from catena_acp.port import AgentPort
-from catena_store import messages
-from catena_store.database import Reader
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
 from catena_store.errors import SessionHeld
 from catena_store.records import Kind, Link, LinkState, PathRow
 

@@ -14,12 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catena_acp.conversation.aside_session import end_upstream
-from catena_acp.conversation.fork_points import (
-    NotOfThisBranch,
-    is_part_of,
-    point_at,
-    settled_point,
-)
+from catena_acp.conversation.fork_points import NotOfThisBranch, is_part_of, point_at, settled_point
 from catena_acp.conversation.moves import move_window, opened_window
 from catena_acp.conversation.prepare import StillAtWork
 from catena_acp.conversation.price import Price
@@ -27,21 +22,14 @@ from catena_acp.conversation.services import Services
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.whole import whole
 from catena_acp.port import AgentSpec
-from catena_store import (
-    attachments,
-    chains,
-    conversations,
-    directories,
-    mcp_servers,
-    messages,
-    surroundings,
-    windows,
-)
-from catena_store.database import Reader
+from catena_store.chains import links, surroundings
+from catena_store.conversations import conversations, directories, mcp_servers, messages
+from catena_store.database.database import Reader
 from catena_store.errors import NotFound
-from catena_store.journal import Act
-from catena_store.records import Conversation as Record
+from catena_store.records import ConversationRecord as Record
 from catena_store.records import Kind, Link, Message
+from catena_store.windows import attachments, windows
+from catena_store.windows.journal import Act
 
 if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
@@ -121,7 +109,7 @@ class Forking:
         conversation.enter(window_id)
         price = await conversation.price(window_id, leaf_id=point.leaf_id)
         async with self._services.db.read() as reader:
-            link = await chains.get(reader, live.link_id) if live else None
+            link = await links.get(reader, live.link_id) if live else None
         return Forked(conversation, window_id, link, price)
 
     @property

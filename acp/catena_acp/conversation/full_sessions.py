@@ -6,8 +6,8 @@ from catena_acp.conversation import route
 from catena_acp.conversation.claim import turn_before
 from catena_acp.conversation.kept_problem import problem_of_notice
 from catena_acp.troubles import Trouble
-from catena_store import messages
-from catena_store.database import Reader
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
 from catena_store.records import Message
 
 

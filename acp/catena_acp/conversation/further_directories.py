@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from catena_acp.conversation.core import Core
-from catena_store import directories
+from catena_store.conversations import directories
 
 
 async def change_directories(core: Core, *, add: str | None = None, remove: str | None = None) -> bool:

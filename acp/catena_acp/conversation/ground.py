@@ -17,10 +17,12 @@ from catena_acp.conversation.turn import RunningTurn
 from catena_acp.errors import AgentRefused
 from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionPlace
-from catena_store import chains, learnt, turns
-from catena_store.database import Reader, Writer
+from catena_store.chains import agents as learnt
+from catena_store.chains import links as chains
+from catena_store.chains import turns
+from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld
-from catena_store.records import Cause, Conversation, How, Link, LinkState, PathRow, Turn
+from catena_store.records import Cause, ContextSource, ConversationRecord, Link, LinkState, PathRow, Turn
 
 FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
 
@@ -31,7 +33,7 @@ class Ground:
 
     services: Services
     tenure: Tenure
-    record: Conversation
+    record: ConversationRecord
     spec: AgentSpec
     agents: Agents
     sessions: Sessions
@@ -139,7 +141,7 @@ class Ground:
         if lost:
             self.tell(LinkChanged(window_id, lost, why))
         self.tell(LinkChanged(window_id, link, None))
-        return self.sessions.adopt(link, agent, opened, How.FRESH, self.ear, place)
+        return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.ear, place)
 
     async def open_session_of(self, link: Link) -> LiveSession | None:
         """The link's live session; None where it was opened with other directories than there are now, and closes."""
@@ -189,7 +191,7 @@ class Ground:
             await agent.close_session(opened.session_id)
             return None
         self.tell(LinkChanged(window_id, link, None))
-        how = How.FORKED_AT if at else How.FORKED
+        how = ContextSource.FORKED_AT if at else ContextSource.FORKED
         return self.sessions.adopt(link, agent, opened, how, self.ear, place)
 
     async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:

@@ -15,7 +15,7 @@ from catena_acp.conversation.parking import park
 from catena_acp.conversation.probing import probe
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.errors import AgentError
-from catena_store import chains
+from catena_store.chains import links
 from catena_store.errors import StoreError
 from catena_store.records import Link, LinkState, Turn
 
@@ -75,7 +75,7 @@ class IdleWork:
         try:
             async with asyncio.timeout(_PATIENCE):
                 async with self._core.services.db.read() as reader:
-                    link = await chains.get(reader, turn.link_id)
+                    link = await links.get(reader, turn.link_id)
                 live = self._core.sessions.of(link) if link else None
                 if link is None or live is None or not _at_rest(link, live, turn):
                     return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catena_acp.conversation.todos import Todo, left_open
-from catena_store import branches
-from catena_store.database import Reader
+from catena_store.conversations import branches
+from catena_store.database.database import Reader
 from catena_store.records import Kind, Message
 
 _ANSWERS = 8  # the newest, that are looked through where the agent sends no plan

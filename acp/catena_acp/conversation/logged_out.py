@@ -11,23 +11,23 @@ from collections.abc import Sequence
 
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.news import Remarked
-from catena_store import logouts, messages
-from catena_store.database import Reader
+from catena_store.conversations import branches, messages
+from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import CONTENT_KINDS, Conversation, PathRow
+from catena_store.records import CONTENT_KINDS, ConversationRecord, PathRow
 
 SAID_BEFORE = "with what was said before you logged out"
 _REMARK = "Said before you logged out of {title}: your next prompt goes out with it. /clear begins anew."
 
 
 async def said_before_logout(
-    reader: Reader, path: Sequence[PathRow], record: Conversation, agent: str, profile: str
+    reader: Reader, path: Sequence[PathRow], record: ConversationRecord, agent: str, profile: str
 ) -> bool:
     """True where anything on the path, from after its last barrier, is older than a logout of this account."""
     oldest = next((row.id for row in path if row.id and row.kind in CONTENT_KINDS), None)
     if oldest is None:
         return False
-    return await logouts.since(reader, record.family, oldest, agent=agent, profile=profile)
+    return await branches.logged_out_since(reader, record.family, oldest, agent=agent, profile=profile)
 
 
 async def remark_on_logout(core: Core, window_id: str, leaf_id: str | None) -> None:

@@ -39,9 +39,10 @@ from catena_acp.errors import AgentError, AgentMissing, LoginNeeded, NotOffered
 from catena_acp.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
 from catena_acp.port import AgentPort
 from catena_acp.troubles import Trouble
-from catena_store import logouts, messages, windows
+from catena_store.conversations import branches, messages
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Kind, Message
+from catena_store.windows import windows
 
 T = TypeVar("T")
 
@@ -241,7 +242,7 @@ class Logins:
     async def _barrier(self, window_id: str) -> Message:
         async with self._core.writable().write() as tx:
             return await PromptRows(self._core, window_id).add_barrier(
-                tx, LOGGED_OUT, logouts.account_data(*self._agent)
+                tx, LOGGED_OUT, branches.logout_data(*self._agent)
             )
 
     def _hear(self, news: News) -> None:

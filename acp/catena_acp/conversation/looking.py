@@ -12,10 +12,12 @@ from catena_acp.conversation.news import LeafMoved
 from catena_acp.conversation.price import Price, prices
 from catena_acp.errors import AgentError, AgentMissing, SessionGone
 from catena_acp.port import AgentSpec
-from catena_store import chains, messages, turns, windows
+from catena_store.chains import links, turns
+from catena_store.conversations import messages
 from catena_store.errors import NotFound
-from catena_store.journal import Act
 from catena_store.records import Link, LinkState, MessageState
+from catena_store.windows import windows
+from catena_store.windows.journal import Act
 
 
 class NotToBePicked(AgentError):
@@ -67,7 +69,7 @@ async def probe_link(core: Core, link_id: str) -> Probe:
     loads, words = await _look(core, link)
     probe = Probe(loads, words, core.services.clock())
     async with tenure.write() as tx:
-        await chains.record(tx, link_id, chains.LOOKED, probe.detail, again=True)
+        await links.record(tx, link_id, links.LOOKED, probe.detail, again=True)
     return probe
 
 
@@ -163,7 +165,7 @@ async def _pickable(core: Core, link_id: str) -> tuple[Link, AgentSpec, str]:
 
 async def _existing(core: Core, link_id: str) -> Link:
     async with core.services.db.read() as reader:
-        link = await chains.get(reader, link_id)
+        link = await links.get(reader, link_id)
     if link is None:
         raise NotFound("link", link_id)
     return link

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from catena_store import conversations, journal, windows
-from catena_store.database import Writer
+from catena_store.conversations import conversations
+from catena_store.database.database import Writer
 from catena_store.errors import NotFound
-from catena_store.journal import Act, Place
-from catena_store.records import Conversation, Window
+from catena_store.records import ConversationRecord, WindowRecord
+from catena_store.windows import journal, windows
+from catena_store.windows.journal import Act, WindowPlace
 
 
 async def move_window(
@@ -30,8 +31,8 @@ async def move_window(
     The only place where a person's act moves a window. Raises NotFound.
     """
     window = await _window(tx, window_id)
-    before: dict[str, Any] = Place(window.conversation_id, window.leaf_id).as_mapping()
-    after: dict[str, Any] = Place(conversation_id, leaf_id).as_mapping()
+    before: dict[str, Any] = WindowPlace(window.conversation_id, window.leaf_id).as_mapping()
+    after: dict[str, Any] = WindowPlace(conversation_id, leaf_id).as_mapping()
     await windows.show(tx, window_id, conversation_id, leaf_id)
     if agent is not None:
         record = await _conversation(tx, conversation_id)
@@ -111,7 +112,7 @@ async def take_out(tx: Writer, *, conversation_id: str, workspace_id: str | None
 
 async def _of_conversation(
     tx: Writer,
-    window: Window | None,
+    window: WindowRecord | None,
     conversation_id: str,
     workspace_id: str | None,
     act: Act,
@@ -130,7 +131,7 @@ async def _of_conversation(
 
 
 async def _record(
-    tx: Writer, window: Window, act: Act, before: Mapping[str, Any], after: Mapping[str, Any]
+    tx: Writer, window: WindowRecord, act: Act, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> None:
     await journal.record(
         tx,
@@ -143,14 +144,14 @@ async def _record(
     )
 
 
-async def _window(tx: Writer, window_id: str) -> Window:
+async def _window(tx: Writer, window_id: str) -> WindowRecord:
     window = await windows.get(tx, window_id)
     if window is None:
         raise NotFound("window", window_id)
     return window
 
 
-async def _conversation(tx: Writer, conversation_id: str) -> Conversation:
+async def _conversation(tx: Writer, conversation_id: str) -> ConversationRecord:
     record = await conversations.get(tx, conversation_id)
     if record is None:
         raise NotFound("conversation", conversation_id)

@@ -17,8 +17,9 @@ from catena_acp.conversation.set_apart import Later, fork_apart, take_away
 from catena_acp.conversation.whole import heed_a_stop, whole
 from catena_acp.errors import AgentError
 from catena_acp.events import SessionOpened
-from catena_store import chains, learnt, parked
-from catena_store.database import Reader
+from catena_store.chains import agents, parked_links
+from catena_store.chains import links as chains
+from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import Cause, Link, LinkState, Turn
 
@@ -56,7 +57,7 @@ async def park(ground: Ground, live: LiveSession, turn: Turn, window_id: str, la
 async def prune(ground: Ground) -> None:
     """Let go of the oldest parked links that are too many; labelled checkpoints keep theirs. Raises StoreError."""
     async with ground.services.db.read() as reader:
-        links = await parked.prunable(reader, ground.record.id)
+        links = await parked_links.prunable(reader, ground.record.id)
     await let_go(ground, links[: max(0, len(links) - ground.services.while_idle.kept)])
 
 
@@ -90,13 +91,13 @@ async def _is_wanted(reader: Reader, ground: Ground, live: LiveSession, source: 
     can = abilities.fork and abilities.close and (abilities.quirks.fork_cold or abilities.reopens)
     if not can or source.version != live.version:
         return False
-    known = await learnt.known(reader, abilities.name, abilities.version)
+    known = await agents.known(reader, abilities.name, abilities.version)
     if known.get(FORK_AT) == HONOURED and await find_anchor(reader, turn, abilities.quirks):
         return False
-    cost = await parked.last_cost(reader, source)
+    cost = await parked_links.last_cost(reader, source)
     if cost is not None and cost > min(limits.longest, limits.share * _seconds(turn)):
         return False
-    return not await parked.is_there(reader, source)
+    return not await parked_links.is_there(reader, source)
 
 
 def _seconds(turn: Turn) -> float:
@@ -143,7 +144,7 @@ async def _add(ground: Ground, source: Link, opened: SessionOpened, took: float)
             state=LinkState.PARKED,
             cost_total=source.cost_total,
         )
-        await parked.note(tx, link.id, took)
+        await parked_links.note(tx, link.id, took)
         return link
 
 
@@ -152,10 +153,10 @@ async def _tell_once(ground: Ground, live: LiveSession, window_id: str) -> None:
     if not ground.services.while_idle.tells(live.agent.spec):
         return
     async with ground.tenure.write() as tx:
-        known = await learnt.known(tx, live.agent.spec.name, _ANY_VERSION)
+        known = await agents.known(tx, live.agent.spec.name, _ANY_VERSION)
         if _TOLD_OF_PARKING in known:
             return
-        await learnt.learn(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
+        await agents.learn(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
     ground.tell(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
 
 

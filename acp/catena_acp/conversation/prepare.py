@@ -10,9 +10,10 @@ from catena_acp.conversation.problems import problem_of
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.errors import AgentError, SessionGone
 from catena_acp.troubles import Trouble
-from catena_store import messages, windows
+from catena_store.conversations import messages
 from catena_store.errors import StoreError
-from catena_store.records import How, Kind, PathRow
+from catena_store.records import ContextSource, Kind, PathRow
+from catena_store.windows import windows
 
 _NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
 
@@ -83,7 +84,7 @@ class Preparing:
         self._leaf_id = leaf_id = window.leaf_id if window else None
         await ground.around.come_back(self._window_id, leaf_id, ground.record.cwd)
         live = await self._opened(leaf_id)
-        if live and live.opened is not How.CONTINUED:
+        if live and live.opened is not ContextSource.CONTINUED:
             await ground.around.restore(live, leaf_id, self._window_id)
         return live
 

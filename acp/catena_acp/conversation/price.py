@@ -16,10 +16,11 @@ from catena_acp.conversation.prior_context import PriorContext
 from catena_acp.conversation.telling import what_to_tell
 from catena_acp.conversation.words import ABRIDGED, counted
 from catena_acp.port import AgentSpec
-from catena_store import messages, windows
-from catena_store.chains import Unset
-from catena_store.database import Reader
-from catena_store.records import How, Kind, PathRow
+from catena_store.chains.links import Unset
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
+from catena_store.records import ContextSource, Kind, PathRow
+from catena_store.windows import windows
 
 _NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
 _CHARACTERS_A_TOKEN = 4
@@ -29,7 +30,7 @@ _CHARACTERS_A_TOKEN = 4
 class Price:
     """What it takes to go on: how the context would get there, and what would be told."""
 
-    how: How
+    how: ContextSource
     told: int  # user and agent rows that would be told,
     told_total: int  # … of so many that the session does not know
     tools: int  # tool calls that would be listed
@@ -50,10 +51,12 @@ class Price:
         parts = []
         if self.native:
             parts.append(
-                "new session: nothing to tell" if self.how is How.FRESH else "native: nothing replayed"
+                "new session: nothing to tell"
+                if self.how is ContextSource.FRESH
+                else "native: nothing replayed"
             )
         elif self.told_total:
-            done = "caught up with" if self.how is How.CAUGHT_UP else "told"
+            done = "caught up with" if self.how is ContextSource.CAUGHT_UP else "told"
             parts.append(f"{done} {self.told:,} of {counted(self.told_total, 'message')}")
         if self.tools:
             parts.append(f"{counted(self.tools, 'tool call')} listed")
@@ -114,26 +117,26 @@ async def _price(
     )
 
 
-def _first_step(step: route.Step, ground: Ground) -> tuple[str | None, How, str | None]:
+def _first_step(step: route.Step, ground: Ground) -> tuple[str | None, ContextSource, str | None]:
     """What the session would know, how it would come to that, and from where on that is unabridged."""
     match step:
         case route.Use(link):
             live = ground.sessions.of(link)
-            return link.knows, live.opened if live else How.RESUMED, link.whole
+            return link.knows, live.opened if live else ContextSource.RESUMED, link.whole
         case route.Fork(link):
-            return link.knows, How.FORKED, link.whole
+            return link.knows, ContextSource.FORKED, link.whole
         case route.ForkAt(_, turn):
-            return turn.last_id, How.FORKED_AT, turn.whole_id
+            return turn.last_id, ContextSource.FORKED_AT, turn.whole_id
         case route.New():
-            return None, How.FRESH, None
+            return None, ContextSource.FRESH, None
 
 
-def _with_telling(how: How, knows: str | None, prior: PriorContext | None) -> How:
+def _with_telling(how: ContextSource, knows: str | None, prior: PriorContext | None) -> ContextSource:
     if prior:
-        return How.TOLD if knows is None else How.CAUGHT_UP
+        return ContextSource.TOLD if knows is None else ContextSource.CAUGHT_UP
     if knows is None:
-        return How.FRESH
-    return How.CONTINUED if how is How.FRESH else how
+        return ContextSource.FRESH
+    return ContextSource.CONTINUED if how is ContextSource.FRESH else how
 
 
 def _rounded(tokens: int) -> int:

@@ -13,7 +13,7 @@ from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.set_apart import Later, fork_apart, take_away
 from catena_acp.conversation.whole import heed_a_stop, whole
 from catena_acp.errors import AgentError, AgentRefused
-from catena_store import chains, learnt
+from catena_store.chains import agents, links
 from catena_store.records import Cause
 
 _NO_SUCH_MESSAGE = -32602
@@ -26,7 +26,7 @@ async def probe(ground: Ground, live: LiveSession, later: Later) -> None:
     version = (abilities.name, abilities.version)
     tries, what = ground.services.tries, ("probe", *version)
     async with ground.services.db.read() as reader:
-        known = (await learnt.known(reader, *version)).get(FORK_AT)
+        known = (await agents.known(reader, *version)).get(FORK_AT)
     if not abilities.fork or known is not None or not tries.may(what):
         return
     with tries.trying(what):
@@ -39,7 +39,7 @@ async def probe(ground: Ground, live: LiveSession, later: Later) -> None:
             tries.failed(what)
             return
         async with ground.services.db.write() as tx:
-            await learnt.learn(tx, *version, FORK_AT, answer)
+            await agents.learn(tx, *version, FORK_AT, answer)
             await keep_fork_at(tx, live.agent, honoured=answer == HONOURED)
 
 
@@ -57,6 +57,6 @@ async def _answer(ground: Ground, live: LiveSession, later: Later) -> str | None
     await whole(take_away(ground, live, plain, Cause.PROBE))
     await ground.settle(live.link_id)
     async with ground.services.db.read() as reader:
-        link = await chains.get(reader, live.link_id)
+        link = await links.get(reader, live.link_id)
     unchanged = link is not None and link.version == before == live.version
     return HONOURED if unchanged and live.agent.alive else None

@@ -9,10 +9,10 @@ from catena_acp.conversation.core import Core
 from catena_acp.conversation.news import PromptReturned, QueueChanged
 from catena_acp.conversation.prompt_rows import PromptRows
 from catena_acp.conversation.services import Tenure
-from catena_store import attachments, inputs, queue, windows
-from catena_store.database import Writer
+from catena_store.database.database import Writer
 from catena_store.errors import NotFound, StoreError
 from catena_store.records import Attachment, Message, QueueItem
+from catena_store.windows import attachments, inputs, queue, windows
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from typing import Any
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.news import LeafMoved, MessageAdded
 from catena_acp.conversation.turn import RunningTurn
-from catena_store import attachments, conversations, messages, turns, windows
-from catena_store.database import Reader, Writer
+from catena_store.chains import turns
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Reader, Writer
 from catena_store.errors import StoreError
 from catena_store.records import (
     Attachment,
@@ -22,6 +23,7 @@ from catena_store.records import (
     QueueItem,
     StopReason,
 )
+from catena_store.windows import attachments, windows
 
 _CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these forget in silence
 

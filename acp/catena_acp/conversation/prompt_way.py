@@ -10,13 +10,7 @@ from catena_acp.conversation.claim import NotSent
 from catena_acp.conversation.core import HELD_ELSEWHERE, Core, ReadOnly
 from catena_acp.conversation.endings import Ending
 from catena_acp.conversation.kept_problem import problem_of_notice
-from catena_acp.conversation.news import (
-    Doing,
-    LeafMoved,
-    Problem,
-    PromptReturned,
-    TurnEnded,
-)
+from catena_acp.conversation.news import Doing, LeafMoved, Problem, PromptReturned, TurnEnded
 from catena_acp.conversation.problems import problem_about, problem_of
 from catena_acp.conversation.prompt_queue import PromptQueue
 from catena_acp.conversation.prompt_rows import Attempt, PromptRows
@@ -27,9 +21,9 @@ from catena_acp.conversation.typed_in import TypedIn
 from catena_acp.conversation.whole import heed_a_stop, patiently, whole
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.troubles import Trouble
-from catena_store import attachments
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment, StopReason, Turn
+from catena_store.windows import attachments
 
 _CLOSING_SECONDS = 1.0  # that an agent may take to end a turn when its conversation is closed
 

@@ -15,10 +15,12 @@ from catena_acp.conversation.services import Services, Tenure
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.whole import whole
 from catena_acp.events import Event, PermissionAsked
-from catena_store import chains, messages, turns, windows
-from catena_store.database import Writer
+from catena_store.chains import links, turns
+from catena_store.conversations import messages
+from catena_store.database.database import Writer
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Kind, NewMessage
+from catena_store.windows import windows
 
 COMMIT_SECONDS = 0.25
 AGAIN_SECONDS = 1.0  # after a transaction that failed
@@ -135,9 +137,9 @@ class Recorder:
         """
         first, last = inserts[0], inserts[-1]
         if self._floor_follows:
-            link = await chains.move(tx, self._live.link_id, knows=last.id, reach=last.id)
+            link = await links.move(tx, self._live.link_id, knows=last.id, reach=last.id)
         else:
-            link = await chains.move(tx, self._live.link_id, reach=last.id)
+            link = await links.move(tx, self._live.link_id, reach=last.id)
         self._live.version = link.version
         if last.turn_id:
             await turns.set_last(tx, last.turn_id, last.id)

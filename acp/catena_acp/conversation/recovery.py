@@ -10,8 +10,10 @@ from catena_acp.conversation.services import Tenure
 from catena_acp.conversation.steered_rows import take_up
 from catena_acp.conversation.tool_data import is_over
 from catena_acp.conversation.unsent_rows import put_back_unsent
-from catena_store import chains, leases, messages, queue, turns, windows
-from catena_store.database import Writer
+from catena_store.chains import links, turns
+from catena_store.clients import leases
+from catena_store.conversations import messages
+from catena_store.database.database import Writer
 from catena_store.records import (
     AgentGroup,
     Kind,
@@ -22,6 +24,7 @@ from catena_store.records import (
     StopReason,
     Turn,
 )
+from catena_store.windows import queue, windows
 
 EndGroup = Callable[[AgentGroup], Awaitable[bool]]  # True where the group is proved gone
 
@@ -80,11 +83,11 @@ async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_
     for window in await windows.open_on(tx, turn.conversation_id):
         if window.leaf_id == turn.last_id:
             await windows.advance(tx, window.id, notice.id)
-    link = await chains.get(tx, turn.link_id)
+    link = await links.get(tx, turn.link_id)
     suspect = link is not None and link.state is LinkState.OPEN and not proved
     why = "its last turn was left in the middle"
     if suspect:
-        await chains.move(
+        await links.move(
             tx,
             turn.link_id,
             reach=notice.id,
@@ -94,4 +97,4 @@ async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_
             detail=why,
         )
     else:
-        await chains.move(tx, turn.link_id, reach=notice.id, event="interrupted", detail=why)
+        await links.move(tx, turn.link_id, reach=notice.id, event="interrupted", detail=why)

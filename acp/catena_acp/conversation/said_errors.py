@@ -11,8 +11,8 @@ from datetime import datetime
 from catena_acp.conversation.endings import Ending
 from catena_acp.diagnosis import diagnose_words
 from catena_acp.errors import AgentRefused
-from catena_store import messages
-from catena_store.database import Reader, Writer
+from catena_store.conversations import messages
+from catena_store.database.database import Reader, Writer
 from catena_store.records import CONTENT_KINDS, Kind, Message, PathRow, Turn
 
 _SAID_ERROR = "said_error"

@@ -12,14 +12,7 @@ from typing import Any, TypeVar
 
 from catena_acp.conversation.core import HELD_ELSEWHERE, Core, ReadOnly
 from catena_acp.conversation.idle_work import IdleWork
-from catena_acp.conversation.news import (
-    Doing,
-    MessageAdded,
-    Problem,
-    PromptReturned,
-    Troubled,
-    TurnEnded,
-)
+from catena_acp.conversation.news import Doing, MessageAdded, Problem, PromptReturned, Troubled, TurnEnded
 from catena_acp.conversation.prepare import GivenUp, StillAtWork, prepare
 from catena_acp.conversation.problems import problem_about
 from catena_acp.conversation.prompt_queue import PromptQueue
@@ -28,9 +21,9 @@ from catena_acp.conversation.prompt_way import PromptWay
 from catena_acp.conversation.steering import can_be_steered, may_stop_for
 from catena_acp.conversation.whole import whole
 from catena_acp.troubles import Trouble
-from catena_store import attachments, inputs, windows
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment
+from catena_store.windows import attachments, inputs, windows
 
 T = TypeVar("T")
 

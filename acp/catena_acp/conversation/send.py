@@ -25,16 +25,11 @@ from catena_acp.errors import AgentError, AgentRefused, SessionGone
 from catena_acp.events import PromptBlock, TextBlock
 from catena_acp.port import AgentPort
 from catena_acp.troubles import Trouble
-from catena_store import attachments, chains, messages
+from catena_store.chains import links
+from catena_store.conversations import messages
 from catena_store.errors import SessionHeld
-from catena_store.records import (
-    How,
-    Link,
-    Message,
-    PathRow,
-    StopReason,
-    Turn,
-)
+from catena_store.records import ContextSource, Link, Message, PathRow, StopReason, Turn
+from catena_store.windows import attachments
 
 
 class Sending:
@@ -132,7 +127,7 @@ class Sending:
                 await self._failed(link, error)
                 return None
         await self._ground.settle(link.id)
-        if live.opened is not How.CONTINUED:
+        if live.opened is not ContextSource.CONTINUED:
             await self._ground.around.restore(live, self._row.id, self._window_id)
         if self._ready:
             await self._ready(live)
@@ -199,7 +194,7 @@ class Sending:
         self.turn = None
         heed_a_stop()
         async with self._ground.services.db.read() as reader:
-            link = await chains.get(reader, running.live.link_id)
+            link = await links.get(reader, running.live.link_id)
         if link and isinstance(error, SessionGone):
             self._lost = f"session lost ({short(str(error))})"
             await self._ground.lose(link, str(error), self._window_id)

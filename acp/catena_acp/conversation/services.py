@@ -13,8 +13,8 @@ from catena_acp.conversation.checkpointing import Checkpointing
 from catena_acp.conversation.prior_context import Budget
 from catena_acp.conversation.tries import Tries
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store import leases
-from catena_store.database import Database, Writer
+from catena_store.clients import leases
+from catena_store.database.database import Database, Writer
 from catena_store.records import Owner
 
 SpecOf = Callable[[str, str], AgentSpec]  # by the name and the profile that links are stamped with

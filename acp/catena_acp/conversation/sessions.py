@@ -14,8 +14,10 @@ from catena_acp.conversation.session_state import opened_state, with_event
 from catena_acp.errors import AgentError, NotOffered, SessionGone
 from catena_acp.events import Event, SessionOpened, TextChunk
 from catena_acp.port import AgentPort, SessionPlace
-from catena_store import chains, learnt, messages, turns
-from catena_store.records import How, Kind, Link, Message, MessageState
+from catena_store.chains import agents, turns
+from catena_store.chains import links as chains
+from catena_store.conversations import messages
+from catena_store.records import ContextSource, Kind, Link, Message, MessageState
 
 _CLOSING_SECONDS = 1.0  # that an agent may take to close a session
 _PATIENCE_SECONDS = 10.0  # with an opening that was given up, before the same session is asked for again
@@ -54,7 +56,7 @@ class LiveSession:
     session_id: str
     agent: AgentPort
     version: int
-    opened: How  # how its context got there; CONTINUED once it has carried a prompt
+    opened: ContextSource  # how its context got there; CONTINUED once it has carried a prompt
     state: SessionState
     ear: Ear
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
@@ -109,7 +111,13 @@ class Sessions:
             await live.ear.settle(link_id)
 
     def adopt(
-        self, link: Link, agent: AgentPort, opened: SessionOpened, how: How, ear: Ear, place: SessionPlace
+        self,
+        link: Link,
+        agent: AgentPort,
+        opened: SessionOpened,
+        how: ContextSource,
+        ear: Ear,
+        place: SessionPlace,
     ) -> LiveSession:
         """Take up a session that was just opened, made or forked there; its events are received from here on."""
         live = LiveSession(
@@ -212,7 +220,7 @@ class Sessions:
             raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
         if look:
             await self._compare(link, agent, opened, learn=faithful is None)
-        return self.adopt(link, agent, opened, How.RESUMED, ear, place)
+        return self.adopt(link, agent, opened, ContextSource.RESUMED, ear, place)
 
     async def check_fork(
         self, agent: AgentPort, opened: SessionOpened, place: SessionPlace, vouched: Link
@@ -254,7 +262,7 @@ class Sessions:
         """Keep what a first look at an agent's replay says of it: one alarm is believed, the second not any more."""
         name, version = agent.abilities.name, agent.abilities.version
         async with self._services.db.write() as tx:
-            known = (await learnt.known(tx, name, version)).get(REPLAY)
+            known = (await agents.known(tx, name, version)).get(REPLAY)
             match found:
                 case Verdict.AGREES:
                     value = "faithful"
@@ -262,14 +270,14 @@ class Sessions:
                     value = "none"
                 case Verdict.CONTRADICTS:
                     value = "none" if known == "doubted" else "doubted"
-            await learnt.learn(tx, name, version, REPLAY, value)
+            await agents.learn(tx, name, version, REPLAY, value)
 
     async def _replay_is_faithful(self, agent: AgentPort) -> bool | None:
         """What is known of the agent's replay; None while nothing is."""
         if (known := agent.abilities.quirks.replay_faithful) is not None:
             return known
         async with self._services.db.read() as reader:
-            learned = await learnt.known(reader, agent.abilities.name, agent.abilities.version)
+            learned = await agents.known(reader, agent.abilities.name, agent.abilities.version)
         match learned.get(REPLAY):
             case "faithful":
                 return True

@@ -16,7 +16,7 @@ from catena_acp.conversation.hold import ReadOnly
 from catena_acp.conversation.sessions import ForkWrong, LiveSession
 from catena_acp.errors import AgentError
 from catena_acp.events import SessionOpened
-from catena_store import chains
+from catena_store.chains import links
 from catena_store.errors import StoreError
 from catena_store.records import Cause, Link, LinkState
 
@@ -75,13 +75,13 @@ async def _take_away_when_it_comes(
 
 async def _holder(ground: Ground, opened: SessionOpened) -> Link | None:
     async with ground.services.db.read() as reader:
-        return await chains.by_session(reader, ground.spec.name, ground.spec.profile, opened.session_id)
+        return await links.by_session(reader, ground.spec.name, ground.spec.profile, opened.session_id)
 
 
 async def _keep_in_mind(ground: Ground, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
     """The agent's own list will go on showing it: it is known as one of ours, and used for nothing."""
     async with ground.tenure.write() as tx:
-        link = await chains.add(
+        link = await links.add(
             tx,
             id=ground.services.new_id(),
             conversation_id=ground.record.id,
@@ -93,4 +93,4 @@ async def _keep_in_mind(ground: Ground, live: LiveSession, opened: SessionOpened
             source_id=live.link_id,
             state=LinkState.LOST,
         )
-        await chains.move(tx, link.id, ended="it was not needed")
+        await links.move(tx, link.id, ended="it was not needed")

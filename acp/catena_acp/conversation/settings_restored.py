@@ -14,10 +14,11 @@ from catena_acp.conversation.session_state import option_of_category
 from catena_acp.conversation.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentGone
 from catena_acp.events import Option
-from catena_store import branches, surroundings, turns
-from catena_store.database import Reader
+from catena_store.chains import surroundings, turns
+from catena_store.conversations import branches
+from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import Choice, Surroundings
+from catena_store.records import ChosenOption, Surroundings
 
 MODE = "mode"  # what a mode is kept by where no option of the agent stands for it
 _FIRST = ("model", "mode")  # categories; a model may change what else there is to set
@@ -37,7 +38,7 @@ async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: 
     turn_id = await branches.newest_turn_of_agent(reader, leaf_id, agent)
     turn = await turns.get(reader, turn_id) if turn_id else None
     around: Surroundings | None = None
-    chosen: list[Choice] = []
+    chosen: list[ChosenOption] = []
     # Lost or damaged, one of these tables must not keep the other from coming back.
     with contextlib.suppress(StoreError):
         around = await surroundings.of_turn(reader, turn_id) if turn_id else None

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from catena_store import attachments, messages, queue, turns, windows
-from catena_store.database import Writer
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.database.database import Writer
 from catena_store.records import Kind, NewMessage, QueueItem, Turn
+from catena_store.windows import attachments, queue, windows
 
 
 def row_data(item: QueueItem, *, doubtful: bool) -> dict[str, Any]:

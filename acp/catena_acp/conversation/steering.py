@@ -20,9 +20,9 @@ from catena_acp.conversation.turn import RunningTurn
 from catena_acp.conversation.whole import patiently, whole
 from catena_acp.errors import AgentError, AgentRefused
 from catena_acp.troubles import Trouble
-from catena_store import attachments, queue
 from catena_store.errors import StoreError
 from catena_store.records import QueueItem
+from catena_store.windows import attachments, queue
 
 _PATIENCE_SECONDS = 10.0  # that an agent may take to say what came of it
 

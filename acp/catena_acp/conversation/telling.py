@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from catena_acp.conversation import route
 from catena_acp.conversation.prior_context import Budget, PriorContext, tell
-from catena_store import messages
-from catena_store.database import Reader
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
 from catena_store.records import PathRow
 
 

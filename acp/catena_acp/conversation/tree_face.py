@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.files_touched import FileTouched, files_touched
-from catena_store import windows
+from catena_store.conversations.search import TreeHits, hits_in_tree
+from catena_store.conversations.tree import TreeNode, TreePlaces, parting, tree_places, turn_of_prompt
 from catena_store.records import Message
-from catena_store.tree import TreeNode
-from catena_store.tree_places import TreePlaces, parting, tree_places, turn_of_prompt
-from catena_store.tree_search import TreeHits, hits_in_tree
+from catena_store.windows import windows
 
 _MOST_ROWS = 2_000  # of either branch that are compared
 

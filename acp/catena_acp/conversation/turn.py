@@ -34,11 +34,12 @@ from catena_acp.conversation.sessions import LiveSession
 from catena_acp.conversation.whole import heed_a_stop
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, PromptBlock
-from catena_store import chains, messages, turns, windows
-from catena_store.database import Writer
+from catena_store.chains import links, turns
+from catena_store.conversations import messages
+from catena_store.database.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import (
-    How,
+    ContextSource,
     Kind,
     Link,
     LinkState,
@@ -48,6 +49,7 @@ from catena_store.records import (
     StopReason,
     Turn,
 )
+from catena_store.windows import windows
 
 
 class RunningTurn:
@@ -287,19 +289,19 @@ class RunningTurn:
     ) -> Link:
         link_id = self.live.link_id
         if clean:
-            link = await chains.move(tx, link_id, knows=last_id, reach=last_id, whole=whole)
+            link = await links.move(tx, link_id, knows=last_id, reach=last_id, whole=whole)
         elif empty:
             why = "its last turn ended without a word"
-            link = await chains.move(tx, link_id, reach=self.turn.prompt_id, event="suspect", detail=why)
+            link = await links.move(tx, link_id, reach=self.turn.prompt_id, event="suspect", detail=why)
             if link.state is LinkState.OPEN:
-                link = await chains.move(tx, link_id, state=LinkState.SUSPECT, ended=why)
+                link = await links.move(tx, link_id, state=LinkState.SUSPECT, ended=why)
         elif not brought and not self._interjected:
             # The same row can be sent again, and then fits: `reach` is the prompt itself.
-            link = await chains.move(tx, link_id, reach=self.turn.prompt_id, whole=whole)
+            link = await links.move(tx, link_id, reach=self.turn.prompt_id, whole=whole)
         else:
-            link = await chains.move(tx, link_id, reach=last_id, whole=whole)
+            link = await links.move(tx, link_id, reach=last_id, whole=whole)
         if ending.stop is StopReason.AGENT_GONE:
-            await chains.record(tx, link_id, "agent_gone", str(ending.error))
+            await links.record(tx, link_id, "agent_gone", str(ending.error))
         self.live.version = link.version
         return link
 
@@ -335,7 +337,7 @@ class RunningTurn:
             await turns.set_last(tx, self.turn.id, notice.id)
         if ending.stop is StopReason.INTERRUPTED:
             # The agent may have gone on unseen: the prompt sent again must not meet an answer that nobody saw.
-            link = await chains.move(tx, self.live.link_id, reach=notice.id)
+            link = await links.move(tx, self.live.link_id, reach=notice.id)
             self.live.version = link.version
         return notice
 
@@ -344,11 +346,11 @@ class RunningTurn:
         usage = self.live.state.usage
         if usage is None or usage.cost is None:
             return None
-        link = await chains.get(tx, self.live.link_id)
+        link = await links.get(tx, self.live.link_id)
         before = link.cost_total if link and link.cost_total is not None else 0.0
-        moved = await chains.move(tx, self.live.link_id, cost_total=usage.cost)
+        moved = await links.move(tx, self.live.link_id, cost_total=usage.cost)
         self.live.version = moved.version
-        opened_anew = self.turn.how in (How.RESUMED, How.FORKED, How.CAUGHT_UP)
+        opened_anew = self.turn.how in (ContextSource.RESUMED, ContextSource.FORKED, ContextSource.CAUGHT_UP)
         if usage.cost < before and opened_anew:
             return (
                 usage.cost

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catena_acp.errors import AgentError
-from catena_store import conversations, journal, windows
-from catena_store.database import Database, Reader, Writer
+from catena_store.conversations import conversations
+from catena_store.database.database import Database, Reader, Writer
 from catena_store.errors import NotFound
-from catena_store.journal import Act, Entry
+from catena_store.windows import journal, windows
+from catena_store.windows.journal import Act, JournalEntry
 
 if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
@@ -34,12 +35,12 @@ class NotToBeUndone(AgentError):
 class Step:
     """One act that was taken back, or done again."""
 
-    entry: Entry  # as it was written down when it was done
+    entry: JournalEntry  # as it was written down when it was done
     undone: bool  # False where it was done again
     moved: str | None  # the window that stands elsewhere now
     opened: tuple[str, ...]  # windows
     closed: tuple[str, ...]
-    next: Entry | None  # what one more such step would take
+    next: JournalEntry | None  # what one more such step would take
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Undo:
         """Do again what was taken back last; None where nothing was, or something else was done since."""
         return await self._step(scope, undone=False)
 
-    async def entries(self, scope: Scope, *, limit: int = 200) -> list[Entry]:
+    async def entries(self, scope: Scope, *, limit: int = 200) -> list[JournalEntry]:
         """What was done, newest first."""
         async with self._db.read() as reader:
             return await journal.entries(reader, scope.window_id, scope.workspace_id, limit=limit)
@@ -81,14 +82,14 @@ class Undo:
             if step is not None:
                 return step
 
-    def _refuse_in_turn(self, entry: Entry) -> None:
+    def _refuse_in_turn(self, entry: JournalEntry) -> None:
         if entry.act is Act.RENAME:
             return
         touched = {entry.window_id, *_windows(entry.before), *_windows(entry.after)}
         if any(each.in_turn(window_id) for each in self._live.live for window_id in touched if window_id):
             raise NotToBeUndone(_IN_TURN)
 
-    async def _taken(self, scope: Scope, entry: Entry, *, undone: bool) -> Step | None:
+    async def _taken(self, scope: Scope, entry: JournalEntry, *, undone: bool) -> Step | None:
         """Do the step; None where everything is as it would be after it, so that nobody would see it."""
 
         async def work() -> Step | None:
@@ -128,17 +129,17 @@ class Undo:
                 live.moved(window_id, window.leaf_id)
 
 
-def subject_of(entry: Entry) -> str:
+def subject_of(entry: JournalEntry) -> str:
     """The conversation whose agent, title or marks the act changed."""
     return str(entry.after.get("conversation_id", entry.conversation_id))
 
 
-async def _next(r: Reader, scope: Scope, *, undone: bool) -> Entry | None:
+async def _next(r: Reader, scope: Scope, *, undone: bool) -> JournalEntry | None:
     find = journal.newest if undone else journal.newest_undone
     return await find(r, scope.window_id, scope.workspace_id)
 
 
-async def _put(tx: Writer, scope: Scope, entry: Entry, *, undone: bool) -> Step | None:
+async def _put(tx: Writer, scope: Scope, entry: JournalEntry, *, undone: bool) -> Step | None:
     wanted = entry.before if undone else entry.after
     present = await _present(tx, entry)
     if undone:
@@ -181,7 +182,7 @@ async def _put(tx: Writer, scope: Scope, entry: Entry, *, undone: bool) -> Step 
     )
 
 
-async def _present(tx: Writer, entry: Entry) -> dict[str, Any]:
+async def _present(tx: Writer, entry: JournalEntry) -> dict[str, Any]:
     """How what the act changed is now."""
     present: dict[str, Any] = {}
     if "conversation_id" in entry.before and entry.window_id is not None:

@@ -10,9 +10,9 @@ from catena_acp.conversation import moves
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.news import Doing, LeafMoved, Renamed
 from catena_acp.conversation.prepare import StillAtWork
-from catena_store import conversations
-from catena_store.database import Writer
-from catena_store.journal import Act
+from catena_store.conversations import conversations
+from catena_store.database.database import Writer
+from catena_store.windows.journal import Act
 
 if TYPE_CHECKING:
     from catena_acp.conversation.seat import Seat

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 
 from catena_acp.conversation.core import Core
 from catena_acp.conversation.news import LeafMoved, PromptReturned
-from catena_store import attachments, messages, turns, windows
-from catena_store.database import Reader, Writer
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.database.database import Reader, Writer
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message, MessageState, StopReason
+from catena_store.windows import attachments, windows
 
 
 async def put_back_unsent(tx: Writer, conversation_id: str) -> None:

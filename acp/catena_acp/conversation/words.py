@@ -5,7 +5,7 @@ What happened, what it means, what can be done; in that order, in one line.
 
 from __future__ import annotations
 
-from catena_store.records import How, Link, StopReason
+from catena_store.records import ContextSource, Link, StopReason
 
 
 def counted(number: int, noun: str) -> str:
@@ -19,7 +19,7 @@ def agent_and_profile(link: Link) -> str:
 
 
 def seam_text(
-    how: How,
+    how: ContextSource,
     cause: str | None,
     *,
     told: int,
@@ -48,23 +48,23 @@ def seam_text(
 ABRIDGED = "what it was told earlier is abridged"
 
 
-def how_words(how: How, told: int, told_total: int, *, again: bool = False) -> str:
+def how_words(how: ContextSource, told: int, told_total: int, *, again: bool = False) -> str:
     """How a turn's context reached the agent; ``again``: a session that was told before and may have heard nothing."""
     session = "same session" if again else "new session"
     match how:
-        case How.CONTINUED:
+        case ContextSource.CONTINUED:
             return "same session"
-        case How.RESUMED:
+        case ContextSource.RESUMED:
             return "session resumed · nothing told again"
-        case How.FORKED:
+        case ContextSource.FORKED:
             return "forked session · nothing told again"
-        case How.FORKED_AT:
+        case ContextSource.FORKED_AT:
             return "session forked at this point · nothing told again"
-        case How.CAUGHT_UP:
+        case ContextSource.CAUGHT_UP:
             return f"caught up with {_told(told, told_total)}"
-        case How.TOLD:
+        case ContextSource.TOLD:
             return f"{session} · told {_told(told, told_total)}"
-        case How.FRESH:
+        case ContextSource.FRESH:
             return f"{session} · nothing to tell"
 
 

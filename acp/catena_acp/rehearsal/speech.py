@@ -7,15 +7,7 @@ import re
 from typing import Final
 
 from catena_acp.rehearsal import prose, settings
-from catena_acp.rehearsal.scene import (
-    MAYBE_SECONDS,
-    MAYBE_TEXT,
-    NOTHING,
-    TEXT,
-    Perform,
-    Scene,
-    text_content,
-)
+from catena_acp.rehearsal.scene import MAYBE_SECONDS, MAYBE_TEXT, NOTHING, TEXT, Perform, Scene, text_content
 from catena_acp.rehearsal.script import Step
 from catena_acp.rehearsal.transcripts import Exchange
 from catena_acp.rehearsal.turn import Turn, TurnCancelled

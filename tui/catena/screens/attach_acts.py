@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Sequence
 from catena.screens.desk import Desk
 from catena.screens.handover import hands_over
 from catena.tab import Tab
-from catena_store.attachments import MOST_FILES, NotAttachable, read_file
 from catena_store.errors import StoreError
+from catena_store.windows.attachments import MOST_FILES, NotAttachable, read_file
 
 
 class AttachActs:

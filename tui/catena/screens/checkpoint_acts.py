@@ -7,7 +7,7 @@ from catena.screens.branch_acts import BranchActs
 from catena.screens.desk import Desk
 from catena.screens.handover import hands_over
 from catena.tab import Tab
-from catena_store.checkpoints import Checkpoint, Frequency
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
 
 _STAYED = "Files are as they were; what came later is still there, /undo goes back to it."
 _NOTHING_BEFORE = "Nothing was said before that checkpoint; a fork needs a beginning."

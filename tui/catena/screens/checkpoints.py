@@ -23,7 +23,7 @@ from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.hold import ReadOnly
 from catena_acp.conversation.price import Price
 from catena_acp.errors import AgentError
-from catena_store.checkpoints import Checkpoint
+from catena_store.conversations.checkpoints import Checkpoint
 from catena_store.errors import StoreError
 
 _NARROW = 70  # cells; below, the agent is left out of the rows

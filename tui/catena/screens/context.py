@@ -19,7 +19,7 @@ from catena_acp.conversation.chain_face import ChainFace
 from catena_acp.conversation.context import TurnContext
 from catena_acp.conversation.words import ABRIDGED, counted
 from catena_store.errors import StoreError
-from catena_store.records import How
+from catena_store.records import ContextSource
 
 
 class ContextScreen(ModalScreen[None]):
@@ -145,7 +145,7 @@ def facts_of(context: TurnContext) -> Iterator[str]:
     yield f"Session: {safe_line(context.link.session_id)}"
     knew = counted(context.knew, "message") if context.knew else "nothing of this conversation"
     yield f"It held before: {knew}" + (
-        f"; {ABRIDGED}" if context.abridged and turn.how is not How.TOLD else ""
+        f"; {ABRIDGED}" if context.abridged and turn.how is not ContextSource.TOLD else ""
     )
     if turn.left_out:
         yield ""

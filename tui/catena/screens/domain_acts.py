@@ -19,8 +19,8 @@ from catena.spending import as_lines, spending
 from catena.tab import Tab
 from catena.widgets.row_list import Row
 from catena_acp.conversation.files_touched import files_touched
-from catena_store import branches
-from catena_store.database import Reader
+from catena_store.conversations import branches
+from catena_store.database.database import Reader
 from catena_store.records import Kind
 
 _TOOL_CALLS = 2_000  # the newest of a branch that are looked through

@@ -18,9 +18,9 @@ from catena.screens.picker import Picker
 from catena.screens.putting_away import PuttingAway
 from catena.tab import title_of
 from catena.widgets.row_list import Row
-from catena_store.conversations import page_key
-from catena_store.journal import Act
+from catena_store.conversations.conversations import page_key
 from catena_store.records import Summary
+from catena_store.windows.journal import Act
 
 _FIRST = 100
 _MORE = 1_000

@@ -8,7 +8,7 @@ from catena.undoing import Undoing
 from catena_acp.conversation.hold import ReadOnly
 from catena_acp.errors import AgentError
 from catena_store.errors import StoreError
-from catena_store.journal import Act
+from catena_store.windows.journal import Act
 
 
 class PuttingAway:

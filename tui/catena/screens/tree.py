@@ -27,10 +27,9 @@ from catena.tree_words import branch_title, tree_row, tree_title
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.tree_face import TreeFace
 from catena_acp.errors import AgentError
+from catena_store.conversations.tree import TreeNode, TreePlaces
 from catena_store.errors import StoreError
 from catena_store.records import MessageState
-from catena_store.tree import TreeNode
-from catena_store.tree_places import TreePlaces
 
 _WIDE, _WIDE_HINT = 60, 100
 _FOREIGN = "That is in another conversation: enter goes there, and there it can be forked."

@@ -9,8 +9,8 @@ from catena.screens.tab_acts import TabActs
 from catena.tab import Tab, title_of
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.hold import ReadOnly
+from catena_store.conversations.tree import TreeNode
 from catena_store.ids import utc_now
-from catena_store.tree import TreeNode
 
 _BACK = "What came later stays in the tree; /undo goes back."
 

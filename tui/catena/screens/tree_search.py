@@ -10,8 +10,8 @@ from textual.message import Message
 from catena.tree_rows import Arrangement, TreeLine
 from catena.tree_words import flat, found_by
 from catena.widgets.text_fields import SafeInput
+from catena_store.conversations.search import TreeHit, TreeHits
 from catena_store.errors import StoreError
-from catena_store.tree_search import TreeHit, TreeHits
 
 _PAUSE = 0.15  # seconds without another letter, after which the store is asked
 

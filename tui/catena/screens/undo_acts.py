@@ -16,7 +16,7 @@ from catena.widgets.row_list import Row
 from catena_acp.conversation.hold import ReadOnly
 from catena_acp.errors import AgentMissing
 from catena_store.ids import utc_now
-from catena_store.journal import Act
+from catena_store.windows.journal import Act
 
 _NOTHING = "There is nothing to undo: nothing was edited, forked, renamed, closed or put away here."
 _NOTHING_AGAIN = "There is nothing to do again."

@@ -10,17 +10,17 @@ from catena.widgets.transcript.durations import duration_of, duration_text
 from catena.widgets.transcript.flow import lay, width_of
 from catena.widgets.transcript.lines import Line, Mark, marked, single
 from catena.widgets.transcript.look import Look
-from catena_store.records import How, Message, MessageState
+from catena_store.records import ContextSource, Message, MessageState
 
 _BOXES = {"completed": "☑", "in_progress": "◐"}
 _HOW = {
-    How.CONTINUED: "same session",
-    How.RESUMED: "session resumed",
-    How.FORKED: "session forked",
-    How.FORKED_AT: "session forked at this point",
-    How.CAUGHT_UP: "same session, caught up",
-    How.TOLD: "new session",
-    How.FRESH: "new session",
+    ContextSource.CONTINUED: "same session",
+    ContextSource.RESUMED: "session resumed",
+    ContextSource.FORKED: "session forked",
+    ContextSource.FORKED_AT: "session forked at this point",
+    ContextSource.CAUGHT_UP: "same session, caught up",
+    ContextSource.TOLD: "new session",
+    ContextSource.FRESH: "new session",
 }
 _COMPACTING = {
     "in_progress": "the agent is shortening its own context",
@@ -103,11 +103,11 @@ def seam_words(message: Message) -> str:
     data = message.data
     words = [safe_line(str(data.get("cause") or ""))]
     how = data.get("how")
-    words.append(_HOW[How(how)] if how in set(How) else "")
+    words.append(_HOW[ContextSource(how)] if how in set(ContextSource) else "")
     told, total = data.get("told"), data.get("told_total")
     if told:
         words.append(f"told {told} of {total or told} messages")
-    elif how == How.FRESH:
+    elif how == ContextSource.FRESH:
         words.append("told nothing")
     if tools := data.get("tools_listed"):
         words.append(f"{tools} tool call{'s' if tools != 1 else ''} listed")

@@ -1,0 +1,125 @@
+"""What the links of a chain carried, and which of them a branch travelled on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from catena_store.database import rows
+from catena_store.database.database import Reader
+from catena_store.ids import from_milliseconds
+from catena_store.records import Kind, LinkEvent, StopReason
+
+_PREVIEW = 240  # characters of a message that a glimpse has
+_GLIMPSE = f"m.uid, m.kind, substr(m.text, 1, {_PREVIEW}), m.created_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """The beginning of a message."""
+
+    id: str
+    kind: Kind
+    text: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How many prompts a link carried; those that no agent accepted do not count. ``newest`` orders links by use."""
+
+    turns: int
+    newest: int
+    first_turn: str
+    last_turn: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where a link's part of the conversation begins and ends, and how."""
+
+    first: Glimpse | None
+    last: Glimpse | None
+    cause: str | None  # why the context's way changed when it began
+    stop_reason: StopReason | None  # of its newest turn; None while that is open
+    error: str | None
+
+
+async def loads(r: Reader, link_ids: Collection[str]) -> dict[str, Load]:
+    """What each of the links carried, of those that carried anything."""
+    found = await r.all(
+        "SELECT c.link_id, c.turns, c.newest, f.id, l.id FROM ("
+        "  SELECT t.link_id, count(*) AS turns, min(t.rowid) AS oldest, max(t.rowid) AS newest"
+        "    FROM json_each(?) CROSS JOIN turn t ON t.link_id = value"
+        "   WHERE t.stop_reason IS NOT 'not_sent' GROUP BY t.link_id"
+        ") AS c CROSS JOIN turn f ON f.rowid = c.oldest CROSS JOIN turn l ON l.rowid = c.newest",
+        (rows.as_list(list(link_ids)),),
+    )
+    return {link_id: Load(turns, newest, first, last) for link_id, turns, newest, first, last in found}
+
+
+async def ends(r: Reader, link_id: str, load: Load) -> Ends:
+    """The first and the last message that a link carried."""
+    first = await r.one(
+        f"SELECT {_GLIMPSE}, t.cause FROM turn t JOIN message m ON m.id = t.prompt_id WHERE t.id = ?",
+        (load.first_turn,),
+    )
+    last = await r.one(
+        f"SELECT {_GLIMPSE} FROM message m WHERE m.link_id = ? AND m.kind IN ('user', 'agent')"
+        " AND NOT EXISTS (SELECT 1 FROM turn t WHERE t.id = m.turn_id AND t.stop_reason = 'not_sent')"
+        " ORDER BY m.id DESC LIMIT 1",
+        (link_id,),
+    )
+    ended = await r.one("SELECT stop_reason, error FROM turn WHERE id = ?", (load.last_turn,))
+    stop, error = ended or (None, None)
+    return Ends(
+        first=_glimpse(first[:4]) if first else None,
+        last=_glimpse(last) if last else None,
+        cause=first[4] if first else None,
+        stop_reason=StopReason(stop) if stop else None,
+        error=error,
+    )
+
+
+async def glimpses(r: Reader, message_ids: Collection[str]) -> dict[str, Glimpse]:
+    """The beginnings of these messages."""
+    found = await r.all(
+        f"SELECT {_GLIMPSE} FROM json_each(?) CROSS JOIN message m ON m.uid = value",
+        (rows.as_list(list(message_ids)),),
+    )
+    return {row[0]: _glimpse(row) for row in found}
+
+
+async def events(r: Reader, link_id: str) -> list[LinkEvent]:
+    """The record of one link, oldest first."""
+    found = await r.all(
+        f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.link_id = ? ORDER BY e.id", (link_id,)
+    )
+    return [rows.link_event(row) for row in found]
+
+
+async def of_branch(r: Reader, leaf: str | None) -> list[tuple[str, str]]:
+    """Every turn of the branch and the link that carried it, oldest first, barriers crossed; one walk."""
+    found = await r.all(
+        """
+        WITH RECURSIVE branch (parent_id, turn_id, depth) AS (
+            SELECT parent_id, turn_id, depth FROM message WHERE uid = ?
+            UNION ALL
+            SELECT m.parent_id, m.turn_id, m.depth
+              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+        )
+        SELECT t.id, t.link_id FROM (
+            SELECT turn_id, min(depth) AS at FROM branch WHERE turn_id IS NOT NULL GROUP BY turn_id
+        ) AS b CROSS JOIN turn t ON t.id = b.turn_id
+         WHERE t.stop_reason IS NOT 'not_sent' ORDER BY b.at
+        """,
+        (leaf,),
+    )
+    return [(turn_id, link_id) for turn_id, link_id in found]
+
+
+def _glimpse(row: tuple[Any, ...]) -> Glimpse:
+    id, kind, text, created_at = row
+    return Glimpse(id, Kind(kind), text, from_milliseconds(created_at))

@@ -1,0 +1,229 @@
+"""Chains: the links of a conversation, and the append-only record of what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import NotFound, SessionHeld, StoreError
+from catena_store.records import Cause, Link, LinkEvent, LinkState
+
+BORN: Final = "born"
+CARRIED: Final = "carried"  # a prompt went out on it; what the view of a chain is ordered by
+LOOKED: Final = "looked"  # whether its session still loads; the answer is the detail
+
+
+class Unset(Enum):
+    """Tells "leave it as it is" from None."""
+
+    UNSET = "unset"
+
+
+UNSET: Final = Unset.UNSET
+
+
+async def add(
+    tx: Writer,
+    *,
+    id: str,
+    conversation_id: str,
+    agent: str,
+    profile: str,
+    session_id: str,
+    cwd: str,
+    cause: Cause,
+    source_id: str | None = None,
+    base: str | None = None,
+    knows: str | None = None,
+    reach: str | None = None,
+    whole: str | None = None,
+    state: LinkState = LinkState.OPEN,
+    owner: str | None = None,
+    cost_total: float | None = None,
+) -> Link:
+    """Add a link at the end of the conversation's chain.
+
+    Raises SessionHeld where another link that is not lost has the session, StoreError for a blank session id,
+    and NotFound where a pointer leads nowhere.
+    """
+    if not session_id.strip():
+        raise StoreError("a session without an id cannot be kept")
+    if state is not LinkState.LOST:
+        await _check_free(tx, agent, profile, session_id)
+    at = await rows.rowids(tx, (base, knows, reach, whole))
+    await tx.run(
+        "INSERT INTO link (id, conversation_id, agent, profile, session_id, cwd, cause, source_id,"
+        " base, knows, reach, whole, state, owner, cost_total, created_at, sequence)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
+        " (SELECT coalesce(max(sequence), 0) + 1 FROM link WHERE conversation_id = ?2))",
+        (
+            id,
+            conversation_id,
+            agent,
+            profile,
+            session_id,
+            cwd,
+            cause,
+            source_id,
+            at[base],
+            at[knows],
+            at[reach],
+            at[whole],
+            state,
+            owner,
+            cost_total,
+            tx.now(),
+        ),
+    )
+    await record(tx, id, BORN)
+    return await _existing(tx, id)
+
+
+async def get(r: Reader, id: str) -> Link | None:
+    """The link of this id."""
+    row = await r.one(f"SELECT {rows.LINK} FROM link l WHERE l.id = ?", (id,))
+    return None if row is None else rows.link(row)
+
+
+async def of_conversation(r: Reader, id: str) -> list[Link]:
+    """The conversation's links, in order of birth."""
+    found = await r.all(
+        f"SELECT {rows.LINK} FROM link l WHERE l.conversation_id = ? ORDER BY l.sequence", (id,)
+    )
+    return [rows.link(row) for row in found]
+
+
+async def of_family(r: Reader, family: str, agent: str, profile: str) -> list[Link]:
+    """Every link of that agent and profile in the conversations of a family, lost ones too, oldest first."""
+    found = await r.all(
+        f"SELECT {rows.LINK} FROM conversation c CROSS JOIN link l ON l.conversation_id = c.id"
+        " WHERE c.family = ? AND l.agent = ? AND l.profile = ? ORDER BY l.created_at, l.rowid",
+        (family, agent, profile),
+    )
+    return [rows.link(row) for row in found]
+
+
+async def by_session(r: Reader, agent: str, profile: str, session_id: str) -> Link | None:
+    """The link, not a lost one, that has this session."""
+    row = await r.one(
+        f"SELECT {rows.LINK} FROM link l"
+        " WHERE l.agent = ? AND l.profile = ? AND l.session_id = ? AND l.state <> 'lost'",
+        (agent, profile, session_id),
+    )
+    return None if row is None else rows.link(row)
+
+
+async def move(
+    tx: Writer,
+    id: str,
+    *,
+    knows: str | Unset | None = UNSET,
+    reach: str | Unset | None = UNSET,
+    whole: str | Unset | None = UNSET,
+    state: LinkState | Unset = UNSET,
+    owner: str | Unset | None = UNSET,
+    cost_total: float | Unset | None = UNSET,
+    ended: str | Unset | None = UNSET,
+    event: str | None = None,
+    detail: str | None = None,
+) -> Link:
+    """Change what is given of a link, making its version one more, and record the event where there is one.
+
+    Raises NotFound, and SessionHeld where a lost link whose session another has now is to be used again.
+    """
+    pointers = {
+        name: pointer
+        for name, pointer in (("knows", knows), ("reach", reach), ("whole", whole))
+        if not isinstance(pointer, Unset)
+    }
+    at = await rows.rowids(tx, pointers.values())
+    values: Mapping[str, object] = {
+        **{name: at[pointer] for name, pointer in pointers.items()},
+        **{
+            name: value
+            for name, value in (
+                ("state", state),
+                ("owner", owner),
+                ("cost_total", cost_total),
+                ("ended", ended),
+            )
+            if not isinstance(value, Unset)
+        },
+    }
+    if isinstance(state, LinkState) and state is not LinkState.LOST:
+        link = await _existing(tx, id)
+        await _check_free(tx, link.agent, link.profile, link.session_id, except_for=id)
+    assignments = "".join(f", {name} = ?" for name in values)
+    await tx.run(f"UPDATE link SET version = version + 1{assignments} WHERE id = ?", (*values.values(), id))
+    if event is not None:
+        await record(tx, id, event, detail)
+    return await _existing(tx, id)
+
+
+async def record(
+    tx: Writer, link_id: str, event: str, detail: str | None = None, *, again: bool = False
+) -> None:
+    """Add a line to the chain's record. Raises NotFound.
+
+    Nothing is added where it would only repeat the link's last line, unless the same happened to another link
+    of the conversation since: a session that carries on after another did is news; or unless it is wanted
+    ``again``, for its time.
+    """
+    link = await tx.one("SELECT conversation_id FROM link WHERE id = ?", (link_id,))
+    if link is None:
+        raise NotFound("link", link_id)
+    (conversation_id,) = link
+    last = await tx.one(
+        "SELECT id, event, detail FROM link_event WHERE link_id = ? ORDER BY id DESC LIMIT 1", (link_id,)
+    )
+    if last is not None and last[1:] == (event, detail) and not again:
+        elsewhere = await tx.one(
+            "SELECT 1 FROM link_event WHERE conversation_id = ? AND id > ? AND event = ? AND link_id <> ?"
+            " LIMIT 1",
+            (conversation_id, last[0], event, link_id),
+        )
+        if elsewhere is None:
+            return
+    await tx.run(
+        "INSERT INTO link_event (conversation_id, link_id, event, detail, at) VALUES (?, ?, ?, ?, ?)",
+        (conversation_id, link_id, event, detail, tx.now()),
+    )
+
+
+async def events(r: Reader, conversation_id: str) -> list[LinkEvent]:
+    """The whole record of a conversation's chain, oldest first."""
+    found = await r.all(
+        f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.conversation_id = ? ORDER BY e.id",
+        (conversation_id,),
+    )
+    return [rows.link_event(row) for row in found]
+
+
+async def view(r: Reader, conversation_id: str, cap: int = 16) -> list[Link]:
+    """The ``cap`` newest of the links that carried a prompt, by when they last did, newest last."""
+    found = await r.all(
+        f"SELECT {rows.LINK} FROM ("
+        "  SELECT link_id, max(id) AS used FROM link_event WHERE conversation_id = ? AND event = 'carried'"
+        "  GROUP BY link_id ORDER BY used DESC LIMIT ?"
+        ") AS v CROSS JOIN link l ON l.id = v.link_id ORDER BY v.used",
+        (conversation_id, cap),
+    )
+    return [rows.link(row) for row in found]
+
+
+async def _check_free(
+    tx: Writer, agent: str, profile: str, session_id: str, *, except_for: str | None = None
+) -> None:
+    holder = await by_session(tx, agent, profile, session_id)
+    if holder is not None and holder.id != except_for:
+        raise SessionHeld(holder.id)
+
+
+async def _existing(r: Reader, id: str) -> Link:
+    link = await get(r, id)
+    if link is None:
+        raise NotFound("link", id)
+    return link

@@ -1,0 +1,155 @@
+"""Turns: one row for each attempt at a prompt, open until it is known how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import NotFound, StoreError
+from catena_store.ids import to_milliseconds
+from catena_store.records import StopReason, Turn
+
+_CLEAN = tuple(reason.value for reason in StopReason if reason.clean)
+
+
+async def insert(tx: Writer, turn: Turn) -> None:
+    """Keep a turn. Raises NotFound where one of its messages is not there."""
+    at = await rows.rowids(tx, (turn.prompt_id, turn.last_id, turn.told_from, turn.told_to, turn.whole_id))
+    values: dict[str, object] = {
+        "id": turn.id,
+        "conversation_id": turn.conversation_id,
+        "prompt_id": at[turn.prompt_id],
+        "link_id": turn.link_id,
+        "base_link_id": turn.base_link_id,
+        "window_id": turn.window_id,
+        "last_id": at[turn.last_id],
+        "how": turn.how,
+        "cause": turn.cause,
+        "told_from": at[turn.told_from],
+        "told_to": at[turn.told_to],
+        "told": turn.told,
+        "told_total": turn.told_total,
+        "tools_listed": turn.tools_listed,
+        "left_out": turn.left_out,
+        "whole_id": at[turn.whole_id],
+        "prior_context": turn.prior_context,
+        "stop_reason": turn.stop_reason,
+        "error": turn.error,
+        "usage": None if turn.usage is None else rows.as_json(turn.usage),
+        "cost": turn.cost,
+        "currency": turn.currency,
+        "model": turn.model,
+        "mode": turn.mode,
+        "started_at": to_milliseconds(turn.started_at),
+        "ended_at": None if turn.ended_at is None else to_milliseconds(turn.ended_at),
+    }
+    columns, places = ", ".join(values), ", ".join("?" * len(values))
+    await tx.run(f"INSERT INTO turn ({columns}) VALUES ({places})", tuple(values.values()))
+
+
+async def get(r: Reader, id: str) -> Turn | None:
+    """The turn of this id."""
+    row = await r.one(f"SELECT {rows.TURN} FROM turn t WHERE t.id = ?", (id,))
+    return None if row is None else rows.turn(row)
+
+
+async def set_last(tx: Writer, turn_id: str, message_id: str) -> None:
+    """Say which row is the turn's last. Raises NotFound."""
+    last = (await rows.rowids(tx, [message_id]))[message_id]
+    if not await tx.run("UPDATE turn SET last_id = ? WHERE id = ?", (last, turn_id)):
+        raise NotFound("turn", turn_id)
+
+
+async def end(
+    tx: Writer,
+    turn_id: str,
+    *,
+    stop_reason: StopReason,
+    error: str | None = None,
+    usage: Mapping[str, Any] | None = None,
+    cost: float | None = None,
+    currency: str | None = None,
+    model: str | None = None,
+    mode: str | None = None,
+    whole_id: str | None = None,
+) -> Turn:
+    """Say how an open turn ended; what is None keeps the value it had.
+
+    Raises NotFound, and StoreError where the turn was ended before: there is one end only.
+    """
+    whole = (await rows.rowids(tx, [whole_id]))[whole_id]
+    changed = await tx.run(
+        "UPDATE turn SET"
+        " stop_reason = ?, ended_at = ?, error = coalesce(?, error), usage = coalesce(?, usage),"
+        " cost = coalesce(?, cost), currency = coalesce(?, currency), model = coalesce(?, model),"
+        " mode = coalesce(?, mode), whole_id = coalesce(?, whole_id) WHERE id = ? AND stop_reason IS NULL",
+        (
+            stop_reason,
+            tx.now(),
+            error,
+            None if usage is None else rows.as_json(usage),
+            cost,
+            currency,
+            model,
+            mode,
+            whole,
+            turn_id,
+        ),
+    )
+    turn = await get(tx, turn_id)
+    if turn is None:
+        raise NotFound("turn", turn_id)
+    if not changed:
+        raise StoreError(f"turn {turn_id!r} has ended already ({turn.stop_reason})")
+    return turn
+
+
+async def open_in(r: Reader, conversation_id: str) -> list[Turn]:
+    """The conversation's turns that have not ended, oldest first."""
+    return await _select(r, "t.conversation_id = ? AND t.stop_reason IS NULL", conversation_id)
+
+
+async def open_on(r: Reader, link_ids: Sequence[str]) -> set[str]:
+    """Those of the links that carry a turn which has not ended."""
+    found = await r.all(
+        "SELECT t.link_id FROM json_each(?) CROSS JOIN turn t ON t.link_id = value AND t.stop_reason IS NULL",
+        (rows.as_list(link_ids),),
+    )
+    return {link_id for (link_id,) in found}
+
+
+async def of_conversation(r: Reader, id: str) -> list[Turn]:
+    """The conversation's turns, oldest first."""
+    return await _select(r, "t.conversation_id = ?", id)
+
+
+async def clean_on(r: Reader, link_ids: Sequence[str]) -> list[Turn]:
+    """The turns that the links carried to a clean end, oldest first."""
+    places = ", ".join("?" * len(_CLEAN))
+    where = f"t.link_id IN (SELECT value FROM json_each(?)) AND t.stop_reason IN ({places})"
+    return await _select(r, where, rows.as_list(link_ids), *_CLEAN)
+
+
+async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:
+    """Those of the turns that came to a clean end."""
+    places = ", ".join("?" * len(_CLEAN))
+    found = await r.all(
+        f"SELECT id FROM turn WHERE id IN (SELECT value FROM json_each(?)) AND stop_reason IN ({places})",
+        (rows.as_list(list(turn_ids)), *_CLEAN),
+    )
+    return {row[0] for row in found}
+
+
+async def of_prompts(r: Reader, message_ids: Sequence[str]) -> dict[str, Turn]:
+    """The newest turn of each of the prompts that has one."""
+    where = "t.prompt_id IN (SELECT id FROM message WHERE uid IN (SELECT value FROM json_each(?)))"
+    return {turn.prompt_id: turn for turn in await _select(r, where, rows.as_list(message_ids))}
+
+
+async def _select(r: Reader, where: str, *parameters: object) -> list[Turn]:
+    found = await r.all(
+        f"SELECT {rows.TURN} FROM turn t WHERE {where} ORDER BY t.started_at, t.rowid", parameters
+    )
+    return [rows.turn(row) for row in found]

@@ -1,0 +1,1 @@
+"""Several clients on one file: leases, and following what another one writes."""

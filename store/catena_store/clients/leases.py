@@ -1,0 +1,116 @@
+"""Leases: which client process may prompt in a conversation.
+
+A lease changes hands only when its owner is gone, or a person takes it. Each change makes its epoch one more,
+so that an owner which was only asleep finds out before it writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import Fenced
+from catena_store.records import AgentGroup, Lease, Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """The lease is ours."""
+
+    lease: Lease
+    taken_from: Lease | None  # whose agents may still run; None where it was free or ours before
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    """The lease is another's."""
+
+    lease: Lease
+
+
+async def acquire(
+    tx: Writer, conversation_id: str, owner: Owner, *, is_dead: Callable[[Lease], bool]
+) -> Acquired | HeldLease:
+    """Take the lease where it is free, ours already, or its owner is dead."""
+    lease = await get(tx, conversation_id)
+    if lease is not None and lease.owner.id != owner.id and not is_dead(lease):
+        return HeldLease(lease)
+    return await _take(tx, conversation_id, owner, lease)
+
+
+async def force(tx: Writer, conversation_id: str, owner: Owner) -> Acquired:
+    """Take the lease, whoever has it."""
+    return await _take(tx, conversation_id, owner, await get(tx, conversation_id))
+
+
+async def guard(tx: Writer, conversation_id: str, owner_id: str, epoch: int) -> None:
+    """Raise Fenced, so that nothing of the transaction is written, unless the lease is still this owner's."""
+    held = await tx.one(
+        "SELECT 1 FROM lease WHERE conversation_id = ? AND owner = ? AND epoch = ?",
+        (conversation_id, owner_id, epoch),
+    )
+    if held is None:
+        raise Fenced(conversation_id)
+
+
+async def heartbeat(tx: Writer, owner_id: str) -> None:
+    """Say for all that the owner holds, leases and workspaces, that it is alive."""
+    await tx.run("UPDATE lease SET heartbeat_at = ? WHERE owner = ?", (tx.now(), owner_id))
+    await tx.run("UPDATE workspace SET heartbeat_at = ? WHERE owner = ?", (tx.now(), owner_id))
+
+
+async def release(tx: Writer, conversation_id: str, owner_id: str) -> None:
+    """Give the lease back; does nothing where it is not this owner's. Its epoch is kept."""
+    await tx.run(
+        "UPDATE lease SET owner = NULL, host = NULL, pid = NULL, started = NULL, agents = '[]'"
+        " WHERE conversation_id = ? AND owner = ?",
+        (conversation_id, owner_id),
+    )
+
+
+async def set_agents(tx: Writer, conversation_id: str, owner_id: str, agents: Sequence[AgentGroup]) -> None:
+    """Say which agents the owner runs for the conversation, for whoever takes over. Raises Fenced."""
+    groups = json.dumps([(agent.pid, agent.started) for agent in agents])
+    if not await tx.run(
+        "UPDATE lease SET agents = ? WHERE conversation_id = ? AND owner = ?",
+        (groups, conversation_id, owner_id),
+    ):
+        raise Fenced(conversation_id)
+
+
+async def get(r: Reader, conversation_id: str) -> Lease | None:
+    """The lease, None where it is free."""
+    row = await r.one(
+        f"SELECT {rows.LEASE} FROM lease WHERE conversation_id = ? AND owner IS NOT NULL", (conversation_id,)
+    )
+    return None if row is None else rows.lease(row)
+
+
+async def held_by(r: Reader, owner_id: str) -> set[str]:
+    """The conversations whose leases the owner has."""
+    return {id for (id,) in await r.all("SELECT conversation_id FROM lease WHERE owner = ?", (owner_id,))}
+
+
+async def _take(tx: Writer, conversation_id: str, owner: Owner, before: Lease | None) -> Acquired:
+    """Change the owner. The agents stay those of the one before, until they have been ended: who takes the lease may
+    die before that."""
+    ours = before is not None and before.owner.id == owner.id
+    if ours:
+        await tx.run(
+            "UPDATE lease SET heartbeat_at = ? WHERE conversation_id = ?", (tx.now(), conversation_id)
+        )
+    else:
+        await tx.run(
+            "INSERT INTO lease (conversation_id, owner, host, pid, started, epoch, heartbeat_at)"
+            " VALUES (?, ?, ?, ?, ?, 1, ?)"
+            " ON CONFLICT (conversation_id) DO UPDATE SET owner = excluded.owner, host = excluded.host,"
+            " pid = excluded.pid, started = excluded.started, epoch = epoch + 1,"
+            " heartbeat_at = excluded.heartbeat_at",
+            (conversation_id, owner.id, owner.host, owner.pid, owner.started, tx.now()),
+        )
+    lease = await get(tx, conversation_id)
+    assert lease is not None
+    return Acquired(lease, taken_from=None if ours else before)

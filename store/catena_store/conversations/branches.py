@@ -1,0 +1,202 @@
+"""What a branch holds, by one walk from its leaf to its root, barriers crossed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from catena_store.database import rows
+from catena_store.database.database import Reader
+from catena_store.records import Kind, Message, MessageState
+
+# ?1 is the leaf, ?2 how many rows are walked over at most, ?3 how many of the kind are wanted.
+_WALK = """
+    WITH RECURSIVE branch (id, parent_id, kind, walked, counted) AS (
+        SELECT id, parent_id, kind, 1, kind = ?4 FROM message WHERE uid = ?1
+        UNION ALL
+        SELECT m.id, m.parent_id, m.kind, b.walked + 1, b.counted + (m.kind = ?4)
+          FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+         WHERE b.walked < ?2 AND b.counted < ?3
+    )
+"""
+_FAR = 1_000_000_000
+
+
+async def newest_of(
+    r: Reader, leaf: str | None, kind: Kind, *, limit: int, within: int = _FAR
+) -> list[Message]:
+    """The newest rows of a kind on the branch, oldest first, looked for among its ``within`` newest rows."""
+    found = await r.all(
+        f"{_WALK} SELECT {rows.MESSAGE} FROM branch b CROSS JOIN message m ON m.id = b.id WHERE b.kind = ?4",
+        (leaf, within, limit, kind),
+    )
+    return [rows.message(row) for row in reversed(found)]
+
+
+async def newest_answers(r: Reader, leaf: str | None, *, limit: int, within: int = _FAR) -> list[Message]:
+    """The newest answers on the branch that are whole or interrupted, oldest first."""
+    answers = await newest_of(r, leaf, Kind.AGENT, limit=limit, within=within)
+    return [answer for answer in answers if answer.state is not MessageState.OPEN]
+
+
+async def newest_turn_of_agent(r: Reader, leaf: str | None, agent: str) -> str | None:
+    """The id of the newest turn on the branch that this agent took, whichever profile it had."""
+    row = await r.one(
+        """
+        WITH RECURSIVE branch (parent_id, turn_id, taken) AS (
+            SELECT m.parent_id, m.turn_id,
+                   EXISTS (SELECT 1 FROM turn t CROSS JOIN link l ON l.id = t.link_id
+                            WHERE t.id = m.turn_id AND l.agent = ?2 AND t.stop_reason IS NOT 'not_sent')
+              FROM message m WHERE m.uid = ?1
+            UNION ALL
+            SELECT m.parent_id, m.turn_id,
+                   EXISTS (SELECT 1 FROM turn t CROSS JOIN link l ON l.id = t.link_id
+                            WHERE t.id = m.turn_id AND l.agent = ?2 AND t.stop_reason IS NOT 'not_sent')
+              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+             WHERE NOT b.taken
+        )
+        SELECT turn_id FROM branch WHERE taken LIMIT 1
+        """,
+        (leaf, agent),
+    )
+    return None if row is None else str(row[0])
+
+
+# Every prompt beside those of ?1, that an agent accepted or that is one of them.
+_BESIDE = """
+    SELECT m.uid AS of, s.uid AS uid, s.id AS id, s.conversation_id AS born_in, s.depth AS depth
+      FROM json_each(?1) CROSS JOIN message m ON m.uid = value
+     CROSS JOIN message s ON s.parent_id = m.parent_id
+     WHERE s.kind = 'user' AND (s.state <> 'refused' OR s.id = m.id)
+     UNION ALL
+    SELECT m.uid, s.uid, s.id, s.conversation_id, s.depth
+      FROM json_each(?1) CROSS JOIN message m ON m.uid = value AND m.parent_id IS NULL
+     CROSS JOIN conversation c ON c.family = (SELECT family FROM conversation WHERE id = m.conversation_id)
+     CROSS JOIN message s ON s.parent_id IS NULL AND s.conversation_id = c.id
+     WHERE s.kind = 'user' AND (s.state <> 'refused' OR s.id = m.id)
+     ORDER BY 3
+"""
+
+
+async def siblings(r: Reader, id: str, conversation_id: str | None = None) -> list[str]:
+    """The prompts beside this one, oldest first, itself included, as seen from the conversation.
+
+    From the one that it was born in where none is named.
+    """
+    return (await _beside(r, [id], conversation_id)).get(id, [])
+
+
+async def sibling_counts(
+    r: Reader, ids: Sequence[str], conversation_id: str | None = None
+) -> dict[str, tuple[int, int]]:
+    """The position, from 1, and the number of siblings of those prompts among these that have any."""
+    found = await _beside(r, ids, conversation_id)
+    return {id: (beside.index(id) + 1, len(beside)) for id, beside in found.items() if len(beside) > 1}
+
+
+async def on_branch(r: Reader, leaf: str | None, id: str) -> bool:
+    """True where the row lies on the way from the root to the leaf, barriers crossed."""
+    row = await r.one("SELECT depth FROM message WHERE uid = ?", (id,))
+    return row is not None and id in await way_up(r, leaf, int(row[0]))
+
+
+async def _beside(r: Reader, ids: Sequence[str], conversation_id: str | None) -> dict[str, list[str]]:
+    found = await r.all(_BESIDE, (rows.as_list(ids),))
+    born_in = {uid: born for _, uid, _, born, _ in found}
+    seen_from = {of: conversation_id or born_in.get(of, "") for of, *_ in found}
+    inherited: dict[str, set[str]] = {}
+    for viewer in set(seen_from.values()):
+        foreign = [
+            (uid, depth)
+            for of, uid, _, born, depth in found
+            if seen_from[of] == viewer and born != viewer and uid != of
+        ]
+        if foreign:
+            inherited[viewer] = await _inherited(r, viewer, foreign)
+    beside: dict[str, list[str]] = {}
+    for of, uid, _, born, _ in found:
+        viewer = seen_from[of]
+        if born == viewer or uid == of or uid in inherited.get(viewer, ()):
+            beside.setdefault(of, []).append(uid)
+    return beside
+
+
+async def _inherited(r: Reader, conversation_id: str, foreign: Sequence[tuple[str, int]]) -> set[str]:
+    """Those of the rows, each with its depth, that the conversation has of the one it was forked from."""
+    point = await r.one(
+        "SELECT m.uid, m.depth FROM conversation c JOIN message m ON m.id = c.fork_point_id WHERE c.id = ?",
+        (conversation_id,),
+    )
+    if point is None:
+        return set()
+    leaf, deepest = point
+    above = [(uid, depth) for uid, depth in foreign if depth <= deepest]
+    if not above:
+        return set()
+    return {uid for uid, _ in above} & await way_up(r, leaf, min(depth for _, depth in above))
+
+
+async def way_up(r: Reader, leaf: str | None, floor: int) -> set[str]:
+    """The rows from the leaf up to a depth."""
+    found = await r.all(
+        """
+        WITH RECURSIVE branch (parent_id, uid, depth) AS (
+            SELECT parent_id, uid, depth FROM message WHERE uid = ?1 AND depth >= ?2
+            UNION ALL
+            SELECT m.parent_id, m.uid, m.depth
+              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+             WHERE b.depth > ?2
+        )
+        SELECT uid FROM branch
+        """,
+        (leaf, floor),
+    )
+    return {uid for (uid,) in found}
+
+
+_LOOKED_BACK = 40  # acts
+
+
+async def last_leaf(r: Reader, window_id: str, conversation_id: str, message_id: str) -> str | None:
+    """The leaf where the window stood last, of those that lie at or below a message; None where it never did."""
+    found = await r.all(
+        "SELECT before, after FROM journal WHERE window_id = ? ORDER BY id DESC LIMIT ?",
+        (window_id, _LOOKED_BACK),
+    )
+    looked_at: set[str] = set()
+    for entry in found:
+        for place in map(json.loads, entry):
+            leaf = place.get("leaf_id")
+            if leaf is None or leaf in looked_at or place.get("conversation_id") != conversation_id:
+                continue
+            looked_at.add(leaf)
+            if await on_branch(r, leaf, message_id):
+                return str(leaf)
+    return None
+
+
+_KEY = "logged_out"
+
+
+def logout_data(agent: str, profile: str) -> Mapping[str, Any]:
+    """What the barrier of a logout keeps: the account that it was of."""
+    return {_KEY: {"agent": agent, "profile": profile}}
+
+
+async def logged_out_since(r: Reader, family: str, row_id: str, *, agent: str, profile: str) -> bool:
+    """True where somebody logged out of the account, in a conversation of the family, after the row was said."""
+    row = await r.one(
+        f"""
+        SELECT EXISTS (
+            SELECT 1 FROM conversation c
+              CROSS JOIN message m ON m.conversation_id = c.id AND m.kind = 'seam'
+             WHERE c.family = ?1 AND m.barrier AND m.id > (SELECT id FROM message WHERE uid = ?2)
+               AND json_valid(m.data)
+               AND json_extract(m.data, '$.{_KEY}.agent') = ?3
+               AND json_extract(m.data, '$.{_KEY}.profile') = ?4
+        )
+        """,
+        (family, row_id, agent, profile),
+    )
+    return row is not None and bool(row[0])

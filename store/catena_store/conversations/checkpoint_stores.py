@@ -1,0 +1,283 @@
+"""Where checkpoints can be kept: in the conversations' own file, in memory, in one small file each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from catena_store.conversations.checkpoints import Checkpoint, LabelTaken, as_kept, prunable
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.ids import from_milliseconds, to_milliseconds
+
+T = TypeVar("T")
+Checkpoints = list[Checkpoint]  # `list` is one of the operations
+
+_SELECT = (
+    "SELECT k.id, k.conversation_id, (SELECT uid FROM message WHERE message.id = k.message_id), k.link_id,"
+    " k.label, k.automatic, k.data, k.created_at FROM checkpoint k"
+)
+_NEWEST_FIRST = " ORDER BY k.created_at DESC, k.rowid DESC"
+
+
+class SqliteCheckpoints:
+    """Checkpoints in the file that holds the conversations; each operation is a transaction of its own."""
+
+    def __init__(
+        self,
+        reading: Callable[[], AbstractAsyncContextManager[Reader]],
+        writing: Callable[[], AbstractAsyncContextManager[Writer]],
+    ) -> None:
+        """``writing`` gives the transactions to write in: those of a lease, where there is one."""
+        self._reading = reading
+        self._writing = writing
+
+    async def save(self, checkpoint: Checkpoint) -> Checkpoint:
+        async with self._writing() as tx:
+            kept = await _one(tx, "k.id = ?", checkpoint.id)
+            new = as_kept(checkpoint, kept)
+            named = "k.conversation_id = ? AND k.label = ? AND k.id <> ?"
+            if new.label and await _one(tx, named, new.conversation_id, new.label, new.id):
+                raise LabelTaken(new.label)
+            if kept is not None:
+                await tx.run("UPDATE checkpoint SET label = ? WHERE id = ?", (new.label, new.id))
+                return new
+            await tx.run(
+                "INSERT INTO checkpoint (id, conversation_id, message_id, link_id, label, automatic, data,"
+                " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    new.id,
+                    new.conversation_id,
+                    (await rows.rowids(tx, [new.message_id]))[new.message_id],
+                    new.link_id,
+                    new.label,
+                    int(new.automatic),
+                    rows.as_json(new.data),
+                    to_milliseconds(new.created_at),
+                ),
+            )
+        return new
+
+    async def get(self, id: str) -> Checkpoint | None:
+        async with self._reading() as reader:
+            return await _one(reader, "k.id = ?", id)
+
+    async def get_by_label(self, conversation_id: str, label: str) -> Checkpoint | None:
+        async with self._reading() as reader:
+            return await _one(reader, "k.conversation_id = ? AND k.label = ?", conversation_id, label)
+
+    async def list(self, conversation_id: str) -> Sequence[Checkpoint]:
+        async with self._reading() as reader:
+            return await _all(reader, conversation_id)
+
+    async def remove(self, id: str) -> bool:
+        async with self._writing() as tx:
+            return await tx.run("DELETE FROM checkpoint WHERE id = ?", (id,)) == 1
+
+    async def remove_oldest(self, conversation_id: str, keep: int) -> Sequence[Checkpoint]:
+        async with self._writing() as tx:
+            gone = prunable(await _all(tx, conversation_id), keep)
+            await tx.run_many("DELETE FROM checkpoint WHERE id = ?", [(each.id,) for each in gone])
+        return gone
+
+    async def count(self, conversation_id: str) -> int:
+        async with self._reading() as reader:
+            row = await reader.one(
+                "SELECT count(*) FROM checkpoint WHERE conversation_id = ?", (conversation_id,)
+            )
+        return int(row[0]) if row else 0
+
+    async def clear(self, conversation_id: str) -> Sequence[Checkpoint]:
+        async with self._writing() as tx:
+            gone = await _all(tx, conversation_id)
+            await tx.run("DELETE FROM checkpoint WHERE conversation_id = ?", (conversation_id,))
+        return gone
+
+
+class MemoryCheckpoints:
+    """Checkpoints that end with the process."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Checkpoint] = {}  # oldest first
+
+    async def save(self, checkpoint: Checkpoint) -> Checkpoint:
+        new = as_kept(checkpoint, self._kept.get(checkpoint.id))
+        _check_label(new, self._kept.values())
+        self._kept[new.id] = new
+        return new
+
+    async def get(self, id: str) -> Checkpoint | None:
+        return self._kept.get(id)
+
+    async def get_by_label(self, conversation_id: str, label: str) -> Checkpoint | None:
+        return _labelled(await self.list(conversation_id), label)
+
+    async def list(self, conversation_id: str) -> Sequence[Checkpoint]:
+        mine = [each for each in self._kept.values() if each.conversation_id == conversation_id]
+        return sorted(mine, key=lambda each: each.created_at)[::-1]
+
+    async def remove(self, id: str) -> bool:
+        return self._kept.pop(id, None) is not None
+
+    async def remove_oldest(self, conversation_id: str, keep: int) -> Sequence[Checkpoint]:
+        return self._without(prunable(await self.list(conversation_id), keep))
+
+    async def count(self, conversation_id: str) -> int:
+        return len(await self.list(conversation_id))
+
+    async def clear(self, conversation_id: str) -> Sequence[Checkpoint]:
+        return self._without(await self.list(conversation_id))
+
+    def _without(self, gone: Sequence[Checkpoint]) -> Sequence[Checkpoint]:
+        for each in gone:
+            del self._kept[each.id]
+        return gone
+
+
+class FileCheckpoints:
+    """Checkpoints as one JSON file each, below a directory of the data folder: ``CONVERSATION/ID.json``.
+
+    A file is written beside its place and moved there, so that it is whole or not there. One that somebody damaged is
+    passed over. Raises OSError.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = asyncio.Lock()
+
+    async def save(self, checkpoint: Checkpoint) -> Checkpoint:
+        return await self._do(lambda: self._save(checkpoint))
+
+    async def get(self, id: str) -> Checkpoint | None:
+        return await self._do(lambda: next((each for each, _ in self._of(id)), None))
+
+    async def get_by_label(self, conversation_id: str, label: str) -> Checkpoint | None:
+        return _labelled(await self.list(conversation_id), label)
+
+    async def list(self, conversation_id: str) -> Sequence[Checkpoint]:
+        return await self._do(lambda: self._list(conversation_id))
+
+    async def remove(self, id: str) -> bool:
+        return await self._do(lambda: bool(self._removed([each for each, _ in self._of(id)])))
+
+    async def remove_oldest(self, conversation_id: str, keep: int) -> Sequence[Checkpoint]:
+        return await self._do(lambda: self._removed(prunable(self._list(conversation_id), keep)))
+
+    async def count(self, conversation_id: str) -> int:
+        return len(await self.list(conversation_id))
+
+    async def clear(self, conversation_id: str) -> Sequence[Checkpoint]:
+        return await self._do(lambda: self._removed(self._list(conversation_id)))
+
+    async def _do(self, step: Callable[[], T]) -> T:
+        async with self._lock:
+            return await asyncio.to_thread(step)
+
+    def _save(self, checkpoint: Checkpoint) -> Checkpoint:
+        known = list(self._of(checkpoint.id))
+        new = as_kept(checkpoint, known[0][0] if known else None)
+        others = list(self._in(new.conversation_id))
+        _check_label(new, [each for each, _ in others])
+        number = known[0][1] if known else max((number for _, number in others), default=0) + 1
+        _write_whole(self._path(new), json.dumps(_as_document(new, number), ensure_ascii=False))
+        return new
+
+    def _list(self, conversation_id: str) -> Checkpoints:
+        found = sorted(
+            self._in(conversation_id), key=lambda each: (each[0].created_at, each[1]), reverse=True
+        )
+        return [checkpoint for checkpoint, _ in found]
+
+    def _removed(self, gone: Sequence[Checkpoint]) -> Sequence[Checkpoint]:
+        for each in gone:
+            self._path(each).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # the last of its conversation takes the directory along
+                self._path(each).parent.rmdir()
+        return gone
+
+    def _path(self, checkpoint: Checkpoint) -> Path:
+        return self._directory / _name(checkpoint.conversation_id) / f"{_name(checkpoint.id)}.json"
+
+    def _in(self, conversation_id: str) -> Iterator[tuple[Checkpoint, int]]:
+        yield from _read_all((self._directory / _name(conversation_id)).glob("*.json"))
+
+    def _of(self, id: str) -> Iterator[tuple[Checkpoint, int]]:
+        yield from _read_all(
+            path for path in self._directory.glob("*/*.json") if path.name == f"{_name(id)}.json"
+        )
+
+
+async def _one(r: Reader, where: str, *parameters: object) -> Checkpoint | None:
+    row = await r.one(f"{_SELECT} WHERE {where}", parameters)
+    return None if row is None else _checkpoint(row)
+
+
+async def _all(r: Reader, conversation_id: str) -> Checkpoints:
+    found = await r.all(f"{_SELECT} WHERE k.conversation_id = ?{_NEWEST_FIRST}", (conversation_id,))
+    return [_checkpoint(row) for row in found]
+
+
+def _checkpoint(row: rows.Row) -> Checkpoint:
+    id, conversation_id, message_id, link_id, label, automatic, data, created_at = row
+    created = from_milliseconds(created_at)
+    return Checkpoint(
+        id, conversation_id, message_id, link_id, label, bool(automatic), json.loads(data), created
+    )
+
+
+def _check_label(new: Checkpoint, others: Iterator[Checkpoint] | Sequence[Checkpoint] | Any) -> None:
+    for each in others:
+        same = each.conversation_id == new.conversation_id and each.id != new.id
+        if new.label and same and each.label == new.label:
+            raise LabelTaken(new.label)
+
+
+def _labelled(found: Sequence[Checkpoint], label: str) -> Checkpoint | None:
+    return next((each for each in found if each.label == label), None)
+
+
+def _name(id: str) -> str:
+    """An id as the name of a file: never a path."""
+    return quote(id, safe="").replace(".", "%2E")
+
+
+def _as_document(checkpoint: Checkpoint, number: int) -> dict[str, Any]:
+    return {
+        **asdict(replace(checkpoint, data=dict(checkpoint.data))),
+        "created_at": to_milliseconds(checkpoint.created_at),
+        "number": number,
+    }
+
+
+def _read_all(paths: Iterator[Path]) -> Iterator[tuple[Checkpoint, int]]:
+    for path in paths:
+        try:
+            document = json.loads(path.read_text("utf-8"))
+            number = int(document.pop("number"))
+            created_at = from_milliseconds(document.pop("created_at"))
+            yield Checkpoint(**document, created_at=created_at), number
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            continue  # gone meanwhile, or not ours
+
+
+def _write_whole(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")  # mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,224 @@
+"""Conversations: the trees' names and what lists show of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import Ambiguous, NotFound
+from catena_store.ids import from_milliseconds, to_milliseconds
+from catena_store.records import ConversationRecord, Summary
+
+_AMBIGUOUS_SHOWN = 10
+_PREVIEW_CHARACTERS = 200
+_HIGHEST = "\U0010ffff"
+
+_HAS_MESSAGE = "EXISTS (SELECT 1 FROM message WHERE conversation_id = c.id)"
+
+
+async def create(
+    tx: Writer,
+    *,
+    id: str,
+    agent: str,
+    cwd: str,
+    profile: str = "",
+    title: str | None = None,
+    family: str | None = None,
+    fork_point_id: str | None = None,
+) -> ConversationRecord:
+    """Make a conversation; without a family it is the first of its own. Raises NotFound."""
+    fork_point = (await rows.rowids(tx, [fork_point_id]))[fork_point_id]
+    now = tx.now()
+    await tx.run(
+        "INSERT INTO conversation"
+        " (id, family, title, agent, profile, cwd, fork_point_id, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (id, family or id, title, agent, profile, cwd, fork_point, now, now),
+    )
+    at = from_milliseconds(now)
+    return ConversationRecord(id, family or id, title, agent, profile, cwd, fork_point_id, at, at)
+
+
+async def get(r: Reader, id: str) -> ConversationRecord | None:
+    """The conversation of this id."""
+    row = await r.one(f"SELECT {rows.CONVERSATION} FROM conversation c WHERE c.id = ?", (id,))
+    return None if row is None else rows.conversation(row)
+
+
+async def find(r: Reader, text: str) -> ConversationRecord:
+    """The conversation that a person means by an id, the beginning of one, or a title (its newest).
+
+    Raises NotFound, and Ambiguous where several ids begin so and no title is equal.
+    """
+    exact = await get(r, text)
+    if exact is not None:
+        return exact
+    matches = await r.all(
+        f"SELECT {rows.CONVERSATION} FROM conversation c"
+        " WHERE c.id >= ?1 AND c.id < ?1 || ?2 AND c.deleted_at IS NULL ORDER BY c.id LIMIT ?3",
+        (text, _HIGHEST, _AMBIGUOUS_SHOWN if text else 0),
+    )
+    if len(matches) == 1:
+        return rows.conversation(matches[0])
+    titled = await r.one(
+        f"SELECT {rows.CONVERSATION} FROM conversation c WHERE c.title = ? AND c.deleted_at IS NULL"
+        " ORDER BY c.updated_at DESC LIMIT 1",
+        (text,),
+    )
+    if titled is not None:
+        return rows.conversation(titled)
+    if matches:
+        raise Ambiguous("conversation", text, [id for id, *_ in matches])
+    raise NotFound("conversation", text)
+
+
+async def latest(r: Reader, *, cwd: str | None = None) -> ConversationRecord | None:
+    """The newest conversation that has a message, of this directory where one is given."""
+    where, parameters = _listed(cwd)
+    row = await r.one(
+        f"SELECT {rows.CONVERSATION} FROM conversation c WHERE {where}"
+        " ORDER BY c.updated_at DESC, c.id DESC LIMIT 1",
+        parameters,
+    )
+    return None if row is None else rows.conversation(row)
+
+
+async def page(
+    r: Reader,
+    *,
+    limit: int = 100,
+    before: tuple[int, str] | None = None,
+    cwd: str | None = None,
+    archived: bool = False,
+) -> list[Summary]:
+    """A page of the conversations that have a message, newest first, from after ``before`` (a `page_key`).
+
+    Those of the archive come in pages of their own.
+    """
+    where, parameters = _listed(cwd, archived)
+    if before is not None:
+        where += " AND (c.updated_at, c.id) < (?, ?)"
+        parameters += before
+    found = await r.all(
+        "SELECT c.id, c.title, c.agent, c.cwd,"
+        " (SELECT count(*) FROM message WHERE conversation_id = c.id AND kind IN ('user', 'agent')),"
+        " coalesce((SELECT substr(text, 1, ?) FROM message WHERE conversation_id = c.id AND kind = 'user'"
+        "           ORDER BY id LIMIT 1), ''),"
+        " c.created_at, c.updated_at"
+        f" FROM conversation c WHERE {where} ORDER BY c.updated_at DESC, c.id DESC LIMIT ?",
+        (_PREVIEW_CHARACTERS, *parameters, limit),
+    )
+    return [_summary(*row) for row in found]
+
+
+def page_key(summary: Summary) -> tuple[int, str]:
+    """Where the page after this summary begins."""
+    return to_milliseconds(summary.updated_at), summary.id
+
+
+async def set_title(tx: Writer, id: str, title: str | None) -> None:
+    """Name it, or take its name away. Raises NotFound."""
+    await _change(tx, id, "title = ?", title)
+
+
+async def set_agent(tx: Writer, id: str, agent: str, profile: str) -> None:
+    """Choose the agent that the next prompt goes to. Raises NotFound."""
+    await _change(tx, id, "agent = ?, profile = ?", agent, profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How a conversation is put away; nothing of it is removed by either."""
+
+    archived: bool
+    deleted: bool
+
+
+async def marks(r: Reader, id: str) -> Marks:
+    """Whether it is archived or deleted. Raises NotFound."""
+    row = await r.one("SELECT archived, deleted_at IS NOT NULL FROM conversation WHERE id = ?", (id,))
+    if row is None:
+        raise NotFound("conversation", id)
+    return Marks(bool(row[0]), bool(row[1]))
+
+
+async def set_archived(tx: Writer, id: str, archived: bool) -> None:
+    """Put it into the archive, or take it out again. Raises NotFound."""
+    await _change(tx, id, "archived = ?", int(archived))
+
+
+async def set_deleted(tx: Writer, id: str, deleted: bool) -> None:
+    """Delete it, or bring it back: lists hide what is deleted, the file keeps it. Raises NotFound."""
+    await _change(tx, id, "deleted_at = ?", tx.now() if deleted else None)
+
+
+async def touch(tx: Writer, id: str) -> None:
+    """Make it the newest. Raises NotFound."""
+    await _change(tx, id, "updated_at = ?", tx.now())
+
+
+async def delete_if_empty(tx: Writer, id: str) -> bool:
+    """Remove a conversation that nothing was said in, with its links, windows and lease: it leaves no trace.
+
+    It stays, and the answer is False, where it has a message, where it is a fork that an open window shows, where
+    another conversation's link came from one of its links, where undoing a fork would lead back to it, or where
+    one of its open windows holds a draft or a queued prompt: nothing typed is ever lost.
+    """
+    kept = await tx.one(
+        "SELECT EXISTS (SELECT 1 FROM message WHERE conversation_id = ?1)"
+        " OR EXISTS (SELECT 1 FROM turn WHERE conversation_id = ?1)"
+        " OR EXISTS (SELECT 1 FROM link own JOIN link other ON other.source_id = own.id"
+        "            WHERE own.conversation_id = ?1 AND other.conversation_id <> ?1)"
+        " OR EXISTS (SELECT 1 FROM journal WHERE conversation_id = ?1 AND act = 'fork' AND undone = 0"
+        "            AND json_extract(before, '$.conversation_id') = ?1)"
+        " OR EXISTS (SELECT 1 FROM conversation c JOIN window w ON w.conversation_id = c.id"
+        "            WHERE c.id = ?1 AND c.family <> c.id AND w.closed_at IS NULL)"
+        " OR EXISTS (SELECT 1 FROM window w JOIN window_leaf f ON f.window_id = w.id"
+        "            WHERE w.conversation_id = ?1 AND w.closed_at IS NULL AND trim(f.draft) <> '')"
+        " OR EXISTS (SELECT 1 FROM window w JOIN draft_attachment d ON d.window_id = w.id"
+        "            WHERE w.conversation_id = ?1 AND w.closed_at IS NULL)"
+        " OR EXISTS (SELECT 1 FROM window w JOIN queue_item q ON q.window_id = w.id"
+        "            WHERE w.conversation_id = ?1)",
+        (id,),
+    )
+    if kept is None or kept[0]:
+        return False
+    windows = "(SELECT id FROM window WHERE conversation_id = ?)"
+    for statement in (
+        f"UPDATE workspace SET active_window_id = NULL WHERE active_window_id IN {windows}",
+        f"DELETE FROM window_leaf WHERE window_id IN {windows}",
+        "DELETE FROM window WHERE conversation_id = ?",
+        "DELETE FROM checkpoint WHERE conversation_id = ?",
+        "DELETE FROM permission_rule WHERE conversation_id = ?",
+        "DELETE FROM link_event WHERE conversation_id = ?",
+        "DELETE FROM link WHERE conversation_id = ?",
+        "DELETE FROM lease WHERE conversation_id = ?",
+    ):
+        await tx.run(statement, (id,))
+    return await tx.run("DELETE FROM conversation WHERE id = ?", (id,)) == 1
+
+
+def _summary(
+    id: str,
+    title: str | None,
+    agent: str,
+    cwd: str,
+    messages: int,
+    preview: str,
+    created_at: int,
+    updated_at: int,
+) -> Summary:
+    born, used = from_milliseconds(created_at), from_milliseconds(updated_at)
+    return Summary(id, title, agent, cwd, messages, preview, born, used)
+
+
+def _listed(cwd: str | None, archived: bool = False) -> tuple[str, tuple[object, ...]]:
+    where = f"c.deleted_at IS NULL AND c.archived = {int(archived)} AND {_HAS_MESSAGE}"
+    return (where, ()) if cwd is None else (f"{where} AND c.cwd = ?", (cwd,))
+
+
+async def _change(tx: Writer, id: str, assignment: str, *values: object) -> None:
+    if not await tx.run(f"UPDATE conversation SET {assignment} WHERE id = ?", (*values, id)):
+        raise NotFound("conversation", id)

@@ -1,0 +1,335 @@
+"""Messages: the rows of the tree, and the walks from a leaf towards the root.
+
+A walk is one recursive query that goes up from row to row and reads no row that is not wanted: where it stops
+is part of the recursion. Its queue never holds more than one row, so the rows come out in the order of the
+walk, leaf first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from catena_store.conversations.branches import on_branch
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import Ambiguous, NotFound, StoreError
+from catena_store.ids import from_milliseconds
+from catena_store.records import Kind, Message, MessageState, NewMessage, PathRow
+
+_INSERT = (
+    "INSERT INTO message (id, uid, conversation_id, parent_id, turn_id, kind, state, link_id,"
+    " agent_message_id, barrier, depth, created_at, text, data)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_INDEX = "INSERT INTO message_fts (rowid, text) SELECT id, text FROM message_indexed"
+_UNINDEX = "INSERT INTO message_fts (message_fts, rowid, text) SELECT 'delete', id, text FROM message_indexed"
+
+# On (after, leaf], from the leaf upwards, stopping below `after`, at a barrier, or when enough rows were
+# counted.
+_WALK_BETWEEN = """
+    WITH RECURSIVE branch (id, parent_id, kind, barrier, counted) AS (
+        SELECT id, parent_id, kind, barrier, {counts} FROM message
+         WHERE uid = ?2 AND uid IS NOT ?1
+        UNION ALL
+        SELECT m.id, m.parent_id, m.kind, m.barrier, b.counted + {m_counts}
+          FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+         WHERE NOT b.barrier AND b.counted < ?3 AND m.uid IS NOT ?1
+    )
+"""
+
+
+async def insert(tx: Writer, new: NewMessage) -> Message:
+    """Add a row below its parent. Raises NotFound where there is no such parent."""
+    (find,) = await insert_many(tx, [new])
+    return find
+
+
+async def insert_many(tx: Writer, new: Sequence[NewMessage]) -> list[Message]:
+    """Add rows, each below its parent, which may be an earlier one of these. Raises NotFound."""
+    if not new:
+        return []
+    outside = {find.parent_id for find in new if find.parent_id is not None}
+    outside -= {find.id for find in new}
+    parents = await tx.all(
+        "SELECT uid, id, depth FROM message WHERE uid IN (SELECT value FROM json_each(?))",
+        (rows.as_list(outside),),
+    )
+    last = await tx.one("SELECT coalesce(max(id), 0) FROM message")
+    assert last is not None
+    first_free: int = last[0] + 1
+    places: dict[str | None, tuple[int | None, int]] = {None: (None, -1)}
+    places.update({uid: (id, depth) for uid, id, depth in parents})
+    now = tx.now()
+    values: list[tuple[object, ...]] = []
+    messages: list[Message] = []
+    for id, find in enumerate(new, start=first_free):
+        if find.parent_id not in places:
+            raise NotFound("message", str(find.parent_id))
+        parent, depth = places[find.parent_id]
+        places[find.id] = (id, depth + 1)
+        values.append(_values(find, id, parent, depth + 1, now))
+        messages.append(_message(find, depth + 1, now))
+    await tx.run_many(_INSERT, values)
+    if any(find.state is not MessageState.OPEN for find in new):
+        await tx.run(f"{_INDEX} WHERE id >= ?", (first_free,))
+    return messages
+
+
+async def get(r: Reader, id: str) -> Message | None:
+    """The message of this id."""
+    row = await r.one(f"SELECT {rows.MESSAGE} FROM message m WHERE m.uid = ?", (id,))
+    return None if row is None else rows.message(row)
+
+
+async def append(tx: Writer, id: str, text: str) -> None:
+    """Let an open message grow. Raises NotFound, and StoreError where it was closed before."""
+    if await tx.run("UPDATE message SET text = text || ? WHERE uid = ? AND state = 'open'", (text, id)):
+        return
+    await _existing(tx, id)
+    raise StoreError(f"message {id!r} is closed: it does not grow any more")
+
+
+async def update(
+    tx: Writer,
+    id: str,
+    *,
+    text: str | None = None,
+    data: Mapping[str, Any] | None = None,
+    state: MessageState | None = None,
+) -> Message:
+    """Change what is given of a message; one that closes enters the full-text index. Raises NotFound."""
+    concerns_index = text is not None or state is not None
+    if concerns_index:
+        # It must be told the text that it holds before that is gone.
+        await tx.run(f"{_UNINDEX} WHERE uid = ?", (id,))
+    await tx.run(
+        "UPDATE message SET text = coalesce(?, text), data = coalesce(?, data), state = coalesce(?, state)"
+        " WHERE uid = ?",
+        (text, None if data is None else rows.as_json(data), state, id),
+    )
+    if concerns_index:
+        await tx.run(f"{_INDEX} WHERE uid = ?", (id,))
+    return await _existing(tx, id)
+
+
+async def stamp(tx: Writer, id: str, turn_id: str, link_id: str) -> Message:
+    """Say which turn a prompt belongs to and which link carries it; the latest attempt counts. Raises NotFound."""
+    await tx.run("UPDATE message SET turn_id = ?, link_id = ? WHERE uid = ?", (turn_id, link_id, id))
+    return await _existing(tx, id)
+
+
+async def set_agent_id(tx: Writer, id: str, agent_message_id: str) -> None:
+    """Keep the agent's own id of a prompt, which it tells later than it takes it. Raises NotFound."""
+    if not await tx.run("UPDATE message SET agent_message_id = ? WHERE uid = ?", (agent_message_id, id)):
+        raise NotFound("message", id)
+
+
+async def refused_below(r: Reader, conversation_id: str, parent_id: str | None, text: str) -> Message | None:
+    """The newest prompt of this text that no agent accepted at this place."""
+    found = await r.one(
+        "SELECT uid FROM message WHERE conversation_id = ? AND kind = 'user' AND state = 'refused' AND text = ?"
+        " AND parent_id IS (SELECT id FROM message WHERE uid = ?) ORDER BY id DESC LIMIT 1",
+        (conversation_id, text, parent_id),
+    )
+    return await _existing(r, found[0]) if found else None
+
+
+async def close_open(tx: Writer, turn_id: str, state: MessageState) -> list[Message]:
+    """Close every message of the turn that is still open, in order of birth."""
+    still = await tx.all(
+        "SELECT uid FROM message WHERE turn_id = ? AND state = 'open' ORDER BY id", (turn_id,)
+    )
+    return [await update(tx, uid, state=state) for (uid,) in still]
+
+
+async def path(r: Reader, id: str | None, *, floor: int = 0) -> list[PathRow]:
+    """The rows above a row and itself, oldest first, from after the last barrier and of at least a depth."""
+    found = await r.all(
+        """
+        WITH RECURSIVE branch (parent_id, uid, kind, turn_id, barrier, depth) AS (
+            SELECT parent_id, uid, kind, turn_id, barrier, depth FROM message WHERE uid = ?1 AND depth >= ?2
+            UNION ALL
+            SELECT m.parent_id, m.uid, m.kind, m.turn_id, m.barrier, m.depth
+              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+             WHERE NOT b.barrier AND b.depth > ?2
+        )
+        SELECT uid, kind, turn_id FROM branch WHERE NOT barrier
+        """,
+        (id, floor),
+    )
+    kinds = {kind.value: kind for kind in Kind}
+    return [PathRow(uid, kinds[kind], turn_id) for uid, kind, turn_id in reversed(found)]
+
+
+async def page(r: Reader, leaf: str | None, limit: int) -> list[Message]:
+    """The ``limit`` rows that end with the leaf, oldest first, barriers and what is above them included.
+
+    The page above is ``page(r, rows[0].parent_id, limit)``.
+    """
+    return await _walk(
+        r,
+        """
+        WITH RECURSIVE branch (id, parent_id, taken) AS (
+            SELECT id, parent_id, 1 FROM message WHERE uid = ?1 AND ?2 > 0
+            UNION ALL
+            SELECT m.id, m.parent_id, b.taken + 1 FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+             WHERE b.taken < ?2
+        )
+        """,
+        "true",
+        (leaf, limit),
+    )
+
+
+async def spoken_between(r: Reader, after: str | None, leaf: str | None, limit: int) -> list[Message]:
+    """The newest user and agent rows on (after, leaf] below the last barrier, oldest first."""
+    return await _of_kinds_between(r, "('user', 'agent')", after, leaf, limit)
+
+
+async def tools_between(r: Reader, after: str | None, leaf: str | None, limit: int = 200) -> list[Message]:
+    """The newest tool rows on (after, leaf] below the last barrier, oldest first."""
+    return await _of_kinds_between(r, "('tool')", after, leaf, limit)
+
+
+async def count_between(r: Reader, after: str | None, leaf: str | None) -> tuple[int, int]:
+    """How many user and agent rows, and how many tool rows, are on (after, leaf] below the last barrier."""
+    row = await r.one(
+        _WALK_BETWEEN.format(counts="0", m_counts="0")
+        + "SELECT coalesce(sum(kind IN ('user', 'agent')), 0), coalesce(sum(kind = 'tool'), 0) FROM branch",
+        (after, leaf, 1),
+    )
+    assert row is not None
+    return row[0], row[1]
+
+
+async def of_conversation(r: Reader, id: str) -> list[Message]:
+    """Every row that was born in the conversation, in order of birth."""
+    sql = f"SELECT {rows.MESSAGE} FROM message m WHERE m.conversation_id = ? ORDER BY m.id"
+    return _messages(await r.all(sql, (id,)))
+
+
+async def first_prompt(r: Reader, conversation_id: str) -> str | None:
+    """The text of the first prompt that was born in the conversation."""
+    row = await r.one(
+        "SELECT text FROM message WHERE conversation_id = ? AND kind = 'user' ORDER BY id LIMIT 1",
+        (conversation_id,),
+    )
+    return None if row is None else str(row[0])
+
+
+async def depth(r: Reader, id: str) -> int:
+    """How many rows are above it. Raises NotFound."""
+    row = await r.one("SELECT depth FROM message WHERE uid = ?", (id,))
+    if row is None:
+        raise NotFound("message", id)
+    return int(row[0])
+
+
+async def open_rows(r: Reader, conversation_id: str) -> list[Message]:
+    """Every row of the conversation that is still growing, in order of birth."""
+    return _messages(
+        await r.all(
+            f"SELECT {rows.MESSAGE} FROM message m WHERE m.conversation_id = ? AND m.state = 'open'"
+            " ORDER BY m.id",
+            (conversation_id,),
+        )
+    )
+
+
+async def _of_kinds_between(
+    r: Reader, kinds: str, after: str | None, leaf: str | None, limit: int
+) -> list[Message]:
+    return await _walk(
+        r,
+        _WALK_BETWEEN.format(counts=f"(kind IN {kinds})", m_counts=f"(m.kind IN {kinds})"),
+        f"b.kind IN {kinds} AND ?3 > 0",
+        (after, leaf, limit),
+    )
+
+
+async def _walk(r: Reader, branch: str, where: str, parameters: Sequence[object]) -> list[Message]:
+    """The messages of a walk's branch, oldest first."""
+    sql = f"{branch} SELECT {rows.MESSAGE} FROM branch b CROSS JOIN message m ON m.id = b.id WHERE {where}"
+    return _messages(reversed(await r.all(sql, parameters)))
+
+
+async def _existing(r: Reader, id: str) -> Message:
+    find = await get(r, id)
+    if find is None:
+        raise NotFound("message", id)
+    return find
+
+
+def _messages(found: Iterable[rows.Row]) -> list[Message]:
+    return [rows.message(row) for row in found]
+
+
+def _values(new: NewMessage, id: int, parent: int | None, depth: int, now: int) -> tuple[object, ...]:
+    return (
+        id,
+        new.id,
+        new.conversation_id,
+        parent,
+        new.turn_id,
+        new.kind,
+        new.state,
+        new.link_id,
+        new.agent_message_id,
+        new.barrier,
+        depth,
+        now,
+        new.text,
+        rows.as_json(new.data),
+    )
+
+
+def _message(new: NewMessage, depth: int, now: int) -> Message:
+    return Message(
+        id=new.id,
+        conversation_id=new.conversation_id,
+        parent_id=new.parent_id,
+        turn_id=new.turn_id,
+        kind=new.kind,
+        state=new.state,
+        text=new.text,
+        data=new.data,
+        link_id=new.link_id,
+        agent_message_id=new.agent_message_id,
+        barrier=new.barrier,
+        depth=depth,
+        created_at=from_milliseconds(now),
+    )
+
+
+_AMBIGUOUS_SHOWN = 10
+_HIGHEST = "\U0010ffff"
+
+
+async def find(r: Reader, conversation_id: str, text: str) -> Message:
+    """The message of this id, or that alone begins so, in a conversation and in what it has of its source.
+
+    Raises NotFound, and Ambiguous where several begin so.
+    """
+    if not text:
+        raise NotFound("message", text)
+    found = await r.all(
+        "SELECT m.uid, m.conversation_id, p.uid FROM message m"
+        " JOIN conversation own ON own.id = ?3"
+        " JOIN conversation c ON c.id = m.conversation_id AND c.family = own.family"
+        " LEFT JOIN message p ON p.id = own.fork_point_id"
+        " WHERE m.uid >= ?1 AND m.uid < ?1 || ?2 ORDER BY m.uid",
+        (text, _HIGHEST, conversation_id),
+    )
+    matches = [
+        uid
+        for uid, born_in, point in found
+        if born_in == conversation_id or (point is not None and await on_branch(r, point, uid))
+    ]
+    exact = next((uid for uid in matches if uid == text), None)
+    if exact is None and len(matches) > 1:
+        raise Ambiguous("message", text, matches[:_AMBIGUOUS_SHOWN])
+    one = await get(r, exact or matches[0]) if matches else None
+    if one is None:
+        raise NotFound("message", text)
+    return one

@@ -1,0 +1,144 @@
+"""Full-text search over every message that was ever closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from catena_store.database import rows
+from catena_store.database.database import Database, Reader
+from catena_store.ids import from_milliseconds
+from catena_store.records import Hit, Kind
+
+_SNIPPET_WORDS = 16
+_MERGE_PAGES = 64
+
+
+async def search(r: Reader, text: str, *, limit: int = 50, before: str | None = None) -> list[Hit]:
+    """Messages in which every word of the text begins a word, newest first.
+
+    ``before`` is the message id of the last hit of the page before.
+    """
+    query = as_query(text)
+    if not query:
+        return []
+    found = await r.all(
+        "SELECT m.uid, m.conversation_id, m.created_at,"
+        f"      snippet(message_fts, 0, '', '', '…', {_SNIPPET_WORDS})"
+        "  FROM message_fts CROSS JOIN message m ON m.id = message_fts.rowid"
+        "  JOIN conversation c ON c.id = m.conversation_id"
+        " WHERE message_fts MATCH ? AND c.deleted_at IS NULL"
+        "   AND message_fts.rowid < coalesce((SELECT id FROM message WHERE uid = ?), ?)"
+        " ORDER BY message_fts.rowid DESC LIMIT ?",
+        (query, before, 2**62, limit),
+    )
+    return [
+        Hit(uid, conversation, snippet, from_milliseconds(at)) for uid, conversation, at, snippet in found
+    ]
+
+
+async def merge(db: Database, *, pages: int = _MERGE_PAGES) -> bool:
+    """Tidy the index a little while nobody waits: a few milliseconds, in a transaction of its own.
+
+    True where there may be more to do. Writing never tidies by itself, so that no answer waits for it.
+    """
+    async with db.write() as tx:
+        before = await tx.one("SELECT total_changes()")
+        await tx.run("INSERT INTO message_fts (message_fts, rank) VALUES ('merge', ?)", (pages,))
+        after = await tx.one("SELECT total_changes()")
+        assert before is not None and after is not None
+        # The command itself counts as one change.
+        return bool(after[0] - before[0] > 1)
+
+
+def as_query(text: str) -> str:
+    """The words of the text as an FTS5 query: each in quotes, where nothing but a quote means anything."""
+    return " ".join(_prefix(word) for word in text.replace("\0", " ").split() if any(map(str.isalnum, word)))
+
+
+def _prefix(word: str) -> str:
+    quoted = '"' + word.replace('"', '""') + '"'
+    # One letter begins half of all words; one ideograph is a word.
+    return quoted if len(word) == 1 and word.isascii() else f"{quoted}*"
+
+
+_WORDS_BEFORE = 2  # of the snippet that stand before the word that was found: rows are cut at their end
+_FOUND = "\x02"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeHit:
+    """What was found of a turn."""
+
+    kind: Kind  # an answer, or the prompt itself
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeHits:
+    """The newest hit of every turn that has one."""
+
+    by_prompt: Mapping[str, TreeHit] = field(default_factory=dict)
+    cut: bool = False  # there are older ones, too
+
+
+async def hits_in_tree(r: Reader, family: str, text: str, *, limit: int = 500) -> TreeHits:
+    """The prompts of a family in which, or in whose answers, every word of the text begins a word."""
+    query = as_query(text)
+    span = await r.one(
+        "SELECT min(m.id), max(m.id) FROM conversation c CROSS JOIN message m ON m.conversation_id = c.id"
+        " WHERE c.family = ?",
+        (family,),
+    )
+    if not query or span is None or span[0] is None:
+        return TreeHits()
+    found = await r.all(
+        f"SELECT m.uid, m.kind, snippet(message_fts, 0, char({ord(_FOUND)}), '', '…', {_SNIPPET_WORDS})"
+        "  FROM message_fts CROSS JOIN message m ON m.id = message_fts.rowid"
+        "  JOIN conversation c ON c.id = m.conversation_id"
+        " WHERE message_fts MATCH ? AND message_fts.rowid BETWEEN ? AND ?"
+        "   AND c.family = ? AND m.kind IN ('agent', 'user')"
+        " ORDER BY message_fts.rowid DESC LIMIT ?",
+        (query, *span, family, limit + 1),
+    )
+    prompts = await _prompts_of(r, [uid for uid, _, _ in found[:limit]])
+    hits: dict[str, TreeHit] = {}
+    for uid, kind, snippet in found[:limit]:
+        if uid in prompts:
+            hits.setdefault(prompts[uid], TreeHit(Kind(kind), _from_the_hit(snippet)))
+    return TreeHits(hits, cut=len(found) > limit)
+
+
+async def _prompts_of(r: Reader, ids: Sequence[str]) -> dict[str, str]:
+    """For each row the prompt that it is, or is below; rows above several of them are gone through once."""
+    found = await r.all(
+        """
+        WITH RECURSIVE way (id, parent_id, uid, prompt) AS (
+            SELECT m.id, m.parent_id, m.uid,
+                   m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0)
+              FROM json_each(?) CROSS JOIN message m ON m.uid = value
+            UNION
+            SELECT m.id, m.parent_id, m.uid,
+                   m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0)
+              FROM way w CROSS JOIN message m ON m.id = w.parent_id
+             WHERE NOT w.prompt
+        )
+        SELECT id, parent_id, uid, prompt FROM way ORDER BY id
+        """,
+        (rows.as_list(ids),),
+    )
+    prompt_of: dict[int, str] = {}
+    of_uid: dict[str, str] = {}
+    for id, parent_id, uid, prompt in found:  # parents before what is below them
+        at = uid if prompt else prompt_of.get(parent_id)
+        if at is not None:
+            prompt_of[id] = of_uid[uid] = at
+    return of_uid
+
+
+def _from_the_hit(snippet: str) -> str:
+    before, _, after = snippet.partition(_FOUND)
+    words = before.split()
+    if len(words) > _WORDS_BEFORE:
+        before = f"…{' '.join(words[-_WORDS_BEFORE:])} "
+    return f"{before}{after}".replace(_FOUND, "")

@@ -1,0 +1,308 @@
+"""The tree of a family of conversations, prompt by prompt: what a person sees of every branch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from catena_store.conversations.branches import way_up
+from catena_store.conversations.messages import page
+from catena_store.database import rows
+from catena_store.database.database import Reader
+from catena_store.ids import from_milliseconds
+from catena_store.records import ContextSource, Message, MessageState, StopReason
+
+_PREVIEW = 160  # characters of a prompt
+
+# One pass over the rows, oldest first; of all but prompts nothing is read that lies in an overflow page.
+_ROWS = f"""
+    SELECT m.id, m.parent_id, m.uid, m.conversation_id, m.kind, m.state,
+           m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0) AS prompt,
+           CASE m.kind WHEN 'user' THEN substr(m.text, 1, {_PREVIEW}) END,
+           p.uid, l.agent, l.profile, t.how, t.stop_reason, m.created_at
+      FROM conversation c CROSS JOIN message m ON m.conversation_id = c.id
+      LEFT JOIN message p ON p.id = m.parent_id AND m.kind = 'user'
+      LEFT JOIN turn t ON t.id = m.turn_id AND m.kind = 'user'
+      LEFT JOIN link l ON l.id = m.link_id AND m.kind = 'user'
+     WHERE c.family = ?
+     ORDER BY m.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """A prompt, and what became of it."""
+
+    id: str
+    parent_id: str | None  # the prompt above it
+    hangs_from: str | None  # the row above it
+    conversation_id: str  # where it was said
+    preview: str  # its beginning
+    state: MessageState
+    agent: str | None  # whom it went to, where it went to anybody
+    profile: str | None
+    how: ContextSource | None  # of its last attempt
+    stop_reason: StopReason | None  # None while it runs, too
+    rows: int  # between it and the prompts after it
+    end_id: str  # the newest of these rows; the prompt itself where there are none
+    leaf_id: str  # the row that was written last, of those at or below it in its own conversation
+    created_at: datetime
+
+
+async def nodes(r: Reader, family: str) -> list[TreeNode]:
+    """Every prompt of the conversations of a family, oldest first."""
+    found = await r.all(_ROWS, (family,))
+    prompt_of: dict[int, int] = {}  # row: the prompt that it is, or is below
+    between: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for id, parent_id, _, _, _, _, is_prompt, *_ in found:
+        if is_prompt:
+            prompt_of[id] = id
+            between[id] = 0
+        elif parent_id in prompt_of:
+            prompt_of[id] = prompt_of[parent_id]
+            between[prompt_of[id]] += 1
+            ends[prompt_of[id]] = id
+    uids = {id: uid for id, _, uid, *_ in found}
+    leaves = _leaves(found)
+    return [
+        _node(
+            row,
+            uids.get(prompt_of.get(row[1], -1)),
+            between[row[0]],
+            end_id=uids[ends.get(row[0], row[0])],
+            leaf_id=uids[leaves[row[0]]],
+        )
+        for row in found
+        if row[6]
+    ]
+
+
+async def seen_from(r: Reader, conversation_id: str, forks: Collection[str] = ()) -> list[TreeNode]:
+    """The prompts of one conversation, those that it has of its source, and the first ones of these forks of it."""
+    family = await r.one(
+        "SELECT c.family, p.uid FROM conversation c LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?",
+        (conversation_id,),
+    )
+    if family is None:
+        return []
+    every = {node.id: node for node in await nodes(r, family[0])}
+    at = await prompt_at(r, family[1])
+    inherited: set[str] = set()
+    while at is not None and at in every:
+        inherited.add(at)
+        at = every[at].parent_id
+    mine = {id for id, node in every.items() if node.conversation_id == conversation_id or id in inherited}
+    heads = {
+        id
+        for id, node in every.items()
+        if node.conversation_id in forks
+        and (node.parent_id is None or every[node.parent_id].conversation_id != node.conversation_id)
+    }
+    return [node for id, node in every.items() if id in mine | heads]
+
+
+async def newest_leaf_below(r: Reader, message_id: str, conversation_id: str) -> str:
+    """The row that was written last, of those that the conversation has at or below a message.
+
+    What no agent accepted is not gone on from.
+    """
+    row = await r.one(
+        """
+        WITH RECURSIVE below (id, uid) AS (
+            SELECT id, uid FROM message WHERE uid IN (SELECT value FROM json_each(?1))
+            UNION
+            SELECT m.id, m.uid FROM below b CROSS JOIN message m ON m.parent_id = b.id
+             WHERE m.conversation_id = ?2 AND m.state <> 'refused'
+        )
+        SELECT uid FROM below ORDER BY id DESC LIMIT 1
+        """,
+        (rows.as_list(await _from_source(r, message_id, conversation_id) or [message_id]), conversation_id),
+    )
+    return message_id if row is None else str(row[0])
+
+
+async def _from_source(r: Reader, message_id: str, conversation_id: str) -> set[str]:
+    """The rows from a message to the conversation's fork point; none where it is not on the way there."""
+    row = await r.one(
+        "SELECT p.uid, m.depth FROM conversation c JOIN message p ON p.id = c.fork_point_id"
+        " JOIN message m ON m.uid = ? WHERE c.id = ?",
+        (message_id, conversation_id),
+    )
+    way = await way_up(r, row[0], row[1]) if row else set()
+    return way if message_id in way else set()
+
+
+async def prompt_at(r: Reader, leaf: str | None) -> str | None:
+    """The prompt that a row is, or is below; not what was said into a turn later."""
+    row = await r.one(
+        """
+        WITH RECURSIVE branch (parent_id, uid, found) AS (
+            SELECT parent_id, uid, kind = 'user' AND NOT coalesce(json_extract(data, '$.steered'), 0)
+              FROM message WHERE uid = ?
+            UNION ALL
+            SELECT m.parent_id, m.uid, m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0)
+              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+             WHERE NOT b.found
+        )
+        SELECT uid FROM branch WHERE found
+        """,
+        (leaf,),
+    )
+    return None if row is None else str(row[0])
+
+
+def _leaves(found: list[tuple[Any, ...]]) -> dict[int, int]:
+    """For every row the newest one at or below it that was said in the same conversation."""
+    newest: dict[int, int] = {}
+    born_in = {row[0]: row[3] for row in found}
+    for id, parent_id, _, conversation_id, _, state, *_ in reversed(found):
+        leaf = newest.setdefault(id, id)
+        if state != MessageState.REFUSED and born_in.get(parent_id) == conversation_id:
+            newest[parent_id] = max(newest.get(parent_id, parent_id), leaf)
+    return newest
+
+
+def _node(row: tuple[Any, ...], parent_id: str | None, rows: int, *, end_id: str, leaf_id: str) -> TreeNode:
+    _, _, uid, conversation_id, _, state, _, preview, hangs_from, agent, profile, how, stop, created_at = row
+    return TreeNode(
+        id=uid,
+        parent_id=parent_id,
+        hangs_from=hangs_from,
+        conversation_id=conversation_id,
+        preview=preview,
+        state=MessageState(state),
+        agent=agent,
+        profile=profile,
+        how=ContextSource(how) if how else None,
+        stop_reason=StopReason(stop) if stop else None,
+        rows=rows,
+        end_id=end_id,
+        leaf_id=leaf_id,
+        created_at=from_milliseconds(created_at),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TreePlaces:
+    """Every prompt of a family, as seen from one of its conversations and one leaf."""
+
+    nodes: Sequence[TreeNode] = ()  # oldest first, parents before what comes after them
+    own: frozenset[str] = frozenset()  # prompts of the conversation, and those that it has of its source
+    here: str | None = None  # the prompt that the leaf is, or is below
+    names: Mapping[str, str | None] = field(
+        default_factory=dict
+    )  # titles of the conversations that are shown
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of checkpoints, by prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Two branches from where they part."""
+
+    shared: str | None  # the last row that they share; None where they share nothing
+    shared_prompts: int
+    left: Sequence[Message]  # oldest first; the newest ones where there are too many
+    right: Sequence[Message]
+    left_rows: int  # of the left branch below the shared row
+    right_rows: int
+
+
+async def tree_places(r: Reader, conversation_id: str, leaf_id: str | None) -> TreePlaces:
+    """The tree around a conversation; what was deleted is left out, unless something that is left hangs from it."""
+    row = await r.one(
+        "SELECT c.family, p.uid FROM conversation c LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?",
+        (conversation_id,),
+    )
+    if row is None:
+        return TreePlaces()
+    family, fork_point = row
+    kept = await r.all(
+        "SELECT id, title FROM conversation WHERE family = ?1 AND (deleted_at IS NULL OR id = ?2)",
+        (family, conversation_id),
+    )
+    names: dict[str, str | None] = dict(kept)
+    every = {node.id: node for node in await nodes(r, family)}
+    inherited = _up_from(every, await prompt_at(r, fork_point))
+    needed: set[str] = set(inherited)
+    for node in every.values():
+        if node.conversation_id in names and node.id not in needed:
+            needed |= _up_from(every, node.id, needed)
+    return TreePlaces(
+        nodes=[node for id, node in every.items() if id in needed],
+        own=frozenset(
+            id for id, node in every.items() if id in inherited or node.conversation_id == conversation_id
+        ),
+        here=await prompt_at(r, leaf_id),
+        names=names,
+        labels=await _labels(r, list(names)),
+    )
+
+
+def _up_from(every: Mapping[str, TreeNode], id: str | None, known: Set[str] = frozenset()) -> set[str]:
+    """A prompt and those above it, up to one that is known."""
+    above: set[str] = set()
+    while id is not None and id in every and id not in known:
+        above.add(id)
+        id = every[id].parent_id
+    return above
+
+
+async def _labels(r: Reader, conversation_ids: Sequence[str]) -> dict[str, list[str]]:
+    found = await r.all(
+        "SELECT k.label, m.uid FROM json_each(?) CROSS JOIN checkpoint k ON k.conversation_id = value"
+        " JOIN message m ON m.id = k.message_id WHERE k.label IS NOT NULL ORDER BY k.created_at",
+        (rows.as_list(conversation_ids),),
+    )
+    labels: dict[str, list[str]] = {}
+    for label, message_id in found:
+        prompt = await prompt_at(r, message_id)
+        if prompt is not None:
+            labels.setdefault(prompt, []).append(label)
+    return labels
+
+
+async def parting(r: Reader, left: str, right: str, *, limit: int) -> Parting:
+    """Where two branches part, and at most ``limit`` of the newest rows of each from there, barriers crossed."""
+    on_left, on_right = await _way_up(r, left), await _way_up(r, right)
+    theirs = {id for id, _ in on_right}
+    at = next((place for place, (id, _) in enumerate(on_left) if id in theirs), len(on_left))
+    shared = on_left[at][0] if at < len(on_left) else None
+    shared_rows = len(on_left) - at
+    return Parting(
+        shared=shared,
+        shared_prompts=sum(prompt for _, prompt in on_left[at:]),
+        left=await _newest(r, left, at, limit),
+        right=await _newest(r, right, len(on_right) - shared_rows, limit),
+        left_rows=at,
+        right_rows=len(on_right) - shared_rows,
+    )
+
+
+async def turn_of_prompt(r: Reader, node: TreeNode) -> Sequence[Message]:
+    """The prompt and every row up to the end of what it brought, oldest first."""
+    return await _newest(r, node.end_id, node.rows + 1, node.rows + 1)
+
+
+async def _way_up(r: Reader, leaf: str) -> list[tuple[str, bool]]:
+    """Every row of a branch, leaf first, and whether it is a prompt."""
+    return [
+        (uid, bool(prompt))
+        for uid, prompt in await r.all(
+            """
+            WITH RECURSIVE branch (parent_id, uid, kind) AS (
+                SELECT parent_id, uid, kind FROM message WHERE uid = ?
+                UNION ALL
+                SELECT m.parent_id, m.uid, m.kind FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+            )
+            SELECT uid, kind = 'user' FROM branch
+            """,
+            (leaf,),
+        )
+    ]
+
+
+async def _newest(r: Reader, leaf: str, count: int, limit: int) -> Sequence[Message]:
+    return await page(r, leaf, min(count, limit)) if count > 0 else ()

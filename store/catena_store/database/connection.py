@@ -1,0 +1,152 @@
+"""Connections to the file: to write, and only to read."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import aiosqlite
+
+from catena_store.database.location import on_network
+from catena_store.database.schema import Migration, check, migrate
+from catena_store.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnusable
+
+_UNDECODED = "Could not decode to UTF-8"  # comes from Python, without a code
+# What is said of a write that found no room for another reason than a full disk: a quota, or a limit of the process.
+_NO_ROOM = frozenset(
+    {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
+)
+
+
+def primary(error: sqlite3.Error) -> int:
+    """The kind of error, without its finer distinctions."""
+    # Errors of the Python module itself carry no code.
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
+
+
+def translated(error: sqlite3.Error, path: Path) -> StoreError:
+    """What an error means while the store is used."""
+    if _UNDECODED in str(error):
+        return StoreDamaged(path, "a text in it is none")
+    match primary(error):
+        case sqlite3.SQLITE_FULL:
+            return StoreFull(path)
+        case sqlite3.SQLITE_READONLY:
+            return StoreReadOnly(path)
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreBusy(path)
+        case sqlite3.SQLITE_NOTADB:
+            return StoreUnusable(
+                path,
+                "is not a Catena file; if it was one, `catena doctor --salvage` saves what can be read",
+                may_be_damaged=True,
+            )
+        case sqlite3.SQLITE_CORRUPT:
+            return StoreDamaged(path, str(error))
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            return StoreUnusable(path, f"cannot be opened ({error})")
+        case sqlite3.SQLITE_IOERR if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
+            return StoreFull(path, f"the disk or a quota is full, or failing ({error})")
+        case sqlite3.SQLITE_IOERR:
+            return StoreUnusable(path, f"cannot be read or written ({error})")
+        case _:
+            return StoreError(f"{path}: {error}")
+
+
+def refusal(error: sqlite3.Error, path: Path) -> StoreError:
+    """What an error means while the store is being opened."""
+    match translated(error, path):
+        case StoreUnusable() | StoreBusy() as refusal:
+            return refusal
+        case StoreFull():
+            return StoreUnusable(path, "cannot be opened: the disk is full, or a quota of it")
+        case StoreReadOnly():
+            return StoreUnusable(path, "cannot be opened: the file or its directory is read-only")
+        case _:
+            return StoreUnusable(path, f"cannot be opened ({error})")
+
+
+_LOG_BYTES = 8 * 1024 * 1024  # what the write-ahead log is cut back to once it was written home
+
+
+def connect(path: Path, busy_seconds: float) -> aiosqlite.Connection:
+    """The connection, with the file open already.
+
+    A file that aiosqlite's own thread cannot open leaves that thread reporting to nobody, and perhaps to a loop
+    that is closed by then; so a refusal must come before there is a thread.
+    """
+    # Statements that begin and end transactions are ours alone, hence no isolation level.
+    opened = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
+    )
+    return aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
+
+
+def connect_to_read(path: Path) -> aiosqlite.Connection:
+    """A connection that writes nothing, not even beside the file, unless another process has made room there."""
+    where = path.absolute().as_uri()
+    opened = _opened_to_read(f"{where}?mode=ro")
+    try:
+        opened.execute("SELECT 1 FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError:
+        opened.close()
+        log = path.with_name(path.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        # Nobody can write beside the file, so there is nothing that a lock would tell.
+        opened = _opened_to_read(f"{where}?mode=ro&immutable=1")
+    return aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
+
+
+def _opened_to_read(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        uri, uri=True, isolation_level=None, cached_statements=256, check_same_thread=False
+    )
+
+
+async def prepare_to_read(
+    connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...], busy_seconds: float
+) -> None:
+    await connection
+    for pragma in ("query_only = ON", "temp_store = MEMORY", f"busy_timeout = {busy_seconds * 1000:.0f}"):
+        await connection.execute_fetchall(f"PRAGMA {pragma}")
+    await check(connection, path, migrations)
+
+
+async def prepare(
+    connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...], busy_seconds: float
+) -> None:
+    await connection
+    journal = await _choose_journal(connection, path, busy_seconds)
+    for pragma in (
+        "foreign_keys = ON",
+        # With a log, NORMAL loses nothing when a process dies; without one, a power cut could tear the file.
+        f"synchronous = {'NORMAL' if journal == 'wal' else 'FULL'}",
+        "temp_store = MEMORY",
+        f"journal_size_limit = {_LOG_BYTES}",
+    ):
+        await connection.execute_fetchall(f"PRAGMA {pragma}")
+    await migrate(connection, path, migrations)
+
+
+async def _choose_journal(connection: aiosqlite.Connection, path: Path, busy_seconds: float) -> str:
+    """Set the journal mode; gives the one in force: not `wal` where the file system cannot carry it."""
+    wanted = "delete" if on_network(path.parent) else "wal"
+    mode = await _journal_mode(connection, "PRAGMA journal_mode")
+    deadline = asyncio.get_running_loop().time() + busy_seconds
+    while mode != wanted:
+        try:
+            return await _journal_mode(connection, f"PRAGMA journal_mode = {wanted}")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait here by itself when two processes make the same file.
+            if primary(error) != sqlite3.SQLITE_BUSY or asyncio.get_running_loop().time() > deadline:
+                raise
+        await asyncio.sleep(0.01)
+        mode = await _journal_mode(connection, "PRAGMA journal_mode")
+    return mode
+
+
+async def _journal_mode(connection: aiosqlite.Connection, pragma: str) -> str:
+    rows = list(await connection.execute_fetchall(pragma))
+    return str(rows[0][0])

@@ -1,0 +1,31 @@
+"""Whether the file is sound, and how much is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catena_store.database.database import Reader
+
+_MOST_COMPLAINTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a look at the whole file found."""
+
+    complaints: tuple[str, ...]  # in SQLite's words; none where the file is sound
+    conversations: int
+    messages: int
+
+
+async def health(r: Reader, *, compare_indexes: bool = False) -> Health:
+    """Look through the whole file; comparing indexes with their tables takes longer. Raises StoreUnusable."""
+    check = "integrity_check" if compare_indexes else "quick_check"
+    complaints = await r.all(f"PRAGMA {check}({_MOST_COMPLAINTS})")
+    conversations = await r.one("SELECT count(*) FROM conversation")
+    messages = await r.one("SELECT count(*) FROM message")
+    return Health(
+        complaints=tuple(words for (words,) in complaints if words != "ok"),
+        conversations=conversations[0] if conversations else 0,
+        messages=messages[0] if messages else 0,
+    )

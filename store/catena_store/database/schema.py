@@ -1,0 +1,146 @@
+"""The schema's versions: numbered SQL files, each applied once, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiosqlite
+
+from catena_store.database.location import make_private
+from catena_store.errors import StoreUnusable
+
+APPLICATION_ID = 0x43_41_54_45  # "CATE": tells our files from other programs'
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema, from version - 1 to version."""
+
+    version: int
+    script: Path
+
+
+def shipped() -> tuple[Migration, ...]:
+    """The migrations that come with this version, oldest first."""
+    scripts = sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
+    return tuple(Migration(int(script.name.partition("_")[0]), script) for script in scripts)
+
+
+async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
+    """Bring the file to the newest version, each step in a transaction of its own.
+
+    A file with an older schema is first copied to ``NAME.vVERSION`` beside it. Raises StoreUnusable for a
+    file of another program or of a newer Catena, and sqlite3.Error.
+    """
+    newest = migrations[-1].version
+    async with _rolled_back_unless_committed(connection, "BEGIN"):
+        version = await _version(connection, path, newest)
+    if version == newest:
+        return
+    if version > 0:
+        await _keep_copy(connection, path, version)
+    for migration in migrations:
+        async with _rolled_back_unless_committed(connection, "BEGIN IMMEDIATE"):
+            # Another process may have come first.
+            if await _version(connection, path, newest) < migration.version:
+                for statement in _statements(migration.script.read_text("utf-8")):
+                    await connection.execute(statement)
+                await connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                await connection.execute(f"PRAGMA user_version = {migration.version}")
+            await connection.commit()
+
+
+async def check(connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
+    """Raise StoreUnusable where the file has not the newest schema, which nothing here can give to it."""
+    newest = migrations[-1].version
+    async with _rolled_back_unless_committed(connection, "BEGIN"):
+        if await _version(connection, path, newest) != newest:
+            raise StoreUnusable(path, "is of an older Catena, and read-only: it cannot be brought up to date")
+
+
+def build(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
+    """Give an empty file the schema of the last of these migrations. Raises sqlite3.Error."""
+    connection.execute("BEGIN IMMEDIATE")
+    for migration in migrations:
+        for statement in _statements(migration.script.read_text("utf-8")):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {migration.version}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("COMMIT")
+
+
+@asynccontextmanager
+async def _rolled_back_unless_committed(connection: aiosqlite.Connection, begin: str) -> AsyncIterator[None]:
+    await connection.execute(begin)
+    try:
+        yield
+    finally:
+        await connection.rollback()
+
+
+async def _version(connection: aiosqlite.Connection, path: Path, newest: int) -> int:
+    """The schema that the file has, 0 for an empty one. Wants a transaction around it."""
+    version = await _number(connection, "PRAGMA user_version")
+    mark = await _number(connection, "PRAGMA application_id")
+    tables = await _number(connection, "SELECT count(*) FROM sqlite_schema")
+    if mark != APPLICATION_ID and (version or mark or tables):
+        raise StoreUnusable(path, "belongs to another program")
+    if version > newest:
+        raise StoreUnusable(
+            path,
+            f"was written by a newer Catena (schema {version}; this one knows {newest}): please update",
+        )
+    return version
+
+
+async def _number(connection: aiosqlite.Connection, sql: str) -> int:
+    ((number,),) = await connection.execute_fetchall(sql)
+    return int(number)
+
+
+async def _keep_copy(connection: aiosqlite.Connection, path: Path, version: int) -> None:
+    copy = path.with_name(f"{path.name}.v{version}")
+    _remove_unfinished(copy)
+    if copy.exists():
+        return
+    unfinished = path.with_name(f"{copy.name}.{os.getpid()}")
+    try:
+        make_private(unfinished)
+        await connection.execute("VACUUM INTO ?", (str(unfinished),))
+        unfinished.replace(copy)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _remove_unfinished(copy: Path) -> None:
+    """Remove what a process that is gone has left of a copy."""
+    for file in copy.parent.glob(f"{copy.name}.*"):
+        maker = file.name.removeprefix(f"{copy.name}.").partition("-")[0]
+        if maker.isdecimal() and (int(maker) == os.getpid() or not _lives(int(maker))):
+            file.unlink(missing_ok=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one: `executescript` would commit the transaction that it runs in."""
+    statement = ""
+    for part in script.split(";"):
+        statement += part + ";"
+        # A semicolon within a comment, a string or a trigger does not end one.
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,264 @@
+"""Salvage: what can still be read of a damaged file goes, row by row, into a new one; the old one is kept.
+
+To be done in a process that has the file open nowhere else, and does nothing else with it: the bytes are read past
+SQLite, which is harmless only where nobody has locks on the file that closing a handle could drop.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from catena_store.database.location import make_private
+from catena_store.database.repair import make_sane, tie_up
+from catena_store.database.schema import APPLICATION_ID, Migration, build, shipped
+from catena_store.errors import StoreBusy, StoreFull, StoreUnusable
+from catena_store.ids import new_id, to_milliseconds, utc_now
+from catena_store.salvage.lost_rows import CUT, Known, mark_what_was_lost
+from catena_store.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, Cell, Pages
+from catena_store.salvage.tables import Table, belongs, tables_of, unreached
+
+_LOCK_BYTES = (0x40000000, 512)  # where SQLite's processes lock a database file
+_WENT_BACK = "the file was salvaged: what this session heard may be more than what is kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What was saved, what was not, and where the damaged file is now."""
+
+    conversations: int
+    messages: int
+    cut: int  # messages of which only the beginning could be saved
+    lost: int  # messages that are known to have been there and could not be saved
+    other_rows_lost: int
+    kept: Path
+
+
+def salvage(
+    path: Path,
+    *,
+    clock: Callable[[], datetime] = utc_now,
+    make_id: Callable[[], str] = new_id,
+    migrations: tuple[Migration, ...] | None = None,
+) -> Salvaged:
+    """Put a new file in the place of a damaged one, which is kept beside it as ``NAME.damaged-TIME``.
+
+    Every link of the new file is lost: the store went back in time. Raises StoreBusy while any process has the file
+    open, StoreFull, and StoreUnusable where nothing can be saved; then everything is as it was.
+    """
+    now = clock()
+    with _nobody_else(path) as main:
+        try:
+            pages = Pages(main, _read(_beside(path, "-wal")))
+            return _salvaged(path, pages, now, make_id, migrations or shipped())
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+                raise StoreFull(path) from error
+            raise StoreUnusable(path, f"cannot be salvaged ({error})") from error
+        except OSError as error:
+            raise StoreUnusable(path, f"cannot be salvaged: {error.strerror}") from error
+
+
+def _salvaged(
+    path: Path, pages: Pages, now: datetime, make_id: Callable[[], str], known: tuple[Migration, ...]
+) -> Salvaged:
+    version = pages.user_version or known[-1].version
+    if pages.application_id not in (None, APPLICATION_ID) and not _roots(pages).keys() >= {
+        "message",
+        "link_event",
+    }:
+        raise StoreUnusable(path, "belongs to another program")
+    if version > known[-1].version:
+        raise StoreUnusable(path, f"was written by a newer Catena (schema {version}): please update first")
+    unfinished = _beside(path, f".salvaged-{os.getpid()}")
+    unfinished.unlink(missing_ok=True)
+    try:
+        make_private(unfinished)
+        with closing(sqlite3.connect(unfinished, isolation_level=None)) as new:
+            build(new, tuple(step for step in known if step.version <= version))
+            count = _fill(new, pages, to_milliseconds(now), make_id)
+            if count.conversations == 0:
+                raise StoreUnusable(path, "holds nothing of Catena's that can be read; it is left as it is")
+        kept = _put_in_place(path, unfinished, now)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return Salvaged(count.conversations, count.messages, count.cut, count.lost, count.other_rows_lost, kept)
+
+
+# --- rows
+
+
+@dataclass(slots=True)
+class _Count:
+    conversations: int = 0
+    messages: int = 0
+    cut: int = 0
+    lost: int = 0
+    other_rows_lost: int = 0
+    broken: dict[str, int] = field(default_factory=dict)
+
+
+def _fill(new: sqlite3.Connection, pages: Pages, now: int, make_id: Callable[[], str]) -> _Count:
+    tables = {table.name: table for table in tables_of(new)}
+    roots = _roots(pages)
+    count = _Count()
+    new.execute("PRAGMA foreign_keys = OFF")
+    new.execute("BEGIN IMMEDIATE")
+    reached: set[int] = set()
+    for name, root in roots.items():
+        if name in tables:
+            for page in pages.tree(root):
+                if page.cells and not belongs(page, tables[name]):
+                    continue  # it is another's: the way to it was written over
+                reached.add(page.number)
+                count.broken[name] = count.broken.get(name, 0) + page.broken
+                _keep(new, tables[name], page.cells, count)
+    known = _known(pages, roots, reached)
+    for table, page in unreached(pages, reached, tables.values()):
+        _keep(new, table, page.cells, count)
+        count.broken[table.name] = count.broken.get(table.name, 0) + page.broken
+    new.execute(
+        "UPDATE link SET state = 'lost', owner = NULL, version = version + 1, ended = coalesce(ended, ?)",
+        (_WENT_BACK,),
+    )
+    new.execute("UPDATE lease SET owner = NULL, host = NULL, pid = NULL, started = NULL, agents = '[]'")
+    new.execute(
+        "UPDATE workspace SET owner = NULL, host = NULL, pid = NULL, started = NULL, heartbeat_at = NULL"
+    )
+    count.lost = mark_what_was_lost(new, known, now, make_id)
+    make_sane(new, now)
+    tie_up(new, now)
+    new.execute(
+        "INSERT INTO link_event (conversation_id, link_id, event, detail, at)"
+        " SELECT conversation_id, id, 'lost', ?, ? FROM link",
+        (_WENT_BACK, now),
+    )
+    new.execute("INSERT INTO message_fts (message_fts) VALUES ('rebuild')")
+    new.execute("COMMIT")
+    (count.conversations,) = new.execute("SELECT count(*) FROM conversation").fetchone()
+    (count.messages,) = new.execute(
+        "SELECT count(*) FROM message WHERE coalesce(json_extract(data, '$.trouble'), '') <> 'lost'"
+    ).fetchone()
+    count.lost = max(count.lost, count.broken.get("message", 0))
+    count.other_rows_lost += sum(broken for name, broken in count.broken.items() if name != "message")
+    return count
+
+
+def _roots(pages: Pages) -> dict[str, int]:
+    """The b-trees by name, as far as the file's own list of them can be read."""
+    roots: dict[str, int] = {}
+    for page in pages.tree(1) if pages.sound_header or pages[1] else ():
+        for cell in page.cells:
+            match cell.values:
+                case ("table" | "index", str(name), str(), int(root), *_) if root > 1:
+                    roots[name] = root
+    return roots
+
+
+def _known(pages: Pages, roots: dict[str, int], reached: set[int]) -> Known:
+    """What the indexes tell of messages, lost ones too. Their pages are reached from now on."""
+    known = Known()
+    for name, root in roots.items():
+        for page in pages.tree(root):
+            if page.kind in (INDEX_LEAF, INDEX_INTERIOR):
+                reached.add(page.number)
+            for cell in page.cells:
+                match name, cell.values:
+                    case "sqlite_autoindex_message_1", (str(uid), int(row)):
+                        known.uids[row] = uid
+                    case "message_parent", (int(parent), int(row)):
+                        known.parents[row] = parent
+                    case "message_conversation", (str(conversation), str(), int(row)):
+                        known.conversations[row] = conversation
+    return known
+
+
+def _keep(new: sqlite3.Connection, table: Table, cells: Iterable[Cell], count: _Count) -> None:
+    """Put rows into the new file, one by one: one that it does not take keeps no other away."""
+    if table.name.startswith("message_fts"):
+        return  # built anew from the messages
+    for cell in cells:
+        if table.has_rowid is (cell.rowid is None):
+            continue
+        row = {
+            name: value
+            for name, value in zip(table.columns, cell.values, strict=False)
+            if value is not None or not cell.cut
+        }
+        if table.rowid:
+            row[table.rowid] = cell.rowid
+        if table.name == "link":
+            row["state"] = "lost"  # two that were not would not both be taken
+        if cell.cut:
+            if table.name == "attachment":
+                count.other_rows_lost += 1
+                continue
+            row.pop("data", None)
+            if table.name == "message":
+                row |= {"state": "interrupted", "text": str(row.get("text") or "") + CUT}
+        elif not table.fits(cell.values):
+            count.broken[table.name] = count.broken.get(table.name, 0) + 1
+            continue
+        names, places = ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
+        try:
+            done = new.execute(
+                f"INSERT OR IGNORE INTO {table.name} ({names}) VALUES ({places})", tuple(row.values())
+            )
+        except sqlite3.IntegrityError:
+            count.broken[table.name] = count.broken.get(table.name, 0) + 1
+            continue
+        if cell.cut and table.name == "message":
+            count.cut += done.rowcount
+
+
+# --- files
+
+
+@contextmanager
+def _nobody_else(path: Path) -> Iterator[bytes]:
+    """The bytes of the file, held against every other process. Raises StoreBusy, StoreUnusable."""
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except OSError as error:
+        raise StoreUnusable(path, f"cannot be opened: {error.strerror}") from error
+    with os.fdopen(handle, "rb") as file:
+        try:
+            # Whoever has a file with a write-ahead log open holds a part of this.
+            start, length = _LOCK_BYTES
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, length, start)
+        except OSError as error:
+            raise StoreBusy(path) from error
+        yield file.read()
+
+
+def _put_in_place(path: Path, new: Path, now: datetime) -> Path:
+    """Let the new file take the place of the damaged one; the log goes first: it must not meet the new file."""
+    stamp = now.strftime("%Y%m%dT%H%M%SZ")
+    kept, number = _beside(path, f".damaged-{stamp}"), 1
+    while kept.exists():
+        kept, number = _beside(path, f".damaged-{stamp}.{number}"), number + 1
+    with new.open("rb") as file:
+        os.fsync(file.fileno())
+    os.link(path, kept)
+    for suffix in ("-wal", "-shm", "-journal"):
+        if (beside := _beside(path, suffix)).exists():
+            beside.replace(_beside(kept, suffix))
+    new.replace(path)
+    return kept
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""

@@ -1,0 +1,101 @@
+"""The shapes of tables: by them a page that nothing leads to any more is told to be of one."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from catena_store.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, TABLE_LEAF, Page, Pages, Value
+
+_LAST = 10_000  # behind every column of a key
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a table of the new file looks like, in the order in which its values are stored."""
+
+    name: str
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    required: tuple[bool, ...]
+    rowid: str | None  # the column that is the rowid
+    has_rowid: bool
+
+    def fits(self, values: tuple[Value, ...]) -> bool:
+        """True where a row of these values can have been one of this table."""
+        return 0 < len(values) <= len(self.columns) and all(
+            self._may_be(value, kind, needed and name != self.rowid)
+            for value, kind, needed, name in zip(
+                values, self.types, self.required, self.columns, strict=False
+            )
+        )
+
+    def _may_be(self, value: Value, kind: str, needed: bool) -> bool:
+        match value:
+            case None:
+                return not needed
+            case int():
+                return kind in ("INTEGER", "REAL", "INT")
+            case float():
+                return kind == "REAL"
+            case str():
+                return kind == "TEXT"
+            case bytes():
+                return kind == "BLOB"
+
+
+def tables_of(new: sqlite3.Connection) -> Iterator[Table]:
+    """Every table of a file, by its own description."""
+    listed = new.execute(
+        "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
+        " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    ).fetchall()
+    for name, without_rowid in listed:
+        columns = new.execute(
+            f"SELECT name, type, \"notnull\", pk FROM pragma_table_info('{name}')"
+        ).fetchall()
+        if without_rowid:
+            # The key's columns are stored first.
+            columns.sort(key=lambda column: column[3] or _LAST)
+        rowid = None
+        if not without_rowid:
+            rowid = next((column for column, kind, _, key in columns if key and kind == "INTEGER"), None)
+        yield Table(
+            name,
+            tuple(column[0] for column in columns),
+            tuple(column[1] for column in columns),
+            tuple(bool(column[2]) for column in columns),
+            rowid,
+            not without_rowid,
+        )
+
+
+def belongs(page: Page, table: Table) -> bool:
+    """True where most rows of a page can be of the table."""
+    return _fitting(table, page) * 2 > len(page.cells)
+
+
+def unreached(pages: Pages, reached: set[int], tables: Iterable[Table]) -> Iterator[tuple[Table, Page]]:
+    """Pages that no b-tree leads to any more, with the only table that their rows can be of."""
+    passed_over = reached | pages.free()
+    candidates = list(tables)
+    for number in range(1, pages.count + 1):
+        page = None if number in passed_over else pages.page(number)
+        if page is None or not page.cells:
+            continue
+        if page.kind == TABLE_LEAF:
+            fitting = {table: _fitting(table, page) for table in candidates if table.has_rowid}
+        elif page.kind in (INDEX_LEAF, INDEX_INTERIOR):
+            fitting = {table: _fitting(table, page) for table in candidates if not table.has_rowid}
+        else:
+            continue
+        best = max(fitting.values())
+        may = [table for table, number in fitting.items() if number == best]
+        # What refers to something that is not there ends later; only a table's own shape tells here.
+        if len(may) == 1 and best * 2 > len(page.cells):
+            yield may[0], page
+
+
+def _fitting(table: Table, page: Page) -> int:
+    return sum(cell.cut or table.fits(cell.values) for cell in page.cells)

@@ -1,0 +1,192 @@
+"""Attachments: files and images that belong to a message, to a prompt that waits, or to a draft.
+
+They are kept whole: what was attached is what an agent gets, whatever becomes of the file. Where a text goes its
+attachments go, in the same transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import NotFound
+from catena_store.records import Attachment
+
+MOST_BYTES = 10 * 1024 * 1024  # of one file
+MOST_FILES = 20  # of one prompt
+
+_COLUMNS = "sha256, mime, name, path, bytes"
+_MAGIC: tuple[tuple[int, bytes, str], ...] = (  # offset, bytes, type
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF87a", "image/gif"),
+    (0, b"GIF89a", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (0, b"BM", "image/bmp"),
+    (0, b"II*\x00", "image/tiff"),
+    (0, b"MM\x00*", "image/tiff"),
+    (4, b"ftypavif", "image/avif"),
+    (4, b"ftypheic", "image/heic"),
+    (0, b"%PDF-", "application/pdf"),
+    (0, b"PK\x03\x04", "application/zip"),
+    (0, b"\x1f\x8b", "application/gzip"),
+    (0, b"OggS", "audio/ogg"),
+    (0, b"ID3", "audio/mpeg"),
+    (8, b"WAVE", "audio/wav"),
+    (0, b"SQLite format 3\x00", "application/vnd.sqlite3"),
+)
+
+
+class NotAttachable(Exception):
+    """A file that cannot be attached; the words say why, for a person."""
+
+
+def read_file(path: str, *, directory: str = "") -> Attachment:
+    """The file at a path, whole; `~` is the person's home, and a relative path is below ``directory``.
+
+    Blocks while it reads. Raises NotAttachable for what is missing, no plain file, unreadable, or over 10 MB.
+    """
+    place = Path(directory, Path(path).expanduser()).absolute()
+    try:
+        found = place.stat()
+        if not stat.S_ISREG(found.st_mode):
+            what = "a directory" if stat.S_ISDIR(found.st_mode) else "no plain file"
+            raise NotAttachable(f"{path} is {what}; only files can be attached.")
+        if found.st_size > MOST_BYTES:
+            raise NotAttachable(too_large(path, found.st_size))
+        with place.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise NotAttachable(f"There is no file {path}.") from error
+    except (OSError, ValueError, RuntimeError) as error:
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise NotAttachable(f"{path} cannot be read: {why}.") from error
+    if len(content) > MOST_BYTES:
+        raise NotAttachable(too_large(path, len(content)))
+    return made_of(content, place.name, path=str(place))
+
+
+def made_of(content: bytes, name: str, *, path: str | None = None) -> Attachment:
+    """An attachment of these bytes; what they are is seen by themselves first, and by the name where that says more."""
+    return Attachment(hashlib.sha256(content).hexdigest(), mime_of(content, name), name, path, content)
+
+
+def mime_of(content: bytes, name: str) -> str:
+    """The media type of a file: a picture is what its first bytes say, a text what its name says."""
+    seen = next((mime for at, magic, mime in _MAGIC if content[at : at + len(magic)] == magic), None)
+    named = mimetypes.guess_type(name, strict=False)[0]
+    if seen == "application/zip" and named and named.startswith("application/"):
+        return named  # documents of many kinds are archives
+    if seen:
+        return seen
+    if is_text(content):
+        return named if named and (named.startswith("text/") or named in _TEXTS) else "text/plain"
+    # A name alone makes no picture: an agent would choke on what is none.
+    return named if named and not named.startswith(("text/", "image/")) else "application/octet-stream"
+
+
+_TEXTS = frozenset({"application/json", "application/xml", "application/javascript", "image/svg+xml"})
+
+
+def is_text(content: bytes) -> bool:
+    """True where the bytes are UTF-8 without control characters that no text has."""
+    if b"\x00" in content:
+        return False
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def too_large(name: str, size: int) -> str:
+    """What a person is told of a file over the limit."""
+    return (
+        f"{name} has {size / 1_048_576:.1f} MB; a file of up to {MOST_BYTES // 1_048_576} MB can be attached. "
+        "Name its path in the prompt instead: the agent can read it."
+    )
+
+
+# --- of messages
+
+
+async def of_message(r: Reader, message_id: str) -> list[Attachment]:
+    """What came with a prompt, in its order."""
+    return _attachments(
+        await r.all(
+            f"SELECT {_COLUMNS} FROM attachment WHERE message_id = (SELECT id FROM message WHERE uid = ?)"
+            " ORDER BY position",
+            (message_id,),
+        )
+    )
+
+
+async def add_to_message(tx: Writer, message_id: str, attachments: Sequence[Attachment]) -> None:
+    """Keep attachments with a prompt. Raises NotFound."""
+    message = (await rows.rowids(tx, [message_id]))[message_id] if attachments else None
+    await tx.run_many(
+        "INSERT INTO attachment (message_id, position, sha256, mime, name, path, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(message, at, *_values(each)) for at, each in enumerate(attachments)],
+    )
+
+
+# --- of prompts that wait
+
+
+async def of_item(r: Reader, item_id: str) -> list[Attachment]:
+    """What goes with a prompt that waits, in its order."""
+    return _attachments(
+        await r.all(
+            f"SELECT {_COLUMNS} FROM queue_attachment WHERE item_id = ? ORDER BY position", (item_id,)
+        )
+    )
+
+
+async def add_to_item(tx: Writer, item_id: str, attachments: Sequence[Attachment]) -> None:
+    """Keep attachments with a prompt that waits; they go when it goes."""
+    await tx.run_many(
+        "INSERT INTO queue_attachment (item_id, position, sha256, mime, name, path, bytes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(item_id, at, *_values(each)) for at, each in enumerate(attachments)],
+    )
+
+
+# --- of drafts
+
+
+async def of_draft(r: Reader, window_id: str) -> list[Attachment]:
+    """What is attached to the draft at the window's leaf, in its order."""
+    return _attachments(
+        await r.all(
+            f"SELECT {_COLUMNS} FROM draft_attachment WHERE window_id = ?1"
+            " AND leaf_id = (SELECT coalesce(leaf_id, 0) FROM window WHERE id = ?1) ORDER BY position",
+            (window_id,),
+        )
+    )
+
+
+async def set_of_draft(tx: Writer, window_id: str, attachments: Sequence[Attachment]) -> None:
+    """Let these be the attachments of the draft at the window's leaf. Raises NotFound."""
+    found = await tx.one("SELECT coalesce(leaf_id, 0) FROM window WHERE id = ?", (window_id,))
+    if found is None:
+        raise NotFound("window", window_id)
+    await tx.run("DELETE FROM draft_attachment WHERE window_id = ? AND leaf_id = ?", (window_id, found[0]))
+    await tx.run_many(
+        "INSERT INTO draft_attachment (window_id, leaf_id, position, sha256, mime, name, path, bytes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(window_id, found[0], at, *_values(each)) for at, each in enumerate(attachments)],
+    )
+
+
+def _values(attachment: Attachment) -> tuple[object, ...]:
+    return (attachment.sha256, attachment.mime, attachment.name, attachment.path, attachment.content)
+
+
+def _attachments(found: Sequence[rows.Row]) -> list[Attachment]:
+    return [Attachment(*row) for row in found]

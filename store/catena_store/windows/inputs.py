@@ -1,0 +1,40 @@
+"""Input history: what was typed, over all conversations and kept apart from them."""
+
+from __future__ import annotations
+
+from catena_store.database.database import Reader, Writer
+
+
+async def add(tx: Writer, text: str, cwd: str) -> None:
+    """Keep what was typed; text that is blank is not kept."""
+    if text.strip():
+        await tx.run("INSERT INTO input (text, cwd, created_at) VALUES (?, ?, ?)", (text, cwd, tx.now()))
+
+
+async def recent(r: Reader, limit: int = 200, before: int | None = None) -> list[tuple[int, str]]:
+    """What was typed, newest first, the same text twice in a row once.
+
+    Each comes with a number; the next page is the one ``before`` the last of them.
+    """
+    return [
+        (id, text)
+        for id, text in await r.all(
+            "SELECT i.id, i.text FROM input i WHERE (?1 IS NULL OR i.id < ?1)"
+            " AND i.text IS NOT (SELECT text FROM input WHERE id < i.id ORDER BY id DESC LIMIT 1)"
+            " ORDER BY i.id DESC LIMIT ?2",
+            (before, limit),
+        )
+    ]
+
+
+async def search(r: Reader, text: str, limit: int = 50) -> list[tuple[int, str]]:
+    """What was typed with this text in it, newest first, each once; A to Z match in either case."""
+    pattern = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return [
+        (id, found)
+        for id, found in await r.all(
+            "SELECT max(id), text FROM input WHERE text LIKE '%' || ? || '%' ESCAPE '\\' GROUP BY text"
+            " ORDER BY 1 DESC LIMIT ?",
+            (pattern, limit),
+        )
+    ]

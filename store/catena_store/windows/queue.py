@@ -1,0 +1,121 @@
+"""The queue of a window: prompts that wait, which are not in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import NotFound
+from catena_store.ids import from_milliseconds
+from catena_store.records import QueueItem
+
+
+async def add(
+    tx: Writer, *, id: str, window_id: str, text: str, data: Mapping[str, Any] | None = None
+) -> QueueItem:
+    """Put a prompt at the end of the window's queue."""
+    last = await tx.one(
+        "SELECT coalesce(max(position), -1) FROM queue_item WHERE window_id = ?", (window_id,)
+    )
+    assert last is not None
+    item = QueueItem(id, window_id, last[0] + 1, text, False, data or {}, from_milliseconds(tx.now()))
+    await tx.run(
+        "INSERT INTO queue_item (id, window_id, position, text, data, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (item.id, item.window_id, item.position, item.text, rows.as_json(item.data), tx.now()),
+    )
+    return item
+
+
+async def items(r: Reader, window_id: str) -> list[QueueItem]:
+    """What waits in the window, first to go first."""
+    found = await r.all(
+        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position", (window_id,)
+    )
+    return [rows.queue_item(row) for row in found]
+
+
+async def get(r: Reader, id: str) -> QueueItem | None:
+    """The prompt of this id, while it waits."""
+    row = await r.one(f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE id = ?", (id,))
+    return None if row is None else rows.queue_item(row)
+
+
+async def first(r: Reader, window_id: str) -> QueueItem | None:
+    """The prompt that is to go next, past what is on its way into a turn; None where there is none, or it is held."""
+    found = await r.all(
+        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position", (window_id,)
+    )
+    item = next((each for each in map(rows.queue_item, found) if not each.steering), None)
+    return None if item is None or item.held else item
+
+
+async def take_first(tx: Writer, window_id: str) -> QueueItem | None:
+    """Take the first prompt out of the queue; None where there is none, or where it is held."""
+    item = await first(tx, window_id)
+    if item:
+        await remove(tx, item.id)
+    return item
+
+
+async def hold(tx: Writer, window_id: str) -> None:
+    """Let everything in the queue wait for the person."""
+    await tx.run("UPDATE queue_item SET held = 1 WHERE window_id = ?", (window_id,))
+
+
+async def release(tx: Writer, window_id: str) -> None:
+    """Let the queue go on."""
+    await tx.run("UPDATE queue_item SET held = 0 WHERE window_id = ?", (window_id,))
+
+
+async def hold_of_conversation(tx: Writer, conversation_id: str) -> None:
+    """Let everything that waits in any window of the conversation wait for the person."""
+    await tx.run(
+        "UPDATE queue_item SET held = 1 WHERE window_id IN (SELECT id FROM window WHERE conversation_id = ?)",
+        (conversation_id,),
+    )
+
+
+async def on_the_way(r: Reader, conversation_id: str) -> list[QueueItem]:
+    """What was on its way into a running turn of the conversation, and never came to its end."""
+    found = await r.all(
+        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE json_extract(data, '$.steering') IS NOT NULL"
+        " AND window_id IN (SELECT id FROM window WHERE conversation_id = ?) ORDER BY position",
+        (conversation_id,),
+    )
+    return [rows.queue_item(row) for row in found]
+
+
+async def set_data(tx: Writer, id: str, data: Mapping[str, Any]) -> None:
+    """Change what else is kept of a prompt that waits. Raises NotFound."""
+    if not await tx.run("UPDATE queue_item SET data = ? WHERE id = ?", (rows.as_json(data), id)):
+        raise NotFound("queued prompt", id)
+
+
+async def put_first(tx: Writer, id: str) -> None:
+    """Let a prompt go next, held or not. Raises NotFound."""
+    await reorder(tx, id, 0)
+    await tx.run("UPDATE queue_item SET held = 0 WHERE id = ?", (id,))
+
+
+async def remove(tx: Writer, id: str) -> None:
+    """Take a prompt out of its queue. Raises NotFound."""
+    if not await tx.run("DELETE FROM queue_item WHERE id = ?", (id,)):
+        raise NotFound("queued prompt", id)
+
+
+async def reorder(tx: Writer, id: str, position: int) -> None:
+    """Move a prompt to a place in its queue, counted from 0. Raises NotFound."""
+    row = await tx.one("SELECT window_id FROM queue_item WHERE id = ?", (id,))
+    if row is None:
+        raise NotFound("queued prompt", id)
+    order = [item.id for item in await items(tx, row[0]) if item.id != id]
+    order.insert(max(position, 0), id)
+    await tx.run_many("UPDATE queue_item SET position = ? WHERE id = ?", list(enumerate(order)))
+
+
+async def update_text(tx: Writer, id: str, text: str) -> None:
+    """Change the text of a prompt that waits. Raises NotFound."""
+    if not await tx.run("UPDATE queue_item SET text = ? WHERE id = ?", (text, id)):
+        raise NotFound("queued prompt", id)

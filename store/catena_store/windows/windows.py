@@ -1,0 +1,213 @@
+"""Windows: the tabs of a workspace, and the draft and scroll position that each keeps for every leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import NotFound
+from catena_store.records import Owner, WindowRecord, Workspace
+
+_SELECT = (
+    f"SELECT {rows.WINDOW} FROM window w"
+    " LEFT JOIN window_leaf f ON f.window_id = w.id AND f.leaf_id = coalesce(w.leaf_id, 0)"
+)
+
+
+async def workspace(tx: Writer, directory: str, *, new_id: Callable[[], str]) -> Workspace:
+    """The workspace of a directory, made where there is none."""
+    await tx.run(
+        "INSERT INTO workspace (id, directory) VALUES (?, ?) ON CONFLICT (directory) DO NOTHING",
+        (new_id(), directory),
+    )
+    row = await tx.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE directory = ?", (directory,))
+    assert row is not None
+    return rows.workspace(row)
+
+
+async def workspace_of(r: Reader, directory: str) -> Workspace | None:
+    """The workspace of a directory, where there is one."""
+    row = await r.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE directory = ?", (directory,))
+    return None if row is None else rows.workspace(row)
+
+
+async def take_workspace(
+    tx: Writer, workspace_id: str, owner: Owner, *, is_dead: Callable[[Workspace], bool]
+) -> bool:
+    """Take the workspace where it is free, ours already, or its owner is dead. Raises NotFound."""
+    row = await tx.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE id = ?", (workspace_id,))
+    if row is None:
+        raise NotFound("workspace", workspace_id)
+    held = rows.workspace(row)
+    if held.owner is not None and held.owner.id != owner.id and not is_dead(held):
+        return False
+    await tx.run(
+        "UPDATE workspace SET owner = ?, host = ?, pid = ?, started = ?, heartbeat_at = ? WHERE id = ?",
+        (owner.id, owner.host, owner.pid, owner.started, tx.now(), workspace_id),
+    )
+    return True
+
+
+async def release_workspace(tx: Writer, workspace_id: str, owner_id: str) -> None:
+    """Give the workspace back; does nothing where it is not this owner's."""
+    await tx.run(
+        "UPDATE workspace SET owner = NULL, host = NULL, pid = NULL, started = NULL, heartbeat_at = NULL"
+        " WHERE id = ? AND owner = ?",
+        (workspace_id, owner_id),
+    )
+
+
+async def open(
+    tx: Writer, *, id: str, conversation_id: str, leaf_id: str | None, workspace_id: str | None = None
+) -> WindowRecord:
+    """Open a window behind the others of its workspace. Raises NotFound for the leaf."""
+    leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
+    await tx.run(
+        "INSERT INTO window (id, workspace_id, position, conversation_id, leaf_id) VALUES (?1, ?2,"
+        " (SELECT coalesce(max(position), -1) + 1 FROM window WHERE workspace_id = ?2), ?3, ?4)",
+        (id, workspace_id, conversation_id, leaf),
+    )
+    return await _existing(tx, id)
+
+
+async def get(r: Reader, id: str) -> WindowRecord | None:
+    """The window of this id, also a closed one."""
+    row = await r.one(f"{_SELECT} WHERE w.id = ?", (id,))
+    return None if row is None else rows.window(row)
+
+
+async def is_open(r: Reader, id: str) -> bool:
+    """True for a window that is there and not closed."""
+    return await r.one("SELECT 1 FROM window WHERE id = ? AND closed_at IS NULL", (id,)) is not None
+
+
+async def of_workspace(r: Reader, workspace_id: str) -> list[WindowRecord]:
+    """The open windows of a workspace, in their order."""
+    found = await r.all(
+        f"{_SELECT} WHERE w.workspace_id = ? AND w.closed_at IS NULL ORDER BY w.position", (workspace_id,)
+    )
+    return [rows.window(row) for row in found]
+
+
+async def open_on(r: Reader, conversation_id: str) -> list[WindowRecord]:
+    """The open windows that show a conversation, in any workspace or none."""
+    found = await r.all(
+        f"{_SELECT} WHERE w.conversation_id = ? AND w.closed_at IS NULL ORDER BY w.position, w.id",
+        (conversation_id,),
+    )
+    return [rows.window(row) for row in found]
+
+
+async def of_conversation(r: Reader, conversation_id: str) -> list[WindowRecord]:
+    """Every window that shows a conversation, closed ones too, the most recently used first."""
+    found = await r.all(
+        f"{_SELECT} WHERE w.conversation_id = ?"
+        " ORDER BY w.closed_at IS NOT NULL, w.closed_at DESC, w.rowid DESC",
+        (conversation_id,),
+    )
+    return [rows.window(row) for row in found]
+
+
+async def newest_leaf(r: Reader, conversation_id: str) -> str | None:
+    """Where to go on in a conversation: the leaf of its most recently used window, else its newest row.
+
+    A prompt that no agent accepted is not gone on from; a fork in which nothing was said begins at its fork point.
+    None is the root.
+    """
+    row = await r.one(
+        "SELECT m.uid FROM window w JOIN message m ON m.id = w.leaf_id WHERE w.conversation_id = ?"
+        " ORDER BY w.closed_at IS NOT NULL, w.closed_at DESC, w.rowid DESC LIMIT 1",
+        (conversation_id,),
+    ) or await r.one(
+        "SELECT uid FROM message WHERE id = coalesce("
+        " (SELECT max(id) FROM message WHERE conversation_id = ?1 AND state <> 'refused'),"
+        " (SELECT fork_point_id FROM conversation WHERE id = ?1))",
+        (conversation_id,),
+    )
+    return None if row is None else str(row[0])
+
+
+async def set_leaf(tx: Writer, id: str, leaf_id: str | None) -> None:
+    """Go to another leaf: draft and scroll position become those kept for it. Raises NotFound."""
+    leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
+    await _change(tx, id, "leaf_id = ?", leaf)
+
+
+async def show(tx: Writer, id: str, conversation_id: str, leaf_id: str | None) -> None:
+    """Let the window show a leaf of another conversation. Raises NotFound."""
+    leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
+    await _change(tx, id, "conversation_id = ?, leaf_id = ?", conversation_id, leaf)
+
+
+async def advance(tx: Writer, id: str, leaf_id: str) -> None:
+    """Follow the branch to its new leaf, taking draft and scroll position along. Raises NotFound."""
+    leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
+    await tx.run(
+        "INSERT INTO window_leaf (window_id, leaf_id, draft, scroll)"
+        " SELECT f.window_id, ?2, f.draft, f.scroll FROM window w JOIN window_leaf f"
+        "     ON f.window_id = w.id AND f.leaf_id = coalesce(w.leaf_id, 0)"
+        "  WHERE w.id = ?1 AND w.leaf_id IS NOT ?2"
+        " ON CONFLICT (window_id, leaf_id) DO UPDATE SET draft = excluded.draft, scroll = excluded.scroll",
+        (id, leaf),
+    )
+    await tx.run(
+        "DELETE FROM window_leaf WHERE window_id = ?1"
+        " AND leaf_id = (SELECT coalesce(leaf_id, 0) FROM window WHERE id = ?1 AND leaf_id IS NOT ?2)",
+        (id, leaf),
+    )
+    await tx.run(
+        "UPDATE draft_attachment SET leaf_id = ?2 WHERE window_id = ?1"
+        " AND leaf_id = (SELECT coalesce(leaf_id, 0) FROM window WHERE id = ?1)",
+        (id, leaf),
+    )
+    await _change(tx, id, "leaf_id = ?", leaf)
+
+
+async def set_draft(tx: Writer, id: str, text: str) -> None:
+    """Keep the draft at the window's leaf. Raises NotFound."""
+    await _keep_at_leaf(tx, id, "draft", text)
+
+
+async def set_scroll(tx: Writer, id: str, scroll: int | None) -> None:
+    """Keep the scroll position at the window's leaf; None follows the end. Raises NotFound."""
+    await _keep_at_leaf(tx, id, "scroll", scroll)
+
+
+async def close(tx: Writer, id: str) -> None:
+    """Close the window; what it kept stays, for `reopen`. Raises NotFound."""
+    await _change(tx, id, "closed_at = ?", tx.now())
+
+
+async def reopen(tx: Writer, id: str) -> None:
+    """Open a closed window again, where it was. Raises NotFound."""
+    await _change(tx, id, "closed_at = ?", None)
+
+
+async def set_active(tx: Writer, workspace_id: str, window_id: str | None) -> None:
+    """Say which window of the workspace is in front. Raises NotFound."""
+    if not await tx.run("UPDATE workspace SET active_window_id = ? WHERE id = ?", (window_id, workspace_id)):
+        raise NotFound("workspace", workspace_id)
+
+
+async def _keep_at_leaf(tx: Writer, id: str, column: str, value: object) -> None:
+    kept = await tx.run(
+        f"INSERT INTO window_leaf (window_id, leaf_id, {column})"
+        " SELECT id, coalesce(leaf_id, 0), ? FROM window WHERE id = ?"
+        f" ON CONFLICT (window_id, leaf_id) DO UPDATE SET {column} = excluded.{column}",
+        (value, id),
+    )
+    if not kept:
+        raise NotFound("window", id)
+
+
+async def _change(tx: Writer, id: str, assignments: str, *values: object) -> None:
+    if not await tx.run(f"UPDATE window SET {assignments} WHERE id = ?", (*values, id)):
+        raise NotFound("window", id)
+
+
+async def _existing(r: Reader, id: str) -> WindowRecord:
+    window = await get(r, id)
+    if window is None:
+        raise NotFound("window", id)
+    return window
