@@ -10,7 +10,7 @@ from bench.streaming import Figures
 from bench.subject import AGENT_COMMAND, Running, Subject
 from bench.terminal import percentile
 from bench.words import markdown
-from catena_acp.catalog import spec_of_command
+from catena_acp.agents.catalog import spec_of_command
 from catena_store.conversations import conversations, messages
 from catena_store.records import Kind, NewMessage
 

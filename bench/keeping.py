@@ -16,8 +16,8 @@ from bench.seeding import LONG_LAST_WORDS, LONG_TITLE, Vocabulary, seeding
 from bench.streaming import RATE, WORDS_IN_TEN_SECONDS, Figures
 from bench.subject import AGENT_COMMAND, Subject
 from bench.terminal import percentile
-from catena_acp.catalog import spec_of_command
-from catena_acp.conversation.prior_context import Budget, tell
+from catena_acp.agents.catalog import spec_of_command
+from catena_acp.continuity.routing.prior_context import Budget, tell
 from catena_store.conversations import messages, search
 from catena_store.database.database import Database
 from catena_store.records import Kind, MessageState, NewMessage

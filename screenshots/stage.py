@@ -24,10 +24,10 @@ from textual.pilot import Pilot
 from catena.app import CatenaApp
 from catena.open_tabs import OpenTabs
 from catena.start import Start
-from catena_acp.agent import end_group, process_start_time, start_agent
+from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.file_access import FileAccess
 from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.protocol.files import FileAccess
 from catena_store.database.database import Database
 from catena_store.records import AgentGroup
 from screenshots.vector import settled
@@ -97,7 +97,7 @@ class Stage:
             if worker.group != "news" and not (asked and worker.group == "acts")
         )
         desk = acts.desk
-        seats = [(tab, tab.conversation._seat(tab.window_id)) for tab in desk.tabs.tabs]
+        seats = [(tab, tab.conversation._window(tab.window_id)) for tab in desk.tabs.tabs]
         at_work = any(
             seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
         )

@@ -274,7 +274,7 @@ class ModelAgent:
         self._alive = True
         self._ids = itertools.count()
         self._listeners: dict[str, list[Callable[[Event], None]]] = {}
-        self._mourners: list[Callable[[], None]] = []
+        self._exit_callbacks: list[Callable[[], None]] = []
 
     # --- what it is
 
@@ -398,7 +398,7 @@ class ModelAgent:
         if live and live.running:
             live.running.cancel_asked = True
 
-    def let_into(self, session_id: str, directories: Sequence[str]) -> None:
+    def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
         pass
 
     def only_read(self, session_id: str) -> None:
@@ -444,8 +444,8 @@ class ModelAgent:
         if not self._alive:
             callback()
             return lambda: None
-        self._mourners.append(callback)
-        return lambda: self._mourners.remove(callback) if callback in self._mourners else None
+        self._exit_callbacks.append(callback)
+        return lambda: self._exit_callbacks.remove(callback) if callback in self._exit_callbacks else None
 
     def die(self, returncode: int = -9, *, orphaned: bool = False) -> None:
         """End; ``orphaned``: because the client is gone, whom nothing can be told any more."""
@@ -463,7 +463,7 @@ class ModelAgent:
             if self.upstream.profile.reuses_ids:
                 self.upstream.kept.pop(live.session_id, None)
         self.sessions.clear()
-        mourners, self._mourners = self._mourners, []
+        mourners, self._exit_callbacks = self._exit_callbacks, []
         if not orphaned:
             for callback in mourners:
                 callback()

@@ -11,9 +11,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from catena_acp.catalog import spec_of_command
+from catena_acp.agents.catalog import spec_of_command
+from catena_acp.continuity.events import Asked, ConversationEvent
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.news import Asked, News
 from catena_store.database.database import Database
 from conversation_world import open_window
 
@@ -22,7 +22,7 @@ async def main(store: str, directory: str, command: str, prompt: str) -> None:
     spec = spec_of_command(command)
     asked = asyncio.Event()
 
-    def hear(news: News) -> None:
+    def hear(news: ConversationEvent) -> None:
         if isinstance(news, Asked):
             asked.set()
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from catena_acp.conversation.checkpointing import Checkpointing
+from catena_acp.continuity.events import Asked, ConversationEvent, TurnEnded
+from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.news import Asked, News, TurnEnded
-from catena_acp.conversation.services import WhileIdle
 from catena_acp.port import AgentSpec
 from catena_store.chains import links as chains
 from catena_store.chains import turns
@@ -36,10 +35,10 @@ class Desk:
     conversations: Conversations
     conversation: Conversation
     window_id: str
-    told: list[News] = field(default_factory=list)
+    told: list[ConversationEvent] = field(default_factory=list)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def hear(self, news: News) -> None:
+    def hear(self, news: ConversationEvent) -> None:
         self.told.append(news)
         self._news.set()
 

@@ -19,9 +19,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from catena_acp.continuity.events import ConversationEvent, MessageAdded, MessageGrew, TurnEnded
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.news import MessageAdded, MessageGrew, News, TurnEnded
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
@@ -40,7 +40,7 @@ async def main(store: str, home: str, notes: str, *known: str) -> None:
     def note(**what: Any) -> None:
         os.write(out, json.dumps({"at": time.monotonic(), **what}).encode() + b"\n")
 
-    def hear(news: News) -> None:
+    def hear(news: ConversationEvent) -> None:
         match news:
             case MessageAdded(_, message):
                 note(news="added", id=message.id, text=message.text)

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_model import Running, Upstream
+from catena_acp.continuity.events import TurnEnded
+from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.news import TurnEnded
-from catena_acp.conversation.prior_context import Budget
 from catena_acp.errors import AgentRefused
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.conversations import conversations

@@ -13,11 +13,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from catena_acp.agent import Agent, start_agent
+from catena_acp.agents.agent import Agent, start_agent
 from catena_acp.events import Event, TextBlock, TextChunk
-from catena_acp.file_access import FileAccess
-from catena_acp.limits import Limits
-from catena_acp.port import AgentSpec, SessionPlace
+from catena_acp.port import AgentSpec, Limits, SessionPlace
+from catena_acp.protocol.files import FileAccess
 
 AGENT = (sys.executable, "-S", str(Path(__file__).with_name("scripted_agent.py")))
 HELLO = (TextBlock("hello"),)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from catena_acp.abilities import Abilities
-from catena_acp.catalog import spec_of_command
-from catena_acp.conversation.agent_titles import title_of
+from catena_acp.agents.catalog import spec_of_command
+from catena_acp.continuity.services import title_of
 from catena_acp.port import AgentSpec
 from cli_client import Catena
 from conversation_world import World

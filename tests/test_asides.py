@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation import route
-from catena_acp.conversation.asides import Aside, AsideEnded, AsideNews, AsideOpened, NotAQuestion
-from catena_acp.conversation.news import Asked, MessageGrew
-from catena_acp.conversation.prepare import StillAtWork
-from catena_acp.conversation.prior_context import BEGIN
-from catena_acp.conversation.services import WhileIdle
+from catena_acp.continuity.events import Asked, MessageGrew
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.routing.prior_context import BEGIN
+from catena_acp.continuity.services import WhileIdle
+from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideNews, AsideOpened, NotAQuestion
+from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations
 from catena_store.records import Cause, Kind, Link, LinkState, PathRow, StopReason

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.fork_points import NotOfThisBranch
-from catena_acp.conversation.hold import ReadOnly
-from catena_acp.conversation.news import (
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.events import (
     Asked,
     Doing,
     DoingChanged,
@@ -21,8 +20,9 @@ from catena_acp.conversation.news import (
     SessionChanged,
     TurnEnded,
 )
-from catena_acp.conversation.prepare import StillAtWork
-from catena_acp.conversation.prompt_queue import PromptQueue
+from catena_acp.continuity.sessions.fork_points import NotOfThisBranch
+from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_store.chains import links
 from catena_store.conversations import branches
 from catena_store.errors import NotFound

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.chain import Chain, Loads
-from catena_acp.conversation.hold import ReadOnly
-from catena_acp.conversation.looking import NotToBePicked
-from catena_acp.conversation.news import Doing, LeafMoved, MessageAdded
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.events import Doing, LeafMoved, MessageAdded
+from catena_acp.conversation.inspection.chain import Chain, Loads, NotToBePicked
 from catena_store.chains import links as chains
 from catena_store.chains import turns
 from catena_store.database.database import Writer

@@ -14,9 +14,9 @@ from mcp.types import TextContent
 
 from catena.agent_checkpoints import tool_server
 from catena.cli import main
-from catena_acp.conversation.asked_rewinds import AskedRewinds
-from catena_acp.conversation.checkpointing import Checkpointing
-from catena_acp.conversation.news import Asked, AskSettled, MessageAdded, Remarked, Troubled, TurnEnded
+from catena_acp.continuity.events import Asked, AskSettled, MessageAdded, Remarked, Troubled, TurnEnded
+from catena_acp.continuity.services import Checkpointing
+from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
 from catena_store.conversations import rewind_requests
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
@@ -187,7 +187,7 @@ async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_w
         desk.conversation.enter(beside)
         await agent.call(REWIND, checkpoint="good")
         asked = await desk.until_told(Asked)
-        seat, before = desk.conversation._seat(desk.window_id), (await desk.window()).leaf_id
+        seat, before = desk.conversation._window(desk.window_id), (await desk.window()).leaf_id
         if closed_after == "the question":
             desk.conversation.leave(desk.window_id)
             await desk.conversation.answer(asked.ask_id, asked.options[0].id)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.checkpointing import Checkpointing
-from catena_acp.conversation.checkpoints import NoCheckpoint
-from catena_acp.conversation.hold import ReadOnly
-from catena_acp.conversation.news import LeafMoved, MessageAdded
-from catena_acp.conversation.services import WhileIdle
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.events import LeafMoved, MessageAdded
+from catena_acp.continuity.services import Checkpointing, WhileIdle
+from catena_acp.conversation.checkpoints.checkpoints import NoCheckpoint
 from catena_store.chains import agents
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoints import Checkpoint, Frequency, LabelTaken

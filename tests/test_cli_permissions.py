@@ -18,7 +18,7 @@ import pytest
 
 from catena.config import Permissions
 from catena.headless_permissions import ruled
-from catena_acp.conversation.news import Asked
+from catena_acp.continuity.events import Asked
 from catena_acp.events import PermissionOption, ToolCallChanged
 from cli_client import EXECUTABLE, Catena
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from agent_model import Profile, Running, Upstream
-from catena_acp.conversation import route
-from catena_acp.conversation.news import PromptReturned, TurnEnded
-from catena_acp.conversation.prior_context import Budget
+from catena_acp.continuity.events import PromptReturned, TurnEnded
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links as chains
 from catena_store.conversations import branches
 from catena_store.records import ContextSource, Kind, Link, LinkState, PathRow, StopReason

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from agent_model import Profile, Running, Upstream
-from catena_acp.conversation.news import MessageAdded, News, TurnEnded
-from catena_acp.conversation.prior_context import without_prior_context
+from catena_acp.continuity.events import ConversationEvent, MessageAdded, TurnEnded
+from catena_acp.continuity.routing.prior_context import without_prior_context
 from catena_acp.errors import AgentRefused
 from catena_acp.events import TextChunk
 from catena_store.chains import links
@@ -93,7 +93,7 @@ async def test_w16_a_prompt_that_is_said_the_moment_a_turn_ends_is_sent(tmp_path
     async with client(tmp_path, model) as desk:
         said: list[asyncio.Task[None]] = []
 
-        def at_once(news: News) -> None:
+        def at_once(news: ConversationEvent) -> None:
             if isinstance(news, TurnEnded) and len(said) < 5:
                 said.append(
                     asyncio.ensure_future(desk.conversation.say(desk.window_id, f"prompt {len(said)}"))

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agent import start_agent
-from catena_acp.conversation.agents import Agents
-from catena_acp.conversation.claim import Claim
-from catena_acp.conversation.news import (
+from catena_acp.agents.agent import start_agent
+from catena_acp.continuity.events import (
     Asked,
     Doing,
     DoingChanged,
@@ -19,13 +17,15 @@ from catena_acp.conversation.news import (
     Troubled,
     TurnEnded,
 )
-from catena_acp.conversation.prompt_rows import Attempt
-from catena_acp.conversation.prompt_way import PromptWay
-from catena_acp.conversation.sessions import LiveSession
-from catena_acp.conversation.turn import RunningTurn
+from catena_acp.continuity.sending.claim import Claim
+from catena_acp.continuity.sessions.agent_pool import Agents
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.conversation.prompts.delivery import PromptDelivery
+from catena_acp.conversation.prompts.rows import Attempt
 from catena_acp.errors import AgentGone, AgentRefused
 from catena_acp.port import AgentPort, AgentSpec
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.database.database import Reader
 from catena_store.errors import StoreBusy
 from catena_store.records import Attachment, ContextSource, Kind, QueueItem, StopReason
@@ -268,13 +268,13 @@ async def test_r11_stopped_while_the_turn_before_is_still_being_closed_a_prompt_
 ) -> None:
     closing, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slowly(_: PromptWay) -> None:
+    async def slowly(_: PromptDelivery) -> None:
         closing.set()
         await go_on.wait()
 
     async with world.client() as desk:
         await desk.say("say one")
-        monkeypatch.setattr(PromptWay, "close_unclosed", slowly)
+        monkeypatch.setattr(PromptDelivery, "close_unclosed", slowly)
         saying = asyncio.ensure_future(desk.conversation.say(desk.window_id, "say two"))
         await closing.wait()
         await desk.conversation.stop(desk.window_id)
@@ -323,7 +323,7 @@ async def test_s05_a_prompt_that_was_refused_at_once_survives_a_store_that_is_lo
             raise StoreBusy(world.store)
         await mark(self, error)
 
-    monkeypatch.setattr("catena_acp.conversation.whole._PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("catena_acp.continuity.atomic._PAUSES", (0.0, 0.0))
     async with world.client() as desk:
         await desk.say("say one")
         monkeypatch.setattr(RunningTurn, "mark_not_sent", failing)
@@ -406,7 +406,7 @@ async def test_r16_an_agent_that_was_just_starting_when_its_conversation_was_clo
 
 async def test_r12_a_prompt_that_is_given_back_stands_before_what_was_typed_meanwhile(world: World) -> None:
     async with world.client() as desk:
-        rows = desk.conversation._seat(desk.window_id).rows
+        rows = desk.conversation._window(desk.window_id).rows
         async with desk.db.write() as tx:
             row = await rows.add(tx, "say well after all")
             await windows.set_draft(tx, desk.window_id, "typed meanwhile")

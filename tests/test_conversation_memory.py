@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agent import start_agent
-from catena_acp.conversation.core import ReadOnly
-from catena_acp.conversation.news import MessageAdded, TurnEnded
+from catena_acp.agents.agent import start_agent
+from catena_acp.continuity.events import MessageAdded, TurnEnded
+from catena_acp.conversation.runtime import ReadOnly
 from catena_acp.events import TextChunk
 from catena_acp.port import SessionPlace
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links as chains
 from catena_store.records import ContextSource, Kind, LinkState, StopReason
 from catena_store.windows import inputs

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
     Asked,
     AskSettled,
     Doing,
@@ -21,8 +21,8 @@ from catena_acp.conversation.news import (
     SessionChanged,
     TurnEnded,
 )
-from catena_acp.conversation.prior_context import BEGIN, END
-from catena_acp.troubles import Trouble
+from catena_acp.continuity.routing.prior_context import BEGIN, END
+from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, LinkState, MessageState, StopReason
 from conversation_world import World
 

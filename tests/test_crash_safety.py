@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.process_group import process_start_time
+from catena_acp.agents.process_group import process_start_time
 from catena_store.chains import turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database

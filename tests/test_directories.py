@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from catena_acp.conversation.news import Remarked
-from catena_acp.file_access import FileAccess, FileRefused
+from catena_acp.continuity.events import Remarked
+from catena_acp.protocol.files import FileAccess, FileRefused
 from catena_store.database.database import Database
 from catena_store.records import ContextSource, Kind
 from cli_client import Catena, newest, run, shown

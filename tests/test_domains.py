@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from catena_acp.conversation.around import difference
-from catena_acp.conversation.files_touched import files_touched, lines_changed
-from catena_acp.conversation.git_place import GitPlace, git_place
-from catena_acp.conversation.left_open import left_open_on
-from catena_acp.conversation.news import MessageAdded, Remarked, Troubled
+from catena_acp.continuity.events import MessageAdded, Remarked, Troubled
+from catena_acp.continuity.sessions.environment import GitPlace, difference, git_place
+from catena_acp.conversation.inspection.files_touched import files_touched, lines_changed
+from catena_acp.conversation.inspection.todos import left_open_on
 from catena_store.chains import surroundings, usage
 from catena_store.conversations import branches, mcp_servers
 from catena_store.database.database import Database

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from catena_acp.conversation import conversations, following
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.hold import ReadOnly
-from catena_acp.conversation.news import (
+from catena_acp.agents.process_group import process_began, process_start_time
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.events import (
+    ConversationEvent,
     Doing,
     DoingChanged,
     HoldChanged,
@@ -26,15 +26,15 @@ from catena_acp.conversation.news import (
     MessageAdded,
     MessageChanged,
     MessageGrew,
-    News,
     PromptReturned,
     QueueChanged,
     Renamed,
     TurnEnded,
 )
-from catena_acp.process_age import process_began
-from catena_acp.process_group import process_start_time
-from catena_acp.troubles import Trouble
+from catena_acp.conversation import conversations
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.recovery import following
+from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import turns
 from catena_store.clients import following as reading
 from catena_store.clients import leases
@@ -82,7 +82,7 @@ async def follower(world: World, conversation_id: str, home: str = "rehearsal") 
         yield desk
 
 
-def as_heard(told: list[News], begun_with: list[Message]) -> dict[str, Message]:
+def as_heard(told: list[ConversationEvent], begun_with: list[Message]) -> dict[str, Message]:
     """The rows that a listener has who began with some and took in what was told; fails where a piece does not fit."""
     rows = {row.id: row for row in begun_with}
     for item in told:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from catena_acp.connection import Connection
-from catena_acp.conversation.between import BetweenTurns
-from catena_acp.conversation.fork_points import NotOfThisBranch
+from catena_acp.continuity.events import LeafMoved, MessageAdded, MessageGrew, Troubled, TurnEnded
+from catena_acp.continuity.sessions.fork_points import NotOfThisBranch
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.conversation.forks import Forked, Forking
-from catena_acp.conversation.news import LeafMoved, MessageAdded, MessageGrew, Troubled, TurnEnded
-from catena_acp.conversation.prepare import StillAtWork
-from catena_acp.conversation.sessions import LiveSession
+from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.errors import AgentError, AgentRefused
+from catena_acp.protocol.connection import Connection
 from catena_store.chains import agents, links
 from catena_store.conversations import branches, conversations, messages
 from catena_store.errors import StoreError
@@ -364,10 +364,10 @@ async def test_f11_what_the_old_session_says_late_does_not_show_in_the_branch(wo
 async def test_f11_a_fork_holds_nothing_that_its_source_said_while_it_was_made(
     world: World, monkeypatch: pytest.MonkeyPatch, of_its_own: bool
 ) -> None:
-    begin, fork_session = BetweenTurns._begin, Connection.fork_session
+    begin, fork_session = LateUpdates._begin, Connection.fork_session
     answered, late = asyncio.Event(), asyncio.Event()
 
-    async def begun_slowly(self: BetweenTurns, live: LiveSession) -> Any:
+    async def begun_slowly(self: LateUpdates, live: LiveSession) -> Any:
         late.set()
         await answered.wait()
         for _ in range(20):  # as long as a store takes that others use, too
@@ -376,7 +376,7 @@ async def test_f11_a_fork_holds_nothing_that_its_source_said_while_it_was_made(
         return await begin(self, live)
 
     async def forked(self: Connection, *arguments: Any) -> Any:
-        monkeypatch.setattr(BetweenTurns, "_begin", begun_slowly)
+        monkeypatch.setattr(LateUpdates, "_begin", begun_slowly)
         world.cue("later")
         await late.wait()
         try:

@@ -16,7 +16,7 @@ import pytest
 from catena.agent_choice import agent_named
 from catena.config import AgentSetting, Settings
 from catena.tab import Tab
-from catena_acp.rehearsal import prose
+from catena_acp.rehearsal.scenes import prose
 from catena_store.conversations import messages
 from catena_store.records import Kind, Message
 from counted_work import turns_counted

@@ -12,27 +12,26 @@ from typing import Any
 
 import pytest
 
-from catena_acp import process
-from catena_acp.agent import Agent
-from catena_acp.conversation import moves
-from catena_acp.conversation import whole as waits
-from catena_acp.conversation.around import Around
-from catena_acp.conversation.claim import Claim
+from catena_acp.agents import process
+from catena_acp.agents.agent import Agent
+from catena_acp.agents.process_group import Guard, group_exists
+from catena_acp.continuity import atomic as waits
+from catena_acp.continuity.events import Asked, Doing, LeafMoved, MessageAdded, Renamed, Troubled, TurnEnded
+from catena_acp.continuity.sending.claim import Claim
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sessions.environment import Environment
+from catena_acp.continuity.turns.endings import Ending
+from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.conversation import journal
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.core import Core
-from catena_acp.conversation.endings import Ending
 from catena_acp.conversation.forks import Forking
-from catena_acp.conversation.ground import Ground
-from catena_acp.conversation.idle_work import IdleWork
-from catena_acp.conversation.news import Asked, Doing, LeafMoved, MessageAdded, Renamed, Troubled, TurnEnded
-from catena_acp.conversation.prepare import StillAtWork
-from catena_acp.conversation.prompt_queue import PromptQueue
-from catena_acp.conversation.turn import RunningTurn
-from catena_acp.conversation.typed_in import TypedIn
+from catena_acp.conversation.prompts.idle import IdleWork
+from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
+from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.conversation.undo import Scope, Undo
 from catena_acp.events import PromptBlock
-from catena_acp.process_group import Guard, group_exists
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.clients import leases
 from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreError, StoreFull
@@ -135,7 +134,7 @@ async def test_w16_what_is_let_go_while_the_leaf_moves_is_sent_after_that(
         await conversation.answer(asked.ask_id, "allow")
         await conversation.wait_idle(window_id)
         assert [item.held for item in await waiting(desk)] == [True]
-        gate = held_up(monkeypatch, Core, "settle")
+        gate = held_up(monkeypatch, ConversationRuntime, "settle")
         going = asyncio.ensure_future(conversation.go_to(window_id, (await desk.window()).leaf_id))
         await gate.reached.wait()
         await conversation.send_queued(window_id)
@@ -151,7 +150,7 @@ async def test_w16_a_stop_after_the_end_of_a_turn_leaves_nothing_in_the_queue_un
 ) -> None:
     async with world.client() as desk:
         conversation, window_id = desk.conversation, desk.window_id
-        gate = held_up(monkeypatch, TypedIn, "give_back")
+        gate = held_up(monkeypatch, QueuedSettings, "give_back")
         await conversation.say(window_id, "say one")
         await gate.reached.wait()
         await conversation.say(window_id, "say two")
@@ -172,8 +171,8 @@ async def test_e02_an_edit_that_is_asked_for_while_the_window_goes_elsewhere_com
         rows = await desk.branch()
         edited = [row for row in rows if row.kind is Kind.USER][1]
         answer = next(row for row in rows if row.kind is Kind.AGENT)
-        seat = conversation._seat(window_id)
-        gate = held_up(monkeypatch, Core, "settle")
+        seat = conversation._window(window_id)
+        gate = held_up(monkeypatch, ConversationRuntime, "settle")
         going = asyncio.ensure_future(conversation.go_to(window_id, answer.id))
         await gate.reached.wait()
         editing = asyncio.ensure_future(conversation.edit(window_id, edited.id, "ask Three?"))
@@ -217,8 +216,8 @@ async def test_k04_an_edit_stops_the_turn_though_a_rewind_waits_for_the_end_of_i
         async def later() -> None:
             order.append("later")
 
-        rewinding = asyncio.ensure_future(conversation._seat(window_id).apart(later, wait=True))
-        await until(lambda: conversation._seat(window_id)._apart == 1)
+        rewinding = asyncio.ensure_future(conversation._window(window_id).apart(later, wait=True))
+        await until(lambda: conversation._window(window_id)._apart == 1)
         await conversation.edit(window_id, prompt.id, "say three")
         await rewinding
         await conversation.wait_idle(window_id)
@@ -242,7 +241,7 @@ async def test_f01_a_window_that_was_forked_in_place_is_not_taken_back_by_a_move
             desk.conversations.fork(conversation, window_id=window_id, side_by_side=False)
         )
         await show.reached.wait()
-        gate = held_up(monkeypatch, Core, "settle")
+        gate = held_up(monkeypatch, ConversationRuntime, "settle")
         going = asyncio.ensure_future(conversation.go_to(window_id, leaf))
         await gate.reached.wait()
         show.open()
@@ -335,7 +334,7 @@ async def test_r08_a_stop_also_gives_up_the_retry_that_waits_for_the_look_into_t
 ) -> None:
     async with world.client() as desk:
         conversation, window_id = desk.conversation, desk.window_id
-        gate = held_up(monkeypatch, TypedIn, "give_back")
+        gate = held_up(monkeypatch, QueuedSettings, "give_back")
         await conversation.say(window_id, "say one")
         await gate.reached.wait()
         await conversation.retry(window_id)
@@ -427,7 +426,7 @@ async def test_f01_conversations_of_a_family_share_their_sessions_though_one_is_
 ) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        gate = held_up(monkeypatch, Around, "load")
+        gate = held_up(monkeypatch, Environment, "load")
         forking = asyncio.ensure_future(
             desk.conversations.fork(desk.conversation, window_id=desk.window_id, side_by_side=True)
         )
@@ -466,7 +465,7 @@ async def test_r13_a_turn_that_begins_while_its_conversation_is_closed_is_stoppe
         conversation = desk.conversation
         await desk.say("say one")
         await desk.conversations.fork(conversation, window_id=desk.window_id)  # it keeps the agent running
-        opening = held_up(monkeypatch, Ground, "open_session_of")
+        opening = held_up(monkeypatch, SendContext, "open_session_of")
         await conversation.say(desk.window_id, "say busy; hang")
         await opening.reached.wait()
         ending = held_up(monkeypatch, IdleWork, "close")
@@ -483,7 +482,7 @@ async def test_r13_no_agent_is_started_for_a_tab_that_was_closed_before_its_sess
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        gate = held_up(monkeypatch, Around, "come_back")
+        gate = held_up(monkeypatch, Environment, "come_back")
         preparing = asyncio.ensure_future(desk.conversation.prepare(desk.window_id))
         await gate.reached.wait()
         desk.conversation.leave(desk.window_id)
@@ -528,7 +527,7 @@ async def test_r13_no_agent_is_started_for_a_fork_that_is_being_made_when_the_cl
 ) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        gate = held_up(monkeypatch, Ground, "agent")
+        gate = held_up(monkeypatch, SendContext, "agent")
         forking = asyncio.ensure_future(desk.conversations.fork(desk.conversation, window_id=desk.window_id))
         await gate.reached.wait()
     gate.open()
@@ -542,7 +541,7 @@ async def test_r12_what_is_said_while_its_conversation_is_closed_is_the_draft_ag
 ) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        gate = held_up(monkeypatch, Core, "close")
+        gate = held_up(monkeypatch, ConversationRuntime, "close")
         closing = asyncio.ensure_future(desk.conversations.close(desk.conversation.id))
         await gate.reached.wait()
         await desk.conversation.say(desk.window_id, "say too late")
@@ -563,7 +562,7 @@ async def test_r11_a_stop_does_not_wait_for_ever_where_the_turn_is_cut_off_befor
 
         async def cut_off(self: RunningTurn, blocks: list[PromptBlock]) -> Any:
             stopping.append(asyncio.ensure_future(self.stop()))
-            way = conversation._seat(window_id)._way
+            way = conversation._window(window_id)._way
             assert way is not None
             asyncio.get_running_loop().call_soon(way.cancel)
             return await true(self, blocks)
@@ -582,7 +581,7 @@ async def test_h08_a_name_that_the_person_is_just_giving_is_not_replaced_by_the_
         conversation = desk.conversation
         await conversation.say(desk.window_id, "ask One?; title Of the agent")
         asked = await desk.until_told(Asked)
-        gate = held_up(monkeypatch, moves, "rename")  # in its transaction, so that others wait for it
+        gate = held_up(monkeypatch, journal, "rename")  # in its transaction, so that others wait for it
         renaming = asyncio.ensure_future(conversation.rename("Of the person", by=desk.window_id))
         await gate.reached.wait()
         await conversation.answer(asked.ask_id, "allow")

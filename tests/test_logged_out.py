@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.logged_out import SAID_BEFORE
-from catena_acp.conversation.news import LeafMoved, Remarked, TurnEnded
+from catena_acp.continuity.events import LeafMoved, Remarked, TurnEnded
+from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE
 from catena_store.records import Kind
 from cli_client import Catena
 from conversation_world import Desk, World

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from catena_acp.abilities import AuthMethod
-from catena_acp.catalog import catalog, own_login
+from catena_acp.agents.catalog import catalog, own_login
+from catena_acp.agents.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
+from catena_acp.continuity.events import Doing, DoingChanged, MessageAdded, PromptReturned, TurnEnded
 from catena_acp.conversation.logins import LogoutNotOffered, Owed
-from catena_acp.conversation.news import Doing, DoingChanged, MessageAdded, PromptReturned, TurnEnded
-from catena_acp.conversation.prepare import GivenUp, StillAtWork
+from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork
 from catena_acp.errors import AgentRefused, LoginNeeded
-from catena_acp.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
 from catena_acp.port import AgentSpec
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, StopReason
 from conversation_world import Desk, World, open_window
 

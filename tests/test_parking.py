@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from catena_acp.conversation import set_apart
-from catena_acp.conversation.news import Remarked
-from catena_acp.conversation.services import WhileIdle
+from catena_acp.continuity.events import Remarked
+from catena_acp.continuity.parking import detached_forks
+from catena_acp.continuity.services import WhileIdle
 from catena_store.chains import links, parked_links
 from catena_store.records import Cause, ContextSource, Kind, Link, LinkState
 from catena_store.windows import windows
@@ -203,7 +203,7 @@ async def test_k10_a_fork_that_came_just_before_a_prompt_is_thrown_away_as_well(
 ) -> None:
     world = World(tmp_path)
     async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)) as desk:
-        came, look = asyncio.Event(), set_apart._holder
+        came, look = asyncio.Event(), detached_forks._holder
 
         async def holder(*arguments: Any) -> Link | None:
             if not came.is_set():
@@ -211,7 +211,7 @@ async def test_k10_a_fork_that_came_just_before_a_prompt_is_thrown_away_as_well(
                 await asyncio.Event().wait()
             return await look(*arguments)
 
-        monkeypatch.setattr(set_apart, "_holder", holder)
+        monkeypatch.setattr(detached_forks, "_holder", holder)
         await desk.say("say one")
         async with asyncio.timeout(20):
             await came.wait()
@@ -232,7 +232,7 @@ async def test_k10_a_parked_fork_that_is_being_kept_when_a_prompt_comes_is_waite
         await desk.say("say one")
         await world.heard("session/close")
         await desk.conversation.say(desk.window_id, "hang")
-        work = desk.conversation._seat(desk.window_id).idle_work
+        work = desk.conversation._window(desk.window_id).idle_work
         assert work.under_way
         world.cue("go-on")
         await work.settled()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.price import Price
+from catena_acp.conversation.inspection.price import Price
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, NewMessage
 from catena_store.windows import windows

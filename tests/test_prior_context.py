@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.conversation.prior_context import (
+from catena_acp.continuity.routing.prior_context import (
     BEGIN,
     END,
     Budget,
@@ -17,7 +17,7 @@ from catena_acp.conversation.prior_context import (
     tell,
     without_prior_context,
 )
-from catena_acp.conversation.replay import Expected, Said, Verdict, verdict
+from catena_acp.continuity.routing.replay_check import Expected, Said, Verdict, verdict
 from catena_acp.events import Event, TextChunk
 from catena_store.records import Kind, Message, MessageState
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.ground import FORK_AT
-from catena_acp.conversation.services import WhileIdle
+from catena_acp.continuity.sending.context import FORK_AT
+from catena_acp.continuity.services import WhileIdle
 from catena_store.chains import agents
 from catena_store.records import Cause, ContextSource, LinkState
 from catena_store.windows import windows

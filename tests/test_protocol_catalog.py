@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.catalog import catalog, find_agents, spec_named, spec_of_command
+from catena_acp.agents.catalog import catalog, find_agents, spec_named, spec_of_command
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
@@ -87,10 +87,11 @@ def test_w17_an_agent_that_is_not_here_says_how_to_get_it(
 
 
 def test_q03_this_floor_is_imported_without_the_sdk() -> None:
-    modules = "agent, port, events, errors, abilities, catalog, file_access, limits, transport, translate, handshake"
+    protocol = ("answers", "files", "framing", "incoming", "transport")
+    modules = ["port", "events", "errors", "abilities", "agents.agent", "agents.catalog"]
+    modules += [f"protocol.{name}" for name in protocol]
     program = (
-        f"from catena_acp import {modules}\n"
-        "import sys\n"
+        f"import sys, {', '.join(f'catena_acp.{name}' for name in modules)}\n"
         "print([name for name in ('acp', 'pydantic', 'pydantic_core', 'textual', 'sqlite3') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

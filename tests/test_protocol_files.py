@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.file_access import MAX_READ, FileAccess, FileRefused
+from catena_acp.protocol.files import MAX_READ, FileAccess, FileRefused
 from protocol_client import HELLO, answer_to, heard, place, scripted
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agent import Agent, end_group, process_start_time, start_agent
+from catena_acp.agents.agent import Agent, end_group, process_start_time, start_agent
+from catena_acp.agents.process_group import Guard, group_exists
 from catena_acp.errors import AgentGone, AgentMissing, AgentRefused, AgentSilent, LoginNeeded, ProtocolBroken
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TextBlock
 from catena_acp.port import AgentPort, AgentSpec
-from catena_acp.process_group import Guard, group_exists
 from counted_work import waits_counted
 from protocol_client import AGENT, HELLO, heard, place, runs, scripted, spec, text_of, until
 
@@ -347,7 +347,7 @@ async def test_stopping_does_not_wait_for_an_agent_that_does_not_read(tmp_path: 
 
 CLIENT = """
 import asyncio, sys
-from catena_acp.agent import start_agent
+from catena_acp.agents.agent import start_agent
 from catena_acp.port import AgentSpec, SessionPlace
 
 async def main():

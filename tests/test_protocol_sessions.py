@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from catena_acp.agent import Agent
-from catena_acp.delivery import MAX_EARLY_SESSIONS
+from catena_acp.agents.agent import Agent
 from catena_acp.errors import AgentRefused, AgentSilent, LoginNeeded, NotOffered, ProtocolBroken, SessionGone
 from catena_acp.events import (
-    Choice,
     CommandsChanged,
+    ConfigChoice,
     Event,
     ListedSession,
     ModesChanged,
@@ -23,7 +22,8 @@ from catena_acp.events import (
     TextChunk,
     TitleChanged,
 )
-from catena_acp.limits import Limits
+from catena_acp.port import Limits
+from catena_acp.protocol.delivery import MAX_EARLY_SESSIONS
 from protocol_client import HELLO, heard, place, scripted, text_of, until
 
 
@@ -261,20 +261,22 @@ def session_prompt(agent, request):
                agent.result(request, {"stopReason": "end_turn"}))
 """
 
-MODEL = Option("model", "Model", "model", "select", "big", (Choice("big", "Big"), Choice("small", "small")))
+MODEL = Option(
+    "model", "Model", "model", "select", "big", (ConfigChoice("big", "Big"), ConfigChoice("small", "small"))
+)
 
 
 async def test_w02_modes_options_and_the_models_of_older_agents_are_all_offered(tmp_path: Path) -> None:
     async with scripted(tmp_path, OPTIONS) as agent:
         opened = await agent.new_session(place(tmp_path))
-    assert opened.modes == ModesChanged("ask", (Choice("ask", "Ask"), Choice("auto", "auto")))
+    assert opened.modes == ModesChanged("ask", (ConfigChoice("ask", "Ask"), ConfigChoice("auto", "auto")))
     effort = Option(
         "effort",
         "Effort",
         "strange",
         "select",
         "low",
-        (Choice("low", "Low", None, "Group"), Choice("high", "High", "slow")),
+        (ConfigChoice("low", "Low", None, "Group"), ConfigChoice("high", "High", "slow")),
     )
     fast = Option("fast", "Fast", None, "boolean", False, ())
     assert opened.options == (MODEL, effort, fast, Option("odd", "odd", None, "slider", "3", ()))

@@ -28,8 +28,8 @@ from catena_acp.events import (
     UnknownUpdate,
     UsageReported,
 )
-from catena_acp.handshake import abilities_of
-from catena_acp.translate import events_of, permission_of
+from catena_acp.protocol.answers import abilities_of
+from catena_acp.protocol.incoming import events_of, permission_of
 
 ENTRIES = [{"content": "a", "status": "blocked", "priority": "high"}, {"content": "b"}, {"status": "no text"}]
 PLANNED = (PlanEntry("a", "blocked", "high"), PlanEntry("b", "pending", "medium"))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp import wire
 from catena_acp.events import Event
+from catena_acp.protocol import framing
 from protocol_client import HELLO, answer_to, heard, place, scripted, text_of, until
 
 # Each is written in the middle of an answer; the answer must come whole, and the agent must be usable afterwards.
@@ -128,7 +128,7 @@ async def test_meta_cannot_take_the_place_of_an_argument(tmp_path: Path) -> None
         agent.send(agent.result(request, {"stopReason": "end_turn"}))
     """
     from catena_acp.events import PermissionAsked
-    from catena_acp.file_access import FileAccess
+    from catena_acp.protocol.files import FileAccess
 
     async with scripted(tmp_path, script, files=FileAccess((Path("/"),))) as agent:
         session_id = (await agent.new_session(place(tmp_path))).session_id
@@ -202,7 +202,7 @@ async def test_a_request_in_a_flood_is_answered_although_nobody_reads_the_flood_
 
 def test_a_line_that_is_too_long_is_skipped_and_the_next_one_is_not() -> None:
     dropped: list[str] = []
-    splitter = wire.LineSplitter(dropped.append, max_line=10)
+    splitter = framing.LineSplitter(dropped.append, max_line=10)
     assert splitter.feed(b"short\n" + b"x" * 6) == [b"short"]
     assert splitter.feed(b"x" * 6) == []
     assert splitter.feed(b"x\nnext\nla") == [b"next"]
@@ -213,12 +213,12 @@ def test_a_line_that_is_too_long_is_skipped_and_the_next_one_is_not() -> None:
 def test_lines_are_the_same_however_the_blocks_fall() -> None:
     text = b"".join(b'{"n": %d}\n' % n for n in range(50))
     for size in (1, 2, 3, 7, 64, 1000):
-        splitter = wire.LineSplitter(lambda _reason: None)
+        splitter = framing.LineSplitter(lambda _reason: None)
         lines = [line for at in range(0, len(text), size) for line in splitter.feed(text[at : at + size])]
         assert [json.loads(line)["n"] for line in lines] == list(range(50))
 
 
 def test_a_whole_number_in_another_form_is_the_same_id() -> None:
-    assert wire.valid_id(1.0) == 1
+    assert framing.valid_id(1.0) == 1
     odd: tuple[object, ...] = (1.5, True, None, [1], {}, float("inf"))
-    assert [wire.valid_id(value) for value in odd] == [None] * 6
+    assert [framing.valid_id(value) for value in odd] == [None] * 6

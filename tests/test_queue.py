@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
     Asked,
     Doing,
     DoingChanged,

@@ -15,10 +15,10 @@ import pytest
 
 from catena.config import Settings
 from catena.serving import serving
-from catena_acp.catalog import spec_of_command
+from catena_acp.agents.catalog import spec_of_command
+from catena_acp.continuity.events import ConversationEvent, MessageGrew
+from catena_acp.continuity.routing.prior_context import BEGIN, END
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.news import MessageGrew, News
-from catena_acp.conversation.prior_context import BEGIN, END
 from catena_store.chains import turns
 from catena_store.database.database import Database
 from catena_store.records import ContextSource, StopReason, Turn
@@ -96,7 +96,7 @@ async def test_r11_a_real_agent_that_was_stopped_keeps_its_session_and_hears_wha
     said = asyncio.Event()
     words: list[str] = []
 
-    def listen(news: News) -> None:
+    def listen(news: ConversationEvent) -> None:
         if isinstance(news, MessageGrew):
             words.append(news.text)
             if "w3" in "".join(words):

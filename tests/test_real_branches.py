@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.catalog import spec_of_command
-from catena_acp.conversation.asides import AsideEnded
+from catena_acp.agents.catalog import spec_of_command
+from catena_acp.continuity.events import Asked, TurnEnded
+from catena_acp.continuity.routing.prior_context import BEGIN
+from catena_acp.continuity.services import WhileIdle
+from catena_acp.conversation.asides.asides import AsideEnded
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.news import Asked, TurnEnded
-from catena_acp.conversation.prior_context import BEGIN
-from catena_acp.conversation.services import WhileIdle
 from catena_store.database.database import Database
 from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, Message, StopReason
 from conversation_world import Desk, open_window

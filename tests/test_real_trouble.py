@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.catalog import spec_of_command
-from catena_acp.conversation.chain import Loads
+from catena_acp.agents.catalog import spec_of_command
+from catena_acp.continuity.events import Asked, AskSettled, MessageGrew, TurnEnded
+from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.inspection.chain import Loads
 from catena_acp.conversation.logins import LogoutNotOffered, Owed
-from catena_acp.conversation.news import Asked, AskSettled, MessageGrew, TurnEnded
-from catena_acp.conversation.prior_context import BEGIN
-from catena_acp.troubles import Offer, Trouble
+from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.database.database import Database
 from catena_store.records import ContextSource, Kind, LinkState, Message, QueueItem, StopReason
 from catena_store.windows import queue

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from catena_acp.conversation.route import (
+from catena_acp.continuity.routing.route import (
     Fork,
     ForkAt,
     New,

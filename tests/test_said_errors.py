@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.continuity.events import Doing, DoingChanged, TurnEnded
+from catena_acp.continuity.turns.endings import OnlyWords
 from catena_acp.conversation.logins import Owed
-from catena_acp.conversation.news import Doing, DoingChanged, TurnEnded
-from catena_acp.conversation.only_words import OnlyWords
 from catena_acp.events import PermissionAsked, TextChunk, ToolCallChanged
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, LinkState, StopReason
 from conversation_world import Desk, World
 from protocol_client import heard, spec

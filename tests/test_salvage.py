@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import damage
-from catena_acp.conversation.news import TurnEnded
+from catena_acp.continuity.events import TurnEnded
 from catena_store.chains import links, turns
 from catena_store.conversations import messages, search
 from catena_store.database.database import Database, Reader

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from catena_acp.conversation.endings import Ending
-from catena_acp.conversation.news import MessageAdded, PromptReturned, QueueChanged, SessionChanged, Troubled
-from catena_acp.conversation.turn import RunningTurn
+from catena_acp.continuity.events import MessageAdded, PromptReturned, QueueChanged, SessionChanged, Troubled
+from catena_acp.continuity.turns.endings import Ending
+from catena_acp.continuity.turns.turn import RunningTurn
 from catena_store.conversations import messages
 from catena_store.database.database import Database
 from catena_store.errors import NotFound

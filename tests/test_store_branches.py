@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.conversations import (
-    branches,
-    lineage,
-    messages,
-    tree,
-)
+from catena_store.conversations import branches, lineage, messages, tree
 from catena_store.database.database import Writer
 from catena_store.errors import Ambiguous, NotFound
 from catena_store.records import Kind, MessageState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catena_acp.conversation.todos import left_open
+from catena_acp.conversation.inspection.todos import left_open
 
 OPEN = {
     "boxes": ("Here:\n\n- [ ] write the test\n- [x] mend the form\n", ["write the test", "✓mend the form"]),

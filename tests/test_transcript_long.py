@@ -27,7 +27,7 @@ from catena.widgets.transcript.finding import Finder
 from catena.widgets.transcript.search import Search
 from catena.widgets.transcript.selection import row_offset, selected_text
 from catena.widgets.transcript.viewport import Viewport
-from catena_acp.conversation.news import MessageAdded
+from catena_acp.continuity.events import MessageAdded
 from catena_store.conversations import messages
 from catena_store.records import Kind, Message, MessageState
 from test_transcript_growth import Walk, answer_rows, rows_of, whole

@@ -13,8 +13,8 @@ from catena.quotes import quote
 from catena.tree_rows import Arrangement, TreeLine
 from catena.tree_words import found_by, tree_row
 from catena.widgets.row_list import Row
-from catena_acp.conversation.core import Core
-from catena_acp.conversation.tree_face import TreeFace
+from catena_acp.conversation.inspection.tree import TreeFace
+from catena_acp.conversation.runtime import ConversationRuntime
 from catena_store.conversations import conversations
 from catena_store.conversations.tree import TreePlaces, parting, tree_places, turn_of_prompt
 from catena_store.database.database import Database
@@ -33,7 +33,7 @@ class _Services:
 def face(db: Database) -> TreeFace:
     """The looking part of a conversation, on a store."""
     looking = TreeFace()
-    looking._core = cast("Core", _Services(db))
+    looking._core = cast("ConversationRuntime", _Services(db))
     return looking
 
 

@@ -12,7 +12,7 @@ import pytest
 from catena.screens.tree import TreeScreen
 from catena.screens.tree_search import TreeSearch
 from catena.widgets.row_list import RowList
-from catena_acp.conversation.tree_face import TreeFace
+from catena_acp.conversation.inspection.tree import TreeFace
 from catena_store.conversations import messages
 from catena_store.conversations.search import TreeHit, TreeHits, hits_in_tree
 from catena_store.database.database import Database

@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from agent_model import ModelAgent, Running, Upstream
-from catena_acp.conversation.kept_problem import problem_of_notice
-from catena_acp.conversation.local_times import time_words
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
     LinkChanged,
     MessageAdded,
     MessageGrew,
@@ -22,9 +20,11 @@ from catena_acp.conversation.news import (
     QueueChanged,
     TurnEnded,
 )
+from catena_acp.continuity.problems import problem_of_notice
 from catena_acp.events import Compacted
 from catena_acp.port import AgentSpec
-from catena_acp.troubles import Offer, Trouble
+from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import ContextSource, Kind, LinkState, Message, MessageState, StopReason
 from conversation_world import Desk, World, open_window
 from model_client import answering, client

@@ -19,8 +19,7 @@ from catena.tab import Tab
 from catena.tab_trouble import Standing, TabTrouble
 from catena.trouble_words import changes_in, duration, words_of
 from catena.widgets.trouble_panel import TroublePanel
-from catena_acp.conversation.local_times import time_words
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
     LeafMoved,
     Problem,
     PromptReturned,
@@ -30,7 +29,8 @@ from catena_acp.conversation.news import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.troubles import Offer, Trouble
+from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import ContextSource, StopReason, Turn
 from transcript_scene import until
 from tui_messages import press, taken_in

@@ -11,13 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from catena_acp import error_words, reset_times
-from catena_acp.conversation.cut_off import cut_off
-from catena_acp.conversation.kept_problem import problem_of_notice
-from catena_acp.conversation.local_times import time_words
-from catena_acp.conversation.offers import offers_for
-from catena_acp.conversation.problems import problem_of
-from catena_acp.diagnosis import diagnose, diagnose_words
+from catena_acp.continuity.problems import cut_off, offers_for, problem_of, problem_of_notice
 from catena_acp.errors import (
     AgentError,
     AgentGone,
@@ -29,8 +23,10 @@ from catena_acp.errors import (
     ProtocolBroken,
     SessionGone,
 )
-from catena_acp.reset_times import end_in_data, end_in_words
-from catena_acp.troubles import Diagnosis, Offer, Trouble
+from catena_acp.trouble import error_words, reset_times
+from catena_acp.trouble.diagnosis import diagnose, diagnose_words
+from catena_acp.trouble.reset_times import end_in_data, end_in_words, time_words
+from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
 from catena_store.records import Kind, Message, MessageState
 from counted_work import calls_counted
 

@@ -10,7 +10,7 @@ import pytest
 from catena.aside_prompts import PULL_REQUEST, SUMMARY
 from catena.screens.aside import AsideScreen
 from catena.widgets.transcript import Transcript
-from catena_acp.conversation.prior_context import BEGIN
+from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_store.records import Cause
 from conversation_world import World
 from tui_pilot import Person, at_the_screen

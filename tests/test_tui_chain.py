@@ -12,7 +12,7 @@ import pytest
 from catena.config import Settings
 from catena.screens.chain import ChainScreen
 from catena.widgets.row_list import RowList
-from catena_acp.conversation.chain import Chain
+from catena_acp.conversation.inspection.chain import Chain
 from catena_acp.port import AgentSpec
 from conversation_world import World
 from tui_pilot import Person, at_the_screen

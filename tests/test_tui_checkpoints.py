@@ -10,7 +10,7 @@ import pytest
 
 from catena.config import CheckpointSetting, Settings
 from catena.screens.checkpoints import CheckpointsScreen
-from catena_acp.conversation.price import Price
+from catena_acp.conversation.inspection.price import Price
 from catena_store.conversations import rewind_requests
 from catena_store.conversations.checkpoints import Frequency
 from conversation_world import World

@@ -8,7 +8,7 @@ import pytest
 
 from catena.safe_text import safe
 from catena.screens.context import ContextScreen
-from catena_acp.conversation.context import LEFT_OUT_SHOWN
+from catena_acp.conversation.inspection.context import LEFT_OUT_SHOWN
 from catena_store.records import ContextSource
 from conversation_world import World
 from test_price import spoken

@@ -14,7 +14,7 @@ from textual import events
 
 from catena import in_hand
 from catena.app import CatenaApp
-from catena_acp.conversation.news import PromptReturned
+from catena_acp.continuity.events import PromptReturned
 from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreFull
 from tui_pilot import Person, at_the_screen

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.catalog import spec_of_command
+from catena_acp.agents.catalog import spec_of_command
 from catena_acp.port import AgentSpec
 from tui_pilot import Person, at_the_screen
 from tui_terminal import Place

@@ -19,7 +19,7 @@ from catena.terminal_background import ReplyFilter, dark_by_environment
 from catena.terminal_driver import is_burst
 from catena.terminal_sequences import clipboard, notification
 from catena.widgets.completion_list import completions
-from catena_acp.catalog import spec_named
+from catena_acp.agents.catalog import spec_named
 from catena_acp.events import Command
 from catena_store.errors import StoreError
 from catena_store.records import Kind

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from catena.config import Settings
-from catena_acp.catalog import spec_named
-from catena_acp.conversation.news import MessageChanged
+from catena_acp.agents.catalog import spec_named
+from catena_acp.continuity.events import MessageChanged
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id, utc_now

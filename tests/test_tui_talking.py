@@ -10,7 +10,7 @@ import pytest
 
 from catena.screens.picker import Picker
 from catena.widgets.permission_panel import PermissionPanel
-from catena_acp.conversation.news import Doing
+from catena_acp.continuity.events import Doing
 from catena_acp.port import AgentSpec
 from tui_pilot import at_the_screen
 

@@ -22,9 +22,9 @@ from catena.screens.picker import Picker
 from catena.tab import Tab
 from catena.tab_trouble import Standing
 from catena.trouble_words import KEYS
-from catena_acp.conversation.news import Doing
-from catena_acp.conversation.sessions import LiveSession
-from catena_acp.troubles import Trouble
+from catena_acp.continuity.events import Doing
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Kind, Message
 from tui_pilot import Person, at_the_screen
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.process_group import process_start_time
+from catena_acp.agents.process_group import process_start_time
 from catena_store.clients import leases
 from catena_store.conversations import conversations
 from catena_store.database.database import Database

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.moves import move_window
+from catena_acp.conversation.journal import move_window
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, default_path
 from catena_store.records import Kind

@@ -14,8 +14,8 @@ from catena.open_tabs import OpenTabs
 from catena.tab import Tab
 from catena.undo_words import undone, what
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.moves import move_window, opened_window
-from catena_acp.conversation.prepare import StillAtWork
+from catena_acp.conversation.journal import move_window, opened_window
+from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.undo import NotToBeUndone
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations, messages

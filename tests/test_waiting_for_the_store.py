@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from catena_acp.conversation.around import Around
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.hold import ReadOnly
-from catena_acp.conversation.prepare import StillAtWork
+from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.undo import NotToBeUndone, Scope, Undo
 from catena_store.clients import leases
 from catena_store.conversations import conversations
@@ -160,14 +160,14 @@ async def test_11_an_agent_that_is_started_while_another_conversation_of_its_fam
     async with world.client() as desk:
         fork = await desk.conversations.fork(desk.conversation, window_id=desk.window_id)
         await desk.conversations.close(fork.conversation.id)
-        reached, go_on, load = asyncio.Event(), asyncio.Event(), Around.load
+        reached, go_on, load = asyncio.Event(), asyncio.Event(), Environment.load
 
-        async def slowly(around: Around) -> None:
+        async def slowly(around: Environment) -> None:
             reached.set()
             await go_on.wait()
             await load(around)
 
-        monkeypatch.setattr(Around, "load", slowly)
+        monkeypatch.setattr(Environment, "load", slowly)
         opening = asyncio.ensure_future(desk.conversations.open(fork.conversation.id))
         await reached.wait()
         await desk.say("say one")

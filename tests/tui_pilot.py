@@ -21,7 +21,7 @@ from catena.screens.acts import Acts
 from catena.start import Start
 from catena.tab import Tab
 from catena.widgets.transcript import Transcript
-from catena_acp.catalog import spec_named
+from catena_acp.agents.catalog import spec_named
 from catena_acp.port import AgentSpec
 from tui_messages import press, taken_in
 
@@ -192,7 +192,7 @@ class Person:
 
         def at_rest() -> bool:
             tab = self.tab
-            beside = tab.conversation._seat(tab.window_id).idle_work.under_way
+            beside = tab.conversation._window(tab.window_id).idle_work.under_way
             return not self._acting and not beside and self.is_over(tab)
 
         await self.until(at_rest, "the agent to be idle")
@@ -202,7 +202,7 @@ class Person:
         """True where no prompt of the tab is on its way, and all that was told of the last one is drawn."""
         desk = self.acts.desk
         to_draw = any(told is tab for told, _ in (*desk.tabs.news, *desk.view._held))
-        return not (tab.conversation._seat(tab.window_id).busy or to_draw or tab.busy)
+        return not (tab.conversation._window(tab.window_id).busy or to_draw or tab.busy)
 
     async def answered(self, text: str) -> None:
         """Say a text, and wait for the end of its turn, whatever else goes on."""

@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from agent_model import Said
-from catena_acp.conversation.prior_context import Budget
+from catena_acp.continuity.routing.prior_context import Budget
 from catena_store.conversations import conversations
 from catena_store.windows import windows
 from walk_client import Client, Journey, Window

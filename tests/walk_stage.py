@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast
 import aiosqlite
 
 from agent_model import LiveCopy, ModelAgent, Profile, Running, Said, Upstream
-from catena_acp.conversation.core import Core, ReadOnly
-from catena_acp.conversation.news import News, PromptReturned, TurnEnded
+from catena_acp.continuity.events import ConversationEvent, PromptReturned, TurnEnded
+from catena_acp.conversation.runtime import ConversationRuntime, ReadOnly
 from catena_acp.errors import AgentError
 from catena_store.conversations import conversations
 from catena_store.database.database import Database
@@ -195,7 +195,7 @@ class Stage:
         acting = window.act is not None and not window.act.done()
         client = self._clients[window.slot]
         live = client.live.get(window.conversation_id)
-        seat = live._seats.get(window.id) if live else None
+        seat = live._windows.get(window.id) if live else None
         return not acting and client.idle(window.id) and not (seat and seat.busy)
 
     def _writable(self, window: Window) -> bool:
@@ -292,7 +292,7 @@ class Stage:
 
         await self._do(client, open_it())
 
-    def _count_beginnings(self, client: Client, core: Core) -> None:
+    def _count_beginnings(self, client: Client, core: ConversationRuntime) -> None:
         """Every prompt that sets out is to end in one ``TurnEnded``; how often one sets out is told to nobody."""
         begin = core.begin_turn
 
@@ -329,7 +329,7 @@ class Stage:
             if not again.dead and self._exists(conversation_id):
                 await self._open_conversation(again, conversation_id)
 
-    def _heard(self, client: Client, news: News) -> None:
+    def _heard(self, client: Client, news: ConversationEvent) -> None:
         match news:
             case TurnEnded(window_id, turn, _):
                 client.ended[window_id] = client.ended.get(window_id, 0) + 1

@@ -1,1 +1,3 @@
 """How Catena speaks: agents, sessions, and conversations that outlive them."""
+
+"""How Catena speaks: agents, sessions, and conversations that outlive them."""

@@ -124,7 +124,7 @@ class CommandsChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ConfigChoice:
     """One value that a mode or an option can have."""
 
     id: str
@@ -142,7 +142,7 @@ class Option:
     category: str | None  # mode, model, thought_level, model_config, …
     kind: str  # select, boolean; others are kept and not offered
     value: str | bool
-    choices: tuple[Choice, ...]
+    choices: tuple[ConfigChoice, ...]
     description: str | None = None
 
 
@@ -151,7 +151,7 @@ class ModesChanged:
     """The modes that the session offers and the one in force; where ``modes`` is None only the current one changed."""
 
     current: str
-    modes: tuple[Choice, ...] | None = None
+    modes: tuple[ConfigChoice, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class AgentPort(Protocol):
         """Ask it to stop the turn and answer what it waits for with `cancelled`."""
         ...
 
-    def let_into(self, session_id: str, directories: Sequence[str]) -> None:
+    def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
         """From now on the session may ask us for files below these directories, too, and below no others."""
         ...
 
@@ -107,3 +107,13 @@ class AgentPort(Protocol):
     def on_death(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback`` once when the process ends, also when it has already. Returns the end of it."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds until an answer is given up. A prompt may take for ever."""
+
+    opening: float = 120  # a session; agents start servers and read long transcripts meanwhile
+    setting: float = 60
+    closing: float = 5
+    login: float = 600  # a person may be in a browser

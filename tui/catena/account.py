@@ -22,10 +22,10 @@ from catena.log_file import log_to_file
 from catena.safe_text import safe_line
 from catena.shapes import dumps
 from catena_acp.abilities import AuthMethod
-from catena_acp.agent import Agent, start_agent
-from catena_acp.catalog import own_login, own_logout
+from catena_acp.agents.agent import Agent, start_agent
+from catena_acp.agents.catalog import own_login, own_logout
+from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, methods_in, terminal_login, variables_of
 from catena_acp.errors import AgentError, AgentGone, AgentMissing, AgentSilent, LoginNeeded, NotOffered
-from catena_acp.login_methods import ENVIRONMENT, TERMINAL, methods_in, terminal_login, variables_of
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, data_directory, default_path

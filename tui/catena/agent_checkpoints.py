@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 
-from catena_acp.conversation.checkpoints import NoCheckpoint, drawn, found, label_of
-from catena_acp.conversation.fork_points import settled_point
+from catena_acp.continuity.sessions.fork_points import settled_point
+from catena_acp.conversation.checkpoints.checkpoints import NoCheckpoint, drawn, found, label_of
 from catena_acp.errors import AgentError
 from catena_store.chains import turns
 from catena_store.conversations import conversations, rewind_requests

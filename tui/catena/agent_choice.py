@@ -7,7 +7,7 @@ import shutil
 from dataclasses import replace
 
 from catena.config import AgentSetting, Settings
-from catena_acp.catalog import catalog, find_agents, spec_named, spec_of_command
+from catena_acp.agents.catalog import catalog, find_agents, spec_named, spec_of_command
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 

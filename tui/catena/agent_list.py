@@ -19,7 +19,7 @@ from catena.config import AgentSetting, Settings, load_settings
 from catena.exit_status import ExitStatus
 from catena.safe_text import safe_line
 from catena.shapes import dumps
-from catena_acp.catalog import Found, find_agents
+from catena_acp.agents.catalog import Found, find_agents
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 

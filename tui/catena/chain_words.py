@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from catena.safe_text import safe_line
-from catena_acp.catalog import spec_named
-from catena_acp.conversation.chain import Chain, ChainEntry, Loads, shortened
+from catena_acp.agents.catalog import spec_named
+from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, shortened
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 from catena_store.chains.link_history import Glimpse

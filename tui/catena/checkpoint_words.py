@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from catena.safe_text import safe_line
-from catena_acp.conversation.chain import shortened
-from catena_acp.conversation.checkpoint_list import Listed
-from catena_acp.conversation.price import Price
+from catena_acp.conversation.checkpoints.checkpoints import Listed
+from catena_acp.conversation.inspection.chain import shortened
+from catena_acp.conversation.inspection.price import Price
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 from catena_store.records import ContextSource
 

@@ -8,8 +8,8 @@ from textual.content import Content
 
 from catena.files_page import shown_path, summary_of
 from catena.safe_text import safe, safe_line
-from catena_acp.conversation.tree_face import BranchTail, Comparison
-from catena_acp.conversation.words import counted
+from catena_acp.continuity.wording import counted
+from catena_acp.conversation.inspection.tree import BranchTail, Comparison
 from catena_store.records import Kind
 
 _SHOWN_LINES = 40  # of one message

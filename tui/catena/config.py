@@ -168,7 +168,7 @@ class _Reading:
         profiles = [each for each in agents.values() if each.agent]
         if not profiles:
             return
-        from catena_acp.catalog import catalog
+        from catena_acp.agents.catalog import catalog
 
         known = {entry.name for entry in catalog()}
         seen: dict[tuple[str, str], str] = {}

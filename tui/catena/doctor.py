@@ -16,7 +16,7 @@ from catena.config import Settings, SettingsInvalid, load_settings, settings_pat
 from catena.exit_status import ExitStatus
 from catena.log_file import LOG_NAME
 from catena.safe_text import safe_line
-from catena_acp.conversation.words import counted
+from catena_acp.continuity.wording import counted
 from catena_store.database.database import Database, data_directory, default_path
 from catena_store.database.health import health
 from catena_store.errors import StoreError

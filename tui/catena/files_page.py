@@ -11,8 +11,8 @@ from textual.content import Content
 
 from catena.safe_text import safe, safe_line
 from catena.widgets.asked_change import styled_diff
-from catena_acp.conversation.files_touched import Diff, FileTouched
-from catena_acp.conversation.words import counted
+from catena_acp.continuity.wording import counted
+from catena_acp.conversation.inspection.files_touched import FileDiff, FileTouched
 
 _MOST_LINES = 400  # of the changes of one file
 _COMPARED = 5_000  # lines of either side
@@ -57,7 +57,7 @@ def shown_path(path: str, cwd: str) -> str:
     return safe_line(os.path.relpath(path, cwd) if inside else path)
 
 
-def _diff_lines(diffs: Sequence[Diff]) -> Iterator[str]:
+def _diff_lines(diffs: Sequence[FileDiff]) -> Iterator[str]:
     for diff in diffs:
         if diff.old is None:
             yield "(new file)"

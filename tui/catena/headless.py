@@ -27,10 +27,10 @@ from catena.log_file import log_to_file
 from catena.outlet import Outlet
 from catena.serving import serving
 from catena.which_conversation import find_conversation
+from catena_acp.continuity.events import TurnEnded
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.core import ReadOnly
-from catena_acp.conversation.news import TurnEnded
+from catena_acp.conversation.runtime import ReadOnly
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port import AgentSpec
 from catena_store import records

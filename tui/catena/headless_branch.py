@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from catena.exit_status import Refused
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.price import Price
+from catena_acp.conversation.inspection.price import Price
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database

@@ -10,10 +10,10 @@ from catena.agent_choice import name_of_kept
 from catena.config import Settings
 from catena.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
+from catena_acp.continuity.events import TurnEnded
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.news import TurnEnded
 from catena_acp.errors import AgentError
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 
 
 async def with_way_in(

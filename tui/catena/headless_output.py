@@ -11,8 +11,8 @@ from catena.headless_branch import Branch
 from catena.outlet import Outlet
 from catena.safe_text import safe
 from catena.shapes import FORMAT, dumps, record_shape, time_shape
-from catena_acp.conversation.news import Asked, Problem, TurnEnded, Usage
-from catena_acp.conversation.words import BACK_IN_COMPOSER
+from catena_acp.continuity.events import Asked, Problem, TurnEnded, Usage
+from catena_acp.continuity.wording import BACK_IN_COMPOSER
 from catena_acp.events import PermissionOption
 from catena_store.records import ConversationRecord, Kind, Link, Message, Turn
 

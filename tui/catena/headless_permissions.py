@@ -12,7 +12,7 @@ from typing import assert_never
 
 from catena.config import Permissions
 from catena.safe_text import safe, safe_line
-from catena_acp.conversation.news import Asked
+from catena_acp.continuity.events import Asked
 from catena_acp.events import PermissionOption, ToolDiff
 
 _READING = frozenset({"read", "search"})

@@ -11,10 +11,10 @@ from catena.exit_status import ExitStatus
 from catena.headless_output import Output
 from catena.headless_permissions import Terminal, ruled
 from catena.interrupts import Interrupts
-from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
     Asked,
     AskSettled,
+    ConversationEvent,
     DoingChanged,
     HoldChanged,
     LeafMoved,
@@ -22,7 +22,6 @@ from catena_acp.conversation.news import (
     MessageAdded,
     MessageChanged,
     MessageGrew,
-    News,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -33,8 +32,9 @@ from catena_acp.conversation.news import (
     TurnStarted,
     Usage,
 )
+from catena_acp.conversation.conversation import Conversation
 from catena_acp.events import PermissionOption
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.database.database import Database
 from catena_store.records import Attachment, Kind, Message, StopReason
@@ -64,7 +64,7 @@ class HeadlessTurn:
         self._output = output
         self._policy = policy
         self._terminal = terminal
-        self._news: asyncio.Queue[News] = asyncio.Queue()
+        self._news: asyncio.Queue[ConversationEvent] = asyncio.Queue()
         self._messages: dict[str, Message] = {}
         self._told: dict[str, int] = {}  # message id: characters of its text that were told
         self._asked: dict[str, tuple[Asked, asyncio.Task[None]]] = {}
@@ -111,7 +111,7 @@ class HeadlessTurn:
             if isinstance(news := self._news.get_nowait(), Remarked):
                 self._output.remark(news.text)
 
-    def _hear(self, news: News) -> None:
+    def _hear(self, news: ConversationEvent) -> None:
         if news.window_id != self._window_id:
             return
         if isinstance(news, TurnEnded):
@@ -121,7 +121,7 @@ class HeadlessTurn:
     def _stop(self) -> None:
         self._tasks.create_task(self._conversation.stop(self._window_id))
 
-    async def _tell(self, news: News) -> None:
+    async def _tell(self, news: ConversationEvent) -> None:
         match news:
             case MessageAdded(message=message) | MessageChanged(message=message):
                 self._message(message)

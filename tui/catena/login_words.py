@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from catena.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
-from catena_acp.login_methods import ENVIRONMENT, TERMINAL, Variable
+from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, Variable
 
 
 def names_no_login(title: str, own_way: str | None) -> str:

@@ -14,11 +14,11 @@ from catena.in_hand import InHand
 from catena.tab import Tab, title_of
 from catena.undoing import Undoing
 from catena.widgets.transcript.viewport import Place
-from catena_acp.conversation import moves
+from catena_acp.agents.process_group import process_start_time
+from catena_acp.continuity.events import ConversationEvent, PromptReturned
+from catena_acp.conversation import journal
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.news import News, PromptReturned
 from catena_acp.port import AgentSpec
-from catena_acp.process_group import process_start_time
 from catena_store.chains import turns
 from catena_store.conversations import branches, messages
 from catena_store.conversations import conversations as kept_conversations
@@ -29,7 +29,7 @@ from catena_store.records import Attachment, Kind, Message, Summary, WindowRecor
 from catena_store.windows import attachments, inputs, queue, windows
 
 if TYPE_CHECKING:
-    from catena_acp.conversation.price import Price
+    from catena_acp.conversation.inspection.price import Price
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class OpenTabs:
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self.tabs: list[Tab] = []
         self.active: Tab | None = None
-        self.news: deque[tuple[Tab, News]] = deque()
+        self.news: deque[tuple[Tab, ConversationEvent]] = deque()
         self.heard = asyncio.Event()
         self.unkept: list[tuple[str, StoreError]] = []  # drafts that could not be saved when they were left
         self.in_hand = InHand()
@@ -194,7 +194,7 @@ class OpenTabs:
         tab.title = title_of(first_prompt or "")
 
     def _listen(self, tab: Tab) -> None:
-        def listen(news: News) -> None:
+        def listen(news: ConversationEvent) -> None:
             if news.window_id == tab.window_id:
                 self.news.append((tab, news))
                 self.heard.set()
@@ -266,7 +266,7 @@ class OpenTabs:
         """Close a tab: what runs in it goes on or is ended by its conversation, and an empty chat leaves no trace."""
         if not self._db.read_only:
             async with self._db.write() as tx:
-                await moves.close_window(tx, window_id=tab.window_id)
+                await journal.close_window(tx, window_id=tab.window_id)
         await self.put_aside(tab)
 
     async def put_aside(self, tab: Tab) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catena_acp.conversation.news import SessionState
+from catena_acp.continuity.events import SessionState
 from catena_store.records import QueueItem
 
 

@@ -51,8 +51,8 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
 def print_chain(conversation_id: str) -> int:
     """Print a conversation's chain, as seen from its newest branch. Raises NotFound or Ambiguous."""
     from catena.chain_words import chain_as_text, title_of_agent
-    from catena_acp.conversation.agent_titles import AgentTitles
-    from catena_acp.conversation.chain import Chain, read_chain
+    from catena_acp.continuity.services import AgentTitles
+    from catena_acp.conversation.inspection.chain import Chain, read_chain
     from catena_store.conversations import conversations
     from catena_store.windows import windows
 

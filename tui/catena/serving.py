@@ -13,12 +13,11 @@ from catena import __version__
 from catena.agent_choice import REHEARSAL, agent_kept
 from catena.config import Settings
 from catena.tidying import tidy
-from catena_acp.agent import end_group, process_start_time, start_agent
-from catena_acp.conversation.checkpointing import Checkpointing
+from catena_acp.agents.agent import end_group, process_start_time, start_agent
+from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.services import WhileIdle
-from catena_acp.file_access import FileAccess
 from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.protocol.files import FileAccess
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database
 from catena_store.records import AgentGroup

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from catena.exit_status import ExitStatus, Refused
 from catena.safe_text import safe_line
-from catena_acp.conversation.words import counted
+from catena_acp.continuity.wording import counted
 from catena_store.database.database import Database, default_path
 from catena_store.database.health import health
 from catena_store.errors import StoreBusy, StoreDamaged, StoreUnusable

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from catena.editing import Editing, LeftEdit
 from catena.tab_trouble import Standing, TabTrouble
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
     Asked,
     AskSettled,
+    ConversationEvent,
     Doing,
     DoingChanged,
     HoldChanged,
@@ -20,7 +21,6 @@ from catena_acp.conversation.news import (
     MessageAdded,
     MessageChanged,
     MessageGrew,
-    News,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -31,13 +31,12 @@ from catena_acp.conversation.news import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, WindowRecord
 
 if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
-    from catena_acp.conversation.left_open import LeftOpen
-    from catena_acp.conversation.todos import Todo
+    from catena_acp.conversation.inspection.todos import LeftOpen, Todo
     from catena_acp.port import AgentSpec
 
 _TITLE_LENGTH = 60
@@ -213,7 +212,7 @@ class Tab:
             merged.append(row)
         return merged
 
-    def hear(self, news: News, *, seen: bool) -> None:
+    def hear(self, news: ConversationEvent, *, seen: bool) -> None:
         """Take one piece of news in; ``seen`` while the tab is on the screen of a person who looks at it."""
         match news:
             case MessageAdded(message=message):

@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from catena.safe_text import safe_line
-from catena_acp.conversation.local_times import time_words
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
+    ConversationEvent,
     HoldChanged,
     LeafMoved,
     MessageAdded,
-    News,
     Problem,
     PromptReturned,
     SessionChanged,
@@ -21,7 +20,8 @@ from catena_acp.conversation.news import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.troubles import Trouble
 from catena_store.ids import utc_now
 from catena_store.records import Kind
 
@@ -58,7 +58,7 @@ class TabTrouble:
         self._dismissed: str | None = None  # the leaf that trouble was put away at
         self.standing: Standing | None = None
 
-    def hear(self, news: News, *, agent: tuple[str, str], leaf_id: str | None) -> None:
+    def hear(self, news: ConversationEvent, *, agent: tuple[str, str], leaf_id: str | None) -> None:
         """Take one piece of news in; ``leaf_id`` is where the branch ends after it."""
         match news:
             case PromptReturned(text=text):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
+    ConversationEvent,
     LeafMoved,
     MessageAdded,
     MessageChanged,
-    News,
     Renamed,
     TurnEnded,
     TurnStarted,
 )
+from catena_acp.conversation.conversation import Conversation
 from catena_store.records import Kind
 
 
@@ -41,12 +41,12 @@ class TreeNews:
         await self._changed.wait()
         self._changed.clear()
 
-    def _hear(self, news: News) -> None:
+    def _hear(self, news: ConversationEvent) -> None:
         if _changes_a_tree(news):
             self._changed.set()
 
 
-def _changes_a_tree(news: News) -> bool:
+def _changes_a_tree(news: ConversationEvent) -> bool:
     """What an agent says and does in a turn is counted when that ends, not piece by piece."""
     match news:
         case MessageAdded(message=message) | MessageChanged(message=message):

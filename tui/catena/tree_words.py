@@ -12,7 +12,7 @@ from catena.safe_text import safe_line
 from catena.tab import title_of
 from catena.tree_rows import Arrangement, TreeLine
 from catena.widgets.row_list import Row
-from catena_acp.conversation.words import counted
+from catena_acp.continuity.wording import counted
 from catena_store.conversations.search import TreeHit
 from catena_store.conversations.tree import TreeNode
 from catena_store.records import ContextSource, Kind, MessageState, StopReason

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, assert_never
 
-from catena_acp.conversation.local_times import time_words
-from catena_acp.troubles import Offer
+from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.troubles import Offer
 
 if TYPE_CHECKING:
     from catena.tab_trouble import Standing

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from catena.open_tabs import OpenTabs
     from catena.tab import Tab
     from catena_acp.conversation.conversations import Conversations
-    from catena_acp.conversation.undo import Scope, Step
+    from catena_acp.conversation.undo import Scope, UndoStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Undoing:
             coming = await _named(reader, step.next) if step.next else None
         return Taken((done,), coming, look_at)
 
-    async def _bring_along(self, step: Step) -> Tab | None:
+    async def _bring_along(self, step: UndoStep) -> Tab | None:
         """Move, open and close the tabs; gives the one that the step was about, where it is there."""
         tabs = {tab.window_id: tab for tab in self._tabs.tabs}
         look_at = tabs.get(step.entry.window_id or "")

@@ -1,1 +1,1 @@
-"""Conversations that outlive the sessions that carry them."""
+"""What a person does with a conversation: prompts, branches, checkpoints, asides, inspection, recovery."""

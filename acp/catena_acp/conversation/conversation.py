@@ -4,34 +4,127 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from catena_acp.abilities import AuthMethod
-from catena_acp.conversation import moves
-from catena_acp.conversation.aside_face import AsideFace
-from catena_acp.conversation.branch_face import BranchFace
-from catena_acp.conversation.chain_face import ChainFace
-from catena_acp.conversation.checkpoint_face import CheckpointFace
-from catena_acp.conversation.checkpoints import Checkpoints
-from catena_acp.conversation.core import Core
-from catena_acp.conversation.further_directories import change_directories
-from catena_acp.conversation.idle_face import IdleFace
+from catena_acp.agents.login_methods import TerminalLogin, Variable
+from catena_acp.continuity.events import Asked, ConversationEvent, Doing, LeafMoved, Renamed, SessionState
+from catena_acp.continuity.sessions.session_state import option_of_category
+from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
+from catena_acp.conversation import journal
+from catena_acp.conversation.asides.asides import AsideFace, Asides
+from catena_acp.conversation.branches.branching import BranchFace
+from catena_acp.conversation.checkpoints.checkpoints import CheckpointFace, Checkpoints
+from catena_acp.conversation.inspection.chain import ChainFace
+from catena_acp.conversation.inspection.tree import TreeFace
 from catena_acp.conversation.logins import Logins, Owed
-from catena_acp.conversation.news import Asked, Doing, News, SessionState
-from catena_acp.conversation.open_asides import Asides
-from catena_acp.conversation.seat import Seat
-from catena_acp.conversation.session_settings import set_mode, set_option
-from catena_acp.conversation.session_state import option_of_category
-from catena_acp.conversation.settings_restored import MODE
-from catena_acp.conversation.tree_face import TreeFace
-from catena_acp.conversation.undo_face import UndoFace
-from catena_acp.login_methods import TerminalLogin, Variable
+from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.prompts.window import Window
+from catena_acp.conversation.runtime import ConversationRuntime, change_directories
 from catena_acp.port import AgentPort, AgentSpec
+from catena_store.conversations import conversations
+from catena_store.database.database import Writer
 from catena_store.records import Attachment, Owner
 from catena_store.records import ConversationRecord as Record
+from catena_store.windows.journal import Act
 
 T = TypeVar("T")
+
+
+class UndoFace:
+    """What undoing needs of a conversation."""
+
+    _core: ConversationRuntime
+    _windows: dict[str, Window]
+
+    def _window(self, window_id: str) -> Window:
+        """The window's place in the conversation."""
+        raise NotImplementedError
+
+    @property
+    def windows(self) -> frozenset[str]:
+        """Those that are open in this client."""
+        return self._core.windows
+
+    def in_turn(self, window_id: str) -> bool:
+        """True while the window's turn is under way, or somebody logs in there."""
+        seat = self._windows.get(window_id)
+        return (seat is not None and seat.busy) or self._core.doing(window_id) is Doing.LOGGING_IN
+
+    def writing(self) -> AbstractAsyncContextManager[Writer]:
+        """A transaction of whoever holds the conversation. Raises ReadOnly, StoreReadOnly."""
+        return self._core.writable().write()
+
+    async def undisturbed(self, window_id: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do something between two turns of a window, to its end; a prompt waits for it. Raises StillAtWork."""
+        if self.in_turn(window_id):
+            raise StillAtWork
+        return await self._window(window_id).apart(work)
+
+    async def read_anew(self) -> None:
+        """Title and agent were changed in the store: take them from there, and tell."""
+        core = self._core
+        async with core.services.db.read() as reader:
+            record = await conversations.get(reader, core.record.id)
+        if record is None:
+            return
+        before, core.record = core.record, record
+        for window_id in core.windows:
+            if before.title != record.title:
+                core.tell(Renamed(window_id, record.title))
+            if (before.agent, before.profile) != (record.agent, record.profile):
+                core.carried_by_none(window_id)
+
+    def moved(self, window_id: str, leaf_id: str | None) -> None:
+        """The window was moved in the store: tell where it stands now."""
+        self._core.tell(LeafMoved(window_id, leaf_id))
+        if window_id in self._core.windows:
+            self._core.carried_by_none(window_id)
+
+    async def put_away(
+        self, act: Act, *, window_id: str | None, workspace_id: str | None, closing: Sequence[str]
+    ) -> None:
+        """Delete or archive it, by a line of the journal; ``closing`` are the windows that go with it.
+
+        Raises StillAtWork while a turn runs, ReadOnly.
+        """
+        self._refuse_in_turn(closing)
+        async with self.writing() as tx:
+            # A prompt that was said while this waited for the store has its turn here.
+            self._refuse_in_turn(closing)
+            await journal.put_away(
+                tx,
+                conversation_id=self._core.record.id,
+                act=act,
+                window_id=window_id,
+                workspace_id=workspace_id,
+                closing=closing,
+            )
+
+    def _refuse_in_turn(self, closing: Sequence[str]) -> None:
+        if any(self.in_turn(window) for window in {*self._core.windows, *closing}):
+            raise StillAtWork
+
+    async def take_out(self, *, workspace_id: str | None) -> None:
+        """Take it out of the archive. Raises ReadOnly."""
+        async with self.writing() as tx:
+            await journal.take_out(tx, conversation_id=self._core.record.id, workspace_id=workspace_id)
+
+
+class IdleFace:
+    """What is done with a session after a turn, while nobody waits for it."""
+
+    def _window(self, window_id: str) -> Window:
+        """The window's place in the conversation."""
+        raise NotImplementedError
+
+    async def settled(self, window_id: str) -> None:
+        """Wait until the window is idle and what is done after its turn is done: a probe, a parked fork."""
+        seat = self._window(window_id)
+        await seat.wait_idle()
+        await seat.idle_work.settled()
 
 
 class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, AsideFace, TreeFace):
@@ -43,16 +136,16 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
 
     def __init__(
         self,
-        core: Core,
+        core: ConversationRuntime,
         take_over: Callable[[], Awaitable[None]],
         all_live: Callable[[], Iterable[Conversation]],
     ) -> None:
         super().__init__(core)
         self._take_over = take_over
-        self._seats: dict[str, Seat] = {}
-        self._left: dict[str, Seat] = {}  # of windows that were closed in the middle of something
-        self._logins = Logins(core, self._seat, lambda: [each._logins for each in all_live()])
-        self._checkpoints = Checkpoints(core, self._seat)
+        self._windows: dict[str, Window] = {}
+        self._left: dict[str, Window] = {}  # of windows that were closed in the middle of something
+        self._logins = Logins(core, self._window, lambda: [each._logins for each in all_live()])
+        self._checkpoints = Checkpoints(core, self._window)
         self._asides = Asides(core)
 
     @property
@@ -81,9 +174,9 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
     @property
     def busy(self) -> bool:
         """True while any window's turn is under way."""
-        return any(seat.busy for seat in (*self._seats.values(), *self._left.values()))
+        return any(seat.busy for seat in (*self._windows.values(), *self._left.values()))
 
-    def subscribe(self, listener: Callable[[News], None]) -> Callable[[], None]:
+    def subscribe(self, listener: Callable[[ConversationEvent], None]) -> Callable[[], None]:
         """Tell ``listener`` everything from now on; returns the end of it."""
         return self._core.subscribe(listener)
 
@@ -112,22 +205,22 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         """
         if self.read_only:
             await self.take_over(window_id)
-        await self._seat(window_id).say(text, attachments)
+        await self._window(window_id).say(text, attachments)
 
     async def stop(self, window_id: str) -> None:
         """Stop the turn: the agent is asked to, its open questions are answered `cancelled`."""
-        await self._seat(window_id).stop()
+        await self._window(window_id).stop()
 
     async def kill_agent(self, window_id: str) -> None:
         """End the agent's process, for a stop that is not heeded; what it said is kept."""
-        await self._seat(window_id).kill_agent()
+        await self._window(window_id).kill_agent()
 
     async def prepare(self, window_id: str) -> None:
         """Open a session for what comes next, where that needs no telling, so that its commands and modes can be shown.
 
         Trouble is told, not raised; the next prompt tries again.
         """
-        await self._seat(window_id).prepare()
+        await self._window(window_id).prepare()
 
     async def answer(self, ask_id: str, option_id: str | None) -> None:
         """Answer a permission with one of the agent's options; None is `cancelled`."""
@@ -137,30 +230,30 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
 
     async def unqueue(self, window_id: str, item_id: str) -> None:
         """Take a waiting prompt out of the queue for good. Raises NotFound."""
-        await self._seat(window_id).queue.remove(item_id)
+        await self._window(window_id).queue.remove(item_id)
 
     async def take_back(self, window_id: str, item_id: str) -> None:
         """Give a waiting prompt back to be changed: it is the draft again. Raises NotFound."""
-        await self._seat(window_id).queue.take_back(item_id)
+        await self._window(window_id).queue.take_back(item_id)
 
     async def requeue(self, window_id: str, item_id: str, position: int) -> None:
         """Give a waiting prompt another place in the queue, counted from 0. Raises NotFound."""
-        await self._seat(window_id).queue.move(item_id, position)
+        await self._window(window_id).queue.move(item_id, position)
 
     async def send_now(self, window_id: str, item_id: str) -> bool:
         """Send a waiting prompt before all others: into the running turn where the agent offers that (True).
 
         Else the turn is stopped and the prompt goes next. Raises NotFound.
         """
-        return await self._seat(window_id).send_now(item_id)
+        return await self._window(window_id).send_now(item_id)
 
     async def send_queued(self, window_id: str) -> None:
         """Let the queue go on after an error held it."""
-        await self._seat(window_id).send_queued()
+        await self._window(window_id).send_queued()
 
     async def wait_idle(self, window_id: str) -> None:
         """Wait until no turn of the window is under way and its queue has come to rest."""
-        await self._seat(window_id).wait_idle()
+        await self._window(window_id).wait_idle()
 
     # --- what the next prompt meets
 
@@ -198,7 +291,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
     async def set_agent(self, window_id: str, spec: AgentSpec) -> None:
         """Go on with another agent from the next prompt on."""
         async with self._core.writable().write() as tx:
-            await moves.change_agent(
+            await journal.change_agent(
                 tx, window_id=window_id, conversation_id=self.id, agent=spec.name, profile=spec.profile
             )
         self._core.record = replace(self.record, agent=spec.name, profile=spec.profile)
@@ -209,7 +302,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
 
         Raises StillAtWork while a prompt is on its way: what comes of that would not stand below it.
         """
-        seat = self._seat(window_id)
+        seat = self._window(window_id)
         await seat.apart(seat.clear)
 
     async def rename(self, title: str | None, *, by: str | None = None) -> None:
@@ -273,13 +366,13 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         """The window is open in this client: the session that carries it is its own."""
         self._core.enter(window_id)
         if (left := self._left.pop(window_id, None)) is not None:  # opened again: its turn went on
-            self._seats[window_id] = left
+            self._windows[window_id] = left
             if left.busy:
                 self._core.now(window_id, Doing.ASKING if self.asked(window_id) else Doing.WORKING)
 
     def leave(self, window_id: str) -> None:
         """The window was closed for good: what it owned is anybody's. Its turn goes on."""
-        seat = self._seats.pop(window_id, None)
+        seat = self._windows.pop(window_id, None)
         self._left = {id: left for id, left in self._left.items() if left.at_work}
         if seat and seat.at_work:
             self._left[window_id] = seat
@@ -288,7 +381,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
     async def aclose(self) -> None:
         """End every turn as interrupted, and record it; the agents are ended by whoever owns them."""
         self._core.closing = True
-        seats = (*self._seats.values(), *self._left.values())
+        seats = (*self._windows.values(), *self._left.values())
         await asyncio.gather(self._asides.close(), *(seat.close() for seat in seats))
         await self._core.close()
 
@@ -301,12 +394,12 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         self._core.agent_died(agent)
 
     async def _apart(self, window_id: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        return await self._seat(window_id).apart(work)
+        return await self._window(window_id).apart(work)
 
-    def _seat(self, window_id: str) -> Seat:
+    def _window(self, window_id: str) -> Window:
         if window_id in self._left:
             self.enter(window_id)
-        seat = self._seats.get(window_id)
+        seat = self._windows.get(window_id)
         if seat is None:
-            seat = self._seats[window_id] = Seat(self._core, window_id)
+            seat = self._windows[window_id] = Window(self._core, window_id)
         return seat

@@ -8,24 +8,29 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from catena_acp.conversation.agent_titles import keep_title
-from catena_acp.conversation.agents import Agents
-from catena_acp.conversation.checkpointing import Checkpointing
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.routing.prior_context import Budget
+from catena_acp.continuity.services import (
+    Checkpointing,
+    Services,
+    SpecOf,
+    StartAgent,
+    Tenure,
+    WhileIdle,
+    keep_title,
+)
+from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
+from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.core import Core
-from catena_acp.conversation.following import Following
-from catena_acp.conversation.forks import Forked, Forking, Wanted
-from catena_acp.conversation.hold import ReadOnly
-from catena_acp.conversation.machine import this_machine
-from catena_acp.conversation.powers_kept import keep_powers
-from catena_acp.conversation.prior_context import Budget
-from catena_acp.conversation.recovery import EndGroup, recover
-from catena_acp.conversation.services import Services, SpecOf, StartAgent, Tenure, WhileIdle
-from catena_acp.conversation.sessions import Sessions
-from catena_acp.conversation.unsent_rows import tell_put_back, where_ours_stand
+from catena_acp.conversation.forks import Forked, Forking, ForkRequest
+from catena_acp.conversation.recovery.following import Following
+from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_put_back, where_ours_stand
+from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.clients import leases
@@ -36,6 +41,44 @@ from catena_store.ids import new_id as random_id
 from catena_store.ids import utc_now
 from catena_store.records import AgentGroup, Lease, Owner
 from catena_store.records import ConversationRecord as Record
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """How agents are found, started and ended, and processes told apart."""
+
+    start_agent: StartAgent
+    spec_of: SpecOf
+    end_group: EndGroup
+    start_time_of: Callable[[int], str | None]
+
+
+def this_machine(client_version: str, specs: Mapping[str, AgentSpec]) -> Machine:
+    """The real one; ``specs`` are agents beside those of the catalogue, by name."""
+    from catena_acp.agents import process_group
+
+    async def start(spec: AgentSpec, cwd: str) -> AgentPort:
+        from catena_acp.agents.agent import start_agent
+        from catena_acp.protocol.files import FileAccess
+
+        files = FileAccess(roots=(Path(cwd),))
+        return await start_agent(spec, cwd=cwd, client_version=client_version, files=files)
+
+    def spec_of(name: str, profile: str) -> AgentSpec:
+        from catena_acp.agents.catalog import spec_named
+
+        for spec in specs.values():
+            if (spec.name, spec.profile) == (name, profile):
+                return spec
+        if profile:
+            raise AgentMissing(f"{name} ({profile})", "no such profile is known here")
+        return spec_named(name)
+
+    async def end_group(group: AgentGroup) -> bool:
+        return await process_group.end_group(group.pid, group.started)
+
+    return Machine(start, spec_of, end_group, process_group.process_start_time)
+
 
 HEARTBEAT_SECONDS = 5.0
 _FOREIGN_HOST_SILENCE = timedelta(seconds=60)
@@ -171,7 +214,7 @@ class Conversations:
         in place while the window's turn runs, NotFound, StoreError: then nothing is left of it.
         """
         record = source.record if isinstance(source, Conversation) else source
-        wanted = Wanted(record, window_id, at, side_by_side, agent, cwd, directories, mcp_servers)
+        wanted = ForkRequest(record, window_id, at, side_by_side, agent, cwd, directories, mcp_servers)
         return await Forking(self._services, self.open, self.close, self._live.get(record.id), wanted).make()
 
     async def _opened(self, conversation_id: str) -> Conversation:
@@ -187,7 +230,7 @@ class Conversations:
         await self._services.titles.load(db)
         tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.Acquired) else None
         sessions = self._sessions.setdefault(record.family, Sessions(self._services))
-        core = Core(
+        core = ConversationRuntime(
             self._services, record, tenure, self._agents, sessions, self._spec_of, self._agent_started
         )
         await core.around.load()
@@ -211,7 +254,7 @@ class Conversations:
         self._left_by.pop(record.id, None)
         return tenure
 
-    async def _take_over(self, core: Core) -> None:
+    async def _take_over(self, core: ConversationRuntime) -> None:
         """Make a conversation ours that we only followed. Raises ReadOnly where a client that lives has it."""
         conversation_id = core.record.id
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):

@@ -13,14 +13,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catena_acp.conversation.aside_session import end_upstream
-from catena_acp.conversation.fork_points import NotOfThisBranch, is_part_of, point_at, settled_point
-from catena_acp.conversation.moves import move_window, opened_window
-from catena_acp.conversation.prepare import StillAtWork
-from catena_acp.conversation.price import Price
-from catena_acp.conversation.services import Services
-from catena_acp.conversation.sessions import LiveSession
-from catena_acp.conversation.whole import whole
+from catena_acp.continuity.atomic import shielded
+from catena_acp.continuity.services import Services
+from catena_acp.continuity.sessions.fork_points import NotOfThisBranch, is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.conversation.asides.session import end_upstream
+from catena_acp.conversation.inspection.price import Price
+from catena_acp.conversation.journal import move_window, opened_window
+from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.chains import links, surroundings
 from catena_store.conversations import conversations, directories, mcp_servers, messages
@@ -34,11 +34,12 @@ from catena_store.windows.journal import Act
 if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
 
+
 _CLOSING_SECONDS = 1.0  # that an agent may take to end a fork that came to nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ForkRequest:
     """What is to be forked, and how."""
 
     source: Record
@@ -78,7 +79,7 @@ class Forking:
         open: Callable[[str], Awaitable[Conversation]],
         close: Callable[[str], Awaitable[None]],
         source: Conversation | None,  # where it is live
-        wanted: Wanted,
+        wanted: ForkRequest,
     ) -> None:
         self._services = services
         self._open = open
@@ -100,9 +101,9 @@ class Forking:
             conversation = await self._open(record.id)
             window_id = self._in_place or self._services.new_id()
             live = await conversation.begin_in_fork(window_id, point.leaf_id, wanted.source.cwd)
-            await whole(self._show(record, window_id, point))
+            await shielded(self._show(record, window_id, point))
         except BaseException:
-            await whole(self._undone(record.id, live))
+            await shielded(self._undone(record.id, live))
             raise
         if self._source and self._in_place:
             self._source.leave(window_id)
@@ -184,7 +185,7 @@ class Forking:
             await conversations.delete_if_empty(tx, conversation_id)
 
 
-async def _point(reader: Reader, wanted: Wanted) -> _Point:
+async def _point(reader: Reader, wanted: ForkRequest) -> _Point:
     source, at = wanted.source, wanted.at
     if at is None:
         window = await windows.get(reader, wanted.window_id) if wanted.window_id else None

@@ -15,30 +15,30 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from catena_acp.abilities import AuthMethod
-from catena_acp.catalog import own_login, own_logout
-from catena_acp.conversation.core import Core
-from catena_acp.conversation.ground import Ground
-from catena_acp.conversation.hold import ReadOnly
-from catena_acp.conversation.kept_problem import problem_of_notice
-from catena_acp.conversation.news import (
+from catena_acp.agents.catalog import own_login, own_logout
+from catena_acp.agents.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
+from catena_acp.continuity.atomic import shielded, with_retries
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.events import (
+    ConversationEvent,
     Doing,
     LeafMoved,
     MessageAdded,
-    News,
     Problem,
     PromptReturned,
     Troubled,
     TurnEnded,
 )
-from catena_acp.conversation.prepare import GivenUp, StillAtWork
-from catena_acp.conversation.prompt_rows import PromptRows
-from catena_acp.conversation.said_errors import brought_something
-from catena_acp.conversation.seat import Seat
-from catena_acp.conversation.whole import patiently, whole
+from catena_acp.continuity.problems import problem_of_notice
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.turns.endings import brought_something
+from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork
+from catena_acp.conversation.prompts.rows import PromptRows
+from catena_acp.conversation.prompts.window import Window
+from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentMissing, LoginNeeded, NotOffered
-from catena_acp.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
 from catena_acp.port import AgentPort
-from catena_acp.troubles import Trouble
+from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import branches, messages
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Kind, Message
@@ -74,8 +74,8 @@ class Logins:
 
     def __init__(
         self,
-        core: Core,
-        seat_of: Callable[[str], Seat],
+        core: ConversationRuntime,
+        seat_of: Callable[[str], Window],
         all_live: Callable[[], Iterable[Logins]],
         environment: Mapping[str, str] = os.environ,
     ) -> None:
@@ -147,12 +147,12 @@ class Logins:
         for window_id in self._core.windows - {asked_in}:
             self._core.spawn(self._leave_account(window_id, self._seat_of(window_id)))
 
-    async def _leave_account(self, window_id: str, seat: Seat) -> None:
+    async def _leave_account(self, window_id: str, seat: Window) -> None:
         try:
             while not await self._begins_anew(window_id):
                 await seat.wait_idle()
                 with contextlib.suppress(StillAtWork, GivenUp):
-                    await seat.ahead(lambda: whole(self._begin_anew(window_id)), apart=True)
+                    await seat.ahead(lambda: shielded(self._begin_anew(window_id)), apart=True)
             ground = self._core.ground()
             await ground.agents.end(ground.spec, ground.record.family)
         except (Fenced, ReadOnly, AgentMissing):
@@ -168,7 +168,7 @@ class Logins:
         return leaf is None or leaf.barrier
 
     async def _begin_anew(self, window_id: str) -> None:
-        row = await patiently(lambda: self._barrier(window_id))
+        row = await with_retries(lambda: self._barrier(window_id))
         self._owed.pop(window_id, None)
         self._core.tell(MessageAdded(window_id, row))
         self._core.carried_by_none(window_id)
@@ -199,7 +199,7 @@ class Logins:
         return self._core.record.agent, self._core.record.profile
 
     async def _ahead(
-        self, window_id: str, work: Callable[[Ground, AgentPort], Awaitable[T]], *, apart: bool = False
+        self, window_id: str, work: Callable[[SendContext, AgentPort], Awaitable[T]], *, apart: bool = False
     ) -> T:
         ground = self._core.ground()
 
@@ -208,11 +208,11 @@ class Logins:
 
         return await self._seat_of(window_id).ahead(started, apart=apart)
 
-    async def _methods(self, ground: Ground, agent: AgentPort) -> tuple[AuthMethod, ...]:
+    async def _methods(self, ground: SendContext, agent: AgentPort) -> tuple[AuthMethod, ...]:
         offered = self._known[self._agent] = agent.abilities.auth_methods
         return offered
 
-    async def _log_in(self, window_id: str, method_id: str, ground: Ground, agent: AgentPort) -> None:
+    async def _log_in(self, window_id: str, method_id: str, ground: SendContext, agent: AgentPort) -> None:
         self._core.begin_turn(window_id)
         self._core.now(window_id, Doing.LOGGING_IN)
         release = ground.agents.hold(agent)
@@ -226,17 +226,17 @@ class Logins:
             ground.agents.drop(agent)
             raise
 
-    async def _log_out(self, window_id: str, ground: Ground, agent: AgentPort) -> None:
+    async def _log_out(self, window_id: str, ground: SendContext, agent: AgentPort) -> None:
         title = self._core.agent_title
         if not agent.abilities.logout:
             raise LogoutNotOffered(no_logout(title, ground.spec.name))
         try:
-            await whole(agent.logout())
+            await shielded(agent.logout())
         except NotOffered as error:
             raise LogoutNotOffered(no_logout(title, ground.spec.name)) from error
         for logins in self._all_live():
             logins.account_left(self._agent, window_id)
-        await whole(self._begin_anew(window_id))
+        await shielded(self._begin_anew(window_id))
         await ground.agents.end(ground.spec, ground.record.family)
 
     async def _barrier(self, window_id: str) -> Message:
@@ -245,7 +245,7 @@ class Logins:
                 tx, LOGGED_OUT, branches.logout_data(*self._agent)
             )
 
-    def _hear(self, news: News) -> None:
+    def _hear(self, news: ConversationEvent) -> None:
         match news:
             case PromptReturned(window_id=window_id, text=text):
                 self._returned[window_id] = text

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
     from catena_acp.conversation.conversations import Conversations
 
+
 _OF_CONVERSATION = frozenset({"agent", "title", "archived", "deleted"})
 _IN_TURN = "A turn is under way here; esc stops it, and then it can be undone."
 _GONE = "Nothing was said in that fork, so it left no trace; another fork can be made."
@@ -32,7 +33,7 @@ class NotToBeUndone(AgentError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UndoStep:
     """One act that was taken back, or done again."""
 
     entry: JournalEntry  # as it was written down when it was done
@@ -58,11 +59,11 @@ class Undo:
         self._db = db
         self._live = live
 
-    async def undo(self, scope: Scope) -> Step | None:
+    async def undo(self, scope: Scope) -> UndoStep | None:
         """Take back the newest act; None where there is none. Raises NotToBeUndone, ReadOnly, StoreError."""
         return await self._step(scope, undone=True)
 
-    async def redo(self, scope: Scope) -> Step | None:
+    async def redo(self, scope: Scope) -> UndoStep | None:
         """Do again what was taken back last; None where nothing was, or something else was done since."""
         return await self._step(scope, undone=False)
 
@@ -71,7 +72,7 @@ class Undo:
         async with self._db.read() as reader:
             return await journal.entries(reader, scope.window_id, scope.workspace_id, limit=limit)
 
-    async def _step(self, scope: Scope, *, undone: bool) -> Step | None:
+    async def _step(self, scope: Scope, *, undone: bool) -> UndoStep | None:
         while True:
             async with self._db.read() as reader:
                 entry = await _next(reader, scope, undone=undone)
@@ -89,10 +90,10 @@ class Undo:
         if any(each.in_turn(window_id) for each in self._live.live for window_id in touched if window_id):
             raise NotToBeUndone(_IN_TURN)
 
-    async def _taken(self, scope: Scope, entry: JournalEntry, *, undone: bool) -> Step | None:
+    async def _taken(self, scope: Scope, entry: JournalEntry, *, undone: bool) -> UndoStep | None:
         """Do the step; None where everything is as it would be after it, so that nobody would see it."""
 
-        async def work() -> Step | None:
+        async def work() -> UndoStep | None:
             if _OF_CONVERSATION & entry.before.keys():
                 async with self._held(subject_of(entry)) as conversation:
                     async with conversation.writing() as tx:
@@ -139,7 +140,7 @@ async def _next(r: Reader, scope: Scope, *, undone: bool) -> JournalEntry | None
     return await find(r, scope.window_id, scope.workspace_id)
 
 
-async def _put(tx: Writer, scope: Scope, entry: JournalEntry, *, undone: bool) -> Step | None:
+async def _put(tx: Writer, scope: Scope, entry: JournalEntry, *, undone: bool) -> UndoStep | None:
     wanted = entry.before if undone else entry.after
     present = await _present(tx, entry)
     if undone:
@@ -171,7 +172,7 @@ async def _put(tx: Writer, scope: Scope, entry: JournalEntry, *, undone: bool) -
         await windows.close(tx, window_id)
     places = ("conversation_id", "leaf_id")
     moved = any(present.get(key) != wanted.get(key) for key in places)
-    return Step(
+    return UndoStep(
         entry=entry,
         undone=undone,
         moved=entry.window_id if moved else None,

@@ -7,10 +7,10 @@ import signal
 import sys
 
 from catena_acp.rehearsal.agent import serve
-from catena_acp.rehearsal.breakage import start_child
-from catena_acp.rehearsal.heard import Heard
 from catena_acp.rehearsal.login import Login
-from catena_acp.rehearsal.options import Options, read_options
+from catena_acp.rehearsal.scenes.failures import start_child
+from catena_acp.rehearsal.settings import Options, read_options
+from catena_acp.rehearsal.wire import Heard
 
 
 def main() -> None:

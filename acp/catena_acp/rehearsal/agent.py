@@ -10,27 +10,50 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from catena_acp.rehearsal import settings
-from catena_acp.rehearsal.breakage import die
 from catena_acp.rehearsal.faults import Fault, Faults
-from catena_acp.rehearsal.forking import fork_point
-from catena_acp.rehearsal.handshake import handshake
-from catena_acp.rehearsal.heard import Heard
 from catena_acp.rehearsal.login import METHOD, Login
-from catena_acp.rehearsal.options import Options
-from catena_acp.rehearsal.replay import replay
-from catena_acp.rehearsal.sessions import Session
-from catena_acp.rehearsal.stage import begin
-from catena_acp.rehearsal.transcripts import Exchange, NoSuchSession, Shelf, Transcript
-from catena_acp.rehearsal.turn import Turn, offers
+from catena_acp.rehearsal.player import begin
+from catena_acp.rehearsal.scenes.failures import die
+from catena_acp.rehearsal.settings import Options
+from catena_acp.rehearsal.transcripts import (
+    Exchange,
+    NoSuchSession,
+    SessionTranscript,
+    Shelf,
+    fork_point,
+    replay,
+)
+from catena_acp.rehearsal.turn import ScriptedTurn, Session, offers
 from catena_acp.rehearsal.wire import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     NOT_FOUND,
+    Heard,
     Refusal,
     Wire,
     leave,
 )
+
+
+def handshake(options: Options, login: Login) -> dict[str, Any]:
+    """The abilities that are switched on. Fork at a message is not among them, as with the agents that have it."""
+    can = {"list": options.list, "resume": options.resume, "fork": options.fork}
+    can |= {"close": options.close, "delete": options.delete, "additionalDirectories": options.directories}
+    return {
+        "protocolVersion": 1,
+        "agentInfo": {"name": options.name, "title": "Rehearsal", "version": options.version},
+        "agentCapabilities": {
+            "loadSession": options.load,
+            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
+            "mcpCapabilities": {"http": True, "sse": True},
+            "sessionCapabilities": {name: {} for name, yes in can.items() if yes},
+            **({} if options.auth == "none" else {"auth": {"logout": {}}}),
+        },
+        "authMethods": login.methods(),
+        **({"_meta": {"steering": {"supported": True}}} if options.steering else {}),
+    }
+
 
 _PAGE: Final = 50
 _NEEDS_LOGIN: Final = frozenset(
@@ -40,7 +63,7 @@ _NEEDS_LOGIN: Final = frozenset(
 Params = dict[str, Any]
 
 
-class Agent:
+class RehearsalAgent:
     """The whole agent. Requests are answered in the reader's thread; each turn has a thread of its own."""
 
     def __init__(self, wire: Wire, options: Options, heard: Heard, new_id: Callable[[], str]) -> None:
@@ -247,7 +270,7 @@ class Agent:
         if session.turn is not None:
             raise Refusal(INVALID_REQUEST, "A turn is already running in this session")
         exchange = Exchange(id=self._new_id(), prompt_id=self._new_id(), prompt=tuple(prompt))
-        turn = Turn(
+        turn = ScriptedTurn(
             id=exchange.id,
             request_id=request_id,
             prompt=exchange.prompt,
@@ -312,13 +335,13 @@ class Agent:
             raise _not_found(params)
         return session
 
-    def _find(self, params: Params) -> Transcript:
+    def _find(self, params: Params) -> SessionTranscript:
         try:
             return self._shelf.open(str(params.get("sessionId")))
         except NoSuchSession as error:
             raise _not_found(params) from error
 
-    def _take(self, transcript: Transcript) -> Session:
+    def _take(self, transcript: SessionTranscript) -> Session:
         session = Session(transcript)
         self._open[session.id] = session
         return session
@@ -330,7 +353,7 @@ def serve(options: Options, heard: Heard, new_id: Callable[[], str]) -> None:
     wire = Wire(0, 1)
     if options.banner:
         wire.write(b"Welcome to the rehearsal!\n")
-    Agent(wire, options, heard, new_id).serve()
+    RehearsalAgent(wire, options, heard, new_id).serve()
     if options.stubborn:
         time.sleep(600)
     leave(0)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -64,3 +65,20 @@ class Faults:
     def _use(self, mark: str) -> None:
         with self._record().open("a") as record:
             record.write(mark + "\n")
+
+
+_LOOK_SECONDS: Final = 0.01
+
+
+class Cues:
+    """A directory; a cue is given, once and for all, by making a file in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def wait(self, name: str, given_up: threading.Event) -> bool:
+        """Wait until the cue is given; False where that was given up before."""
+        while not (self._directory / name).exists():
+            if given_up.wait(_LOOK_SECONDS):
+                return False
+        return True

@@ -15,7 +15,7 @@ _STEP = re.compile(r"/?([a-z][a-z0-9-]*!?)(?:\s+(.*))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     """One scene that a prompt asks for, and what it is given."""
 
     scene: str
@@ -31,13 +31,13 @@ class Step:
         return default if said is None else float(said)
 
 
-def read_script(text: str, forms: Mapping[str, str]) -> tuple[Step, ...]:
+def read_script(text: str, forms: Mapping[str, str]) -> tuple[ScriptStep, ...]:
     """The steps in ``text``, in order; ``forms`` says for each scene what may follow its name, as a pattern."""
     steps = (_read_step(part.strip(), forms) for part in _SEPARATORS.split(text))
     return tuple(step for step in steps if step is not None)
 
 
-def _read_step(part: str, forms: Mapping[str, str]) -> Step | None:
+def _read_step(part: str, forms: Mapping[str, str]) -> ScriptStep | None:
     if part.lower() in ("help", "help!", "help?"):
         part = "help"
     spoken = _STEP.fullmatch(part)
@@ -45,4 +45,4 @@ def _read_step(part: str, forms: Mapping[str, str]) -> Step | None:
         return None
     form = forms.get(spoken[1])
     given = None if form is None else re.fullmatch(form, (spoken[2] or "").strip())
-    return None if given is None else Step(spoken[1], given)
+    return None if given is None else ScriptStep(spoken[1], given)

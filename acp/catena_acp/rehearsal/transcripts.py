@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from catena_acp.rehearsal.wire import INVALID_PARAMS, Refusal, Wire, encode
+
 Block = dict[str, Any]
 Entry = dict[str, Any]
 """One thing that happened in a turn; ``kind`` is agent, thought, content, tool, plan, or steered: said into it."""
@@ -58,7 +60,7 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Transcript:
+class SessionTranscript:
     """One session: what it heard and what it said. This is the whole of its context."""
 
     id: str
@@ -129,11 +131,11 @@ class Shelf:
         self._directory = directory
         self._new_id = new_id
 
-    def create(self, cwd: str) -> Transcript:
+    def create(self, cwd: str) -> SessionTranscript:
         """A session that has heard nothing."""
-        return self._write_new(Transcript(id=self._new_id(), cwd=cwd, path=Path()))
+        return self._write_new(SessionTranscript(id=self._new_id(), cwd=cwd, path=Path()))
 
-    def open(self, session_id: str) -> Transcript:
+    def open(self, session_id: str) -> SessionTranscript:
         """The session as its file has it. Raises ``NoSuchSession``."""
         path = self._path(session_id)
         try:
@@ -142,16 +144,16 @@ class Shelf:
             raise NoSuchSession(session_id) from error
         if not lines:
             raise NoSuchSession(session_id)
-        transcript = Transcript(id=session_id, cwd=str(lines[0].get("cwd", "")), path=path)
+        transcript = SessionTranscript(id=session_id, cwd=str(lines[0].get("cwd", "")), path=path)
         for line in lines[1:]:
             transcript._take(line)
         return transcript
 
-    def fork(self, source: Transcript, cwd: str, exchanges: list[Exchange]) -> Transcript:
+    def fork(self, source: SessionTranscript, cwd: str, exchanges: list[Exchange]) -> SessionTranscript:
         """A session of its own that begins with ``exchanges`` of another."""
         title = f"{source.title} (fork)" if source.title else None
         return self._write_new(
-            Transcript(
+            SessionTranscript(
                 id=self._new_id(),
                 cwd=cwd,
                 path=Path(),
@@ -168,7 +170,7 @@ class Shelf:
         except NoSuchSession:
             return
 
-    def all(self) -> list[tuple[Transcript, datetime]]:
+    def all(self) -> list[tuple[SessionTranscript, datetime]]:
         """Every session with the time it last changed, newest first."""
         found = []
         for path in self._directory.glob("*.jsonl"):
@@ -184,7 +186,7 @@ class Shelf:
             raise NoSuchSession(session_id)
         return self._directory / f"{session_id}.jsonl"
 
-    def _write_new(self, transcript: Transcript) -> Transcript:
+    def _write_new(self, transcript: SessionTranscript) -> SessionTranscript:
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         transcript.path = self._path(transcript.id)
         lines: list[dict[str, Any]] = [{"session": transcript.id, "cwd": transcript.cwd}]
@@ -228,3 +230,76 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(line, dict):
             yield line
+
+
+def fork_point(source: SessionTranscript, meta: Any, fork_at: str | None) -> list[Exchange]:
+    """What of ``source`` a fork begins with; ``fork_at`` says which way of asking is honoured.
+
+    Where there is none, the fork point is ignored and the fork holds everything, as with real agents.
+    Raises ``Refusal`` (-32602) for a message that is not in the session.
+    """
+    match fork_at, meta:
+        case "air", {"jetbrains": {"air": {"fork": {"version": 1, "messageId": str(message_id)}}}}:
+            return _up_to_answer(source, message_id)
+        case "user", {"messageId": str(message_id)}:
+            return _up_to_prompt(source, message_id)
+        case _:
+            return list(source.exchanges)
+
+
+def _up_to_answer(source: SessionTranscript, message_id: str) -> list[Exchange]:
+    """Everything up to an agent message, which is kept."""
+    for number, exchange in enumerate(source.exchanges):
+        ends = [i for i, entry in enumerate(exchange.entries, 1) if entry.get("id") == message_id]
+        if ends:
+            return [*source.exchanges[:number], replace(exchange, entries=exchange.entries[: ends[-1]])]
+    raise Refusal(INVALID_PARAMS, f"Fork point message {message_id} was not found in session {source.id}")
+
+
+def _up_to_prompt(source: SessionTranscript, message_id: str) -> list[Exchange]:
+    """Everything up to a prompt, whose whole turn is kept."""
+    for number, exchange in enumerate(source.exchanges, 1):
+        if exchange.prompt_id == message_id:
+            return list(source.exchanges[:number])
+    raise Refusal(INVALID_PARAMS, f"Cannot find user entry {message_id}")
+
+
+def replay(transcript: SessionTranscript, wire: Wire, *, message_ids: bool, last: int = 0) -> None:
+    """Tell everything, in order, in one go; only the ``last`` turns, where there is such a number."""
+    lines: list[bytes] = []
+    for exchange in transcript.exchanges[-last:]:
+        for update in _updates(exchange):
+            if not message_ids:
+                update.pop("messageId", None)
+            params = {"sessionId": transcript.id, "update": update}
+            lines.append(encode({"jsonrpc": "2.0", "method": "session/update", "params": params}))
+    wire.write(b"".join(lines))
+
+
+def _updates(exchange: Exchange) -> Iterator[dict[str, Any]]:
+    for block in exchange.prompt:
+        yield {"sessionUpdate": "user_message_chunk", "content": block, "messageId": exchange.prompt_id}
+    for entry in exchange.entries:
+        yield from _updates_of(entry)
+
+
+def _updates_of(entry: Entry) -> Iterator[dict[str, Any]]:
+    match entry:
+        case {"kind": "agent", "id": id, "text": text}:
+            content = {"type": "text", "text": text}
+            yield {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": id}
+        case {"kind": "steered", "id": id, "prompt": prompt}:
+            for block in prompt:
+                yield {"sessionUpdate": "user_message_chunk", "content": block, "messageId": id}
+        case {"kind": "thought", "id": id, "text": text}:
+            content = {"type": "text", "text": text}
+            yield {"sessionUpdate": "agent_thought_chunk", "content": content, "messageId": id}
+        case {"kind": "content", "id": id, "content": content}:
+            yield {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": id}
+        case {"kind": "plan", "entries": entries}:
+            yield {"sessionUpdate": "plan", "entries": entries}
+        case {"kind": "tool", "call": call}:
+            opening = {key: value for key, value in call.items() if key not in ("content", "rawOutput")}
+            yield {"sessionUpdate": "tool_call", **opening, "status": "pending"}
+            closing = {key: value for key, value in call.items() if key in ("status", "content", "rawOutput")}
+            yield {"sessionUpdate": "tool_call_update", "toolCallId": call["toolCallId"], **closing}

@@ -7,12 +7,32 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
-from catena_acp.rehearsal.options import Options
-from catena_acp.rehearsal.sessions import Session
-from catena_acp.rehearsal.transcripts import Block, Entry, block_text
+from catena_acp.rehearsal.settings import Options, RehearsalSettings
+from catena_acp.rehearsal.transcripts import Block, Entry, SessionTranscript, block_text
 from catena_acp.rehearsal.wire import Question, Wire, encode
+
+
+@dataclass(slots=True)
+class Session:
+    """One open session: its transcript, what was chosen in it, and the turn that runs."""
+
+    transcript: SessionTranscript
+    settings: RehearsalSettings = field(default_factory=RehearsalSettings)
+    turn: ScriptedTurn | None = None
+
+    @property
+    def id(self) -> str:
+        """What the client calls it."""
+        return self.transcript.id
+
+    @property
+    def tokens(self) -> int:
+        """What its context would weigh at four characters a token, over a system prompt that there is not."""
+        return 1_200 + sum(len(text) for _, text in self.transcript.context()) // 4
+
 
 _BURST = 400  # chunks a write: some 64 KiB, what a pipe takes at once
 
@@ -29,7 +49,7 @@ class TurnCancelled(Exception):
     """The client stopped the turn."""
 
 
-class Turn:
+class ScriptedTurn:
     """One prompt on its way to an answer. Scenes run in its own thread, ``cancel`` in the reader's."""
 
     def __init__(

@@ -34,7 +34,7 @@ from catena.screens.trouble_acts import TroubleActs
 from catena.screens.undo_acts import UndoActs
 from catena.tab import Tab
 from catena.widgets.row_list import Row
-from catena_acp.conversation.core import ReadOnly
+from catena_acp.conversation.runtime import ReadOnly
 from catena_acp.errors import AgentError
 from catena_store.errors import StoreError
 from catena_store.records import Kind

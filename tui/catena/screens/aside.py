@@ -22,8 +22,8 @@ from catena.screens.key_hints import key_hints
 from catena.widgets.composer import Composer
 from catena.widgets.transcript import Transcript
 from catena.widgets.transcript.stage import FRAME
-from catena_acp.conversation.asides import Aside, AsideEnded, AsideNews, AsideOpened
-from catena_acp.conversation.news import MessageAdded, MessageChanged, MessageGrew
+from catena_acp.continuity.events import MessageAdded, MessageChanged, MessageGrew
+from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideNews, AsideOpened
 from catena_acp.errors import AgentError
 from catena_store.records import Kind
 

@@ -8,7 +8,7 @@ from catena.safe_text import safe
 from catena.screens import choices
 from catena.screens.desk import Desk
 from catena.screens.handover import hands_over
-from catena_acp.conversation.hold import ReadOnly
+from catena_acp.continuity.errors import ReadOnly
 from catena_acp.errors import AgentError
 from catena_store.errors import StoreError
 

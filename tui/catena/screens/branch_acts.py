@@ -14,7 +14,7 @@ from catena.screens.tab_acts import TabActs
 from catena.tab import Tab
 from catena.widgets.branch_panel import ENTER, BranchPanel, Question
 from catena.widgets.row_list import Row
-from catena_acp.conversation.hold import ReadOnly
+from catena_acp.continuity.errors import ReadOnly
 from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
 

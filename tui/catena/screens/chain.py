@@ -18,9 +18,8 @@ from catena.safe_text import safe_line
 from catena.screens.key_hints import key_hints
 from catena.screens.page import PageScreen
 from catena.widgets.row_list import Row, RowList
-from catena_acp.conversation.chain import SHOWN, Chain, ChainEntry, Loads, shortened
-from catena_acp.conversation.chain_face import ChainFace
-from catena_acp.conversation.hold import ReadOnly
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.conversation.inspection.chain import SHOWN, Chain, ChainEntry, ChainFace, Loads, shortened
 from catena_acp.errors import AgentError
 from catena_store.errors import StoreError
 from catena_store.records import LinkState

@@ -18,10 +18,10 @@ from catena.safe_text import safe_line
 from catena.screens.key_hints import key_hints
 from catena.widgets.row_list import Row, RowList
 from catena.widgets.text_fields import SafeInput
-from catena_acp.conversation.checkpoint_list import Listed
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.hold import ReadOnly
-from catena_acp.conversation.price import Price
+from catena_acp.conversation.inspection.price import Price
 from catena_acp.errors import AgentError
 from catena_store.conversations.checkpoints import Checkpoint
 from catena_store.errors import StoreError

@@ -14,8 +14,8 @@ from catena.config import Settings
 from catena.screens.picker import Picker, fuzzy_match
 from catena.tab import Tab
 from catena.widgets.row_list import Row
-from catena_acp.catalog import find_agents
-from catena_acp.conversation.session_state import option_of_category
+from catena_acp.agents.catalog import find_agents
+from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.errors import AgentMissing
 from catena_acp.events import Option
 from catena_acp.port import AgentSpec

@@ -14,10 +14,9 @@ from textual.widgets import Static
 
 from catena.safe_text import safe, safe_line
 from catena.screens.key_hints import key_hints
-from catena_acp.conversation.chain import shortened
-from catena_acp.conversation.chain_face import ChainFace
-from catena_acp.conversation.context import TurnContext
-from catena_acp.conversation.words import ABRIDGED, counted
+from catena_acp.continuity.wording import ABRIDGED, counted
+from catena_acp.conversation.inspection.chain import ChainFace, shortened
+from catena_acp.conversation.inspection.context import TurnContext
 from catena_store.errors import StoreError
 from catena_store.records import ContextSource
 

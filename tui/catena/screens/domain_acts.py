@@ -18,7 +18,7 @@ from catena.screens.picker import Picker
 from catena.spending import as_lines, spending
 from catena.tab import Tab
 from catena.widgets.row_list import Row
-from catena_acp.conversation.files_touched import files_touched
+from catena_acp.conversation.inspection.files_touched import files_touched
 from catena_store.conversations import branches
 from catena_store.database.database import Reader
 from catena_store.records import Kind

@@ -15,7 +15,7 @@ from catena.screens.handover import hands_over
 from catena.screens.talk_acts import BUSY
 from catena.tab import Tab
 from catena.widgets.branch_panel import ENTER, BranchPanel, Question
-from catena_acp.conversation.hold import ReadOnly
+from catena_acp.continuity.errors import ReadOnly
 from catena_acp.errors import AgentError
 from catena_acp.port import AgentSpec
 from catena_store.errors import StoreError

@@ -18,9 +18,9 @@ from catena.screens.talk_acts import TalkActs
 from catena.tab import Tab
 from catena.widgets.row_list import Row
 from catena_acp.abilities import AuthMethod
-from catena_acp.conversation.prepare import GivenUp, StillAtWork
+from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL
+from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork
 from catena_acp.errors import AgentError
-from catena_acp.login_methods import ENVIRONMENT, TERMINAL
 
 
 class LoginActs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from catena.safe_text import safe_line
 from catena.undo_words import undone
 from catena.undoing import Undoing
-from catena_acp.conversation.hold import ReadOnly
+from catena_acp.continuity.errors import ReadOnly
 from catena_acp.errors import AgentError
 from catena_store.errors import StoreError
 from catena_store.windows.journal import Act

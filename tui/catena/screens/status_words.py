@@ -7,7 +7,7 @@ from typing import assert_never
 from catena.safe_text import safe_line
 from catena.tab import Tab
 from catena.widgets.status_line import Status
-from catena_acp.conversation.news import Doing, SessionState, Usage
+from catena_acp.continuity.events import Doing, SessionState, Usage
 
 STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
 

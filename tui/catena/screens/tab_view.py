@@ -26,11 +26,10 @@ from catena.widgets.tab_bar import TabBar, TabLabel
 from catena.widgets.transcript import Transcript
 from catena.widgets.trouble_panel import TroublePanel
 from catena.widgets.welcome import Welcome
-from catena_acp.conversation.kept_problem import problem_of_notice
-from catena_acp.conversation.left_open import left_open_on
-from catena_acp.conversation.news import (
+from catena_acp.continuity.events import (
     Asked,
     AskSettled,
+    ConversationEvent,
     DoingChanged,
     HoldChanged,
     LeafMoved,
@@ -38,7 +37,6 @@ from catena_acp.conversation.news import (
     MessageAdded,
     MessageChanged,
     MessageGrew,
-    News,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -48,6 +46,8 @@ from catena_acp.conversation.news import (
     TurnEnded,
     TurnStarted,
 )
+from catena_acp.continuity.problems import problem_of_notice
+from catena_acp.conversation.inspection.todos import left_open_on
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message
 
@@ -100,7 +100,7 @@ class TabView:
         self._looked_at = looked_at
         self._changed = changed
         self._loading: list[Tab] = []  # whose page is being read, once for each reading
-        self._held: deque[tuple[Tab, News]] = deque()
+        self._held: deque[tuple[Tab, ConversationEvent]] = deque()
         self._rows: dict[str, Message] = {}
         self._oldest: Message | None = None
         self._reload = asyncio.Event()
@@ -260,14 +260,14 @@ class TabView:
         self._draw_added()
         self.refresh()
 
-    def _far_behind(self, coming: Collection[tuple[Tab, News]]) -> bool:
+    def _far_behind(self, coming: Collection[tuple[Tab, ConversationEvent]]) -> bool:
         """More rows came than can be looked at, and whoever looks sees the end come by and holds nothing fast."""
         if len(coming) <= _MOST_BEHIND or not self._parts.transcript.passing_by:
             return False
         shown = self.shown
         return sum(tab is shown and isinstance(news, MessageAdded) for tab, news in coming) > _MOST_BEHIND
 
-    def _left_out(self, tab: Tab, news: News) -> bool:
+    def _left_out(self, tab: Tab, news: ConversationEvent) -> bool:
         """Have the newest page read instead of drawing this; what is told of rows is in the store, or heard."""
         if not self._leaving_out or not isinstance(news, MessageAdded | MessageChanged | MessageGrew):
             return False
@@ -288,7 +288,7 @@ class TabView:
             tab, message_id, pieces = grown
             self._draw(tab, MessageGrew(tab.window_id, message_id, "".join(pieces)))
 
-    def _draw(self, tab: Tab, news: News) -> None:
+    def _draw(self, tab: Tab, news: ConversationEvent) -> None:
         active = tab is self._tabs.active
         stood = tab.leaf_id
         tab.hear(news, seen=active and self._looked_at())
@@ -342,7 +342,7 @@ class TabView:
             case _:
                 assert_never(news)
 
-    def _call_for_attention(self, tab: Tab, news: News) -> None:
+    def _call_for_attention(self, tab: Tab, news: ConversationEvent) -> None:
         match news:
             case Asked(tool_call=call):
                 self._attention(tab, f"{tab.name()}: asks for a permission – {call.title or 'a tool'}")

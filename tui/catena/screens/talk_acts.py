@@ -15,8 +15,8 @@ from catena.tab import Tab
 from catena.widgets.composer import Composer
 from catena.widgets.permission_panel import PermissionPanel
 from catena.widgets.row_list import Row
-from catena_acp.conversation.core import ReadOnly
-from catena_acp.conversation.news import Asked, Doing
+from catena_acp.continuity.events import Asked, Doing
+from catena_acp.conversation.runtime import ReadOnly
 from catena_acp.errors import AgentError
 from catena_acp.events import PermissionOption
 from catena_store.errors import StoreError

@@ -25,7 +25,7 @@ from catena.tree_news import TreeNews
 from catena.tree_rows import Arrangement, TreeLine
 from catena.tree_words import branch_title, tree_row, tree_title
 from catena.widgets.row_list import RowList
-from catena_acp.conversation.tree_face import TreeFace
+from catena_acp.conversation.inspection.tree import TreeFace
 from catena_acp.errors import AgentError
 from catena_store.conversations.tree import TreeNode, TreePlaces
 from catena_store.errors import StoreError

@@ -7,8 +7,8 @@ from catena.screens.desk import Desk
 from catena.screens.handover import hands_over
 from catena.screens.tab_acts import TabActs
 from catena.tab import Tab, title_of
+from catena_acp.continuity.errors import ReadOnly
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.hold import ReadOnly
 from catena_store.conversations.tree import TreeNode
 from catena_store.ids import utc_now
 

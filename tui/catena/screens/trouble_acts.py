@@ -14,9 +14,9 @@ from catena.screens.desk import Desk
 from catena.screens.talk_acts import BUSY, TalkActs
 from catena.tab import Tab
 from catena.tab_trouble import Standing
-from catena_acp.conversation.hold import ReadOnly
+from catena_acp.continuity.errors import ReadOnly
 from catena_acp.errors import AgentError
-from catena_acp.troubles import Offer
+from catena_acp.trouble.troubles import Offer
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Kind

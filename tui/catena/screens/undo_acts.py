@@ -13,7 +13,7 @@ from catena.tab import Tab
 from catena.undo_words import done_again, undone, what
 from catena.undoing import Done, Taken
 from catena.widgets.row_list import Row
-from catena_acp.conversation.hold import ReadOnly
+from catena_acp.continuity.errors import ReadOnly
 from catena_acp.errors import AgentMissing
 from catena_store.ids import utc_now
 from catena_store.windows.journal import Act

@@ -19,7 +19,7 @@ from catena.widgets.asked_change import diffs_of, preview
 from catena.widgets.text_fields import SafeInput
 
 if TYPE_CHECKING:  # not needed before there is a question
-    from catena_acp.conversation.news import Asked
+    from catena_acp.continuity.events import Asked
     from catena_acp.events import PermissionOption
 
 _KEY = "key"  # what a click on an answer says in its place

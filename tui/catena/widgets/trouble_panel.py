@@ -19,7 +19,7 @@ from catena.safe_text import safe_line
 if TYPE_CHECKING:  # not needed before there is trouble
     from catena.tab_trouble import Standing
     from catena.trouble_words import TroubleWords
-    from catena_acp.troubles import Offer
+    from catena_acp.trouble.troubles import Offer
 
 _LONGEST_NAP = 30.0  # seconds between two looks at the clock; it may have been set, or the machine slept
 _TEXT_LINES = 3

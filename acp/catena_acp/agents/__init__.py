@@ -1,0 +1,1 @@
+"""Agents as programs: the catalog, the process, and the ways to log in."""

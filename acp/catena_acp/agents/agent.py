@@ -1,0 +1,277 @@
+"""An agent process: started, supervised, stopped.
+
+Importing this loads neither the SDK nor pydantic: ``start_agent`` imports them in a thread while the agent starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from catena_acp.abilities import Abilities
+from catena_acp.agents.process import AgentProcess, agent_environment
+from catena_acp.agents.process_group import end_group, process_start_time
+from catena_acp.errors import AgentGone
+from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
+from catena_acp.port import AgentSpec, Limits, SessionPlace
+from catena_acp.protocol.delivery import Delivery
+from catena_acp.protocol.files import FileAccess
+from catena_acp.protocol.transport import StdioTransport
+
+if TYPE_CHECKING:
+    from catena_acp.protocol.connection import Connection
+
+
+__all__ = ["Agent", "end_group", "process_start_time", "start_agent"]
+
+_EXIT_AFTER_CLOSING = 1.0  # seconds between an agent's closing its pipes and its exit
+_CLOSING_SESSIONS = 1.0
+_GRACE = 1.0  # seconds to exit by itself, once its input is closed
+
+
+def _say_nothing(_line: str) -> None:
+    pass
+
+
+async def start_agent(
+    spec: AgentSpec,
+    *,
+    cwd: str,
+    client_version: str,
+    files: FileAccess | None = None,
+    log: Callable[[str], None] = _say_nothing,
+    environment: Mapping[str, str] | None = None,
+    init_timeout: float = 60,
+    limits: Limits | None = None,
+) -> Agent:
+    """Start an agent in ``cwd`` and shake hands with it.
+
+    It inherits ``environment``, or our own, but for what would confuse it; what the spec names wins. ``files`` is what
+    it may read and write through us, None for nothing. Raises AgentMissing, AgentGone, AgentSilent (after
+    ``init_timeout`` seconds), LoginNeeded, AgentRefused and ProtocolBroken; nothing is left running then.
+    """
+    env = agent_environment(os.environ if environment is None else environment, spec.env)
+    process = await AgentProcess.start(spec.command, cwd=cwd, env=env, log=log)
+    agent = Agent(spec, process, files, log)
+    try:
+        await asyncio.to_thread(importlib.import_module, "catena_acp.protocol.connection")
+        await agent.connect(client_version, init_timeout, limits or Limits())
+    except BaseException:
+        await agent.stop()
+        raise
+    return agent
+
+
+class Agent:
+    """A running agent, as ``AgentPort`` describes it; made by ``start_agent``."""
+
+    def __init__(
+        self, spec: AgentSpec, process: AgentProcess, files: FileAccess | None, log: Callable[[str], None]
+    ) -> None:
+        self._spec = spec
+        self._process = process
+        self._files = files
+        self._delivery = Delivery(log)
+        self._transport = StdioTransport(offered=_offered(files), log=log)
+        self._connection: Connection | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
+        self._last_words: tuple[str, ...] = ()
+        self._exit_status: int | None = None
+        self._exit_callbacks: list[Callable[[], None]] = []
+
+    async def connect(self, client_version: str, init_timeout: float, limits: Limits) -> None:
+        """Take up the pipes and shake hands."""
+        from catena_acp.protocol.connection import Connection
+
+        await self._transport.connect(self._process.to_agent, self._process.from_agent)
+        self._watching = asyncio.create_task(self._watch())
+        self._connection = Connection(
+            self._transport,
+            self._delivery,
+            files=self._files,
+            name_ask=lambda number: f"{self.pid}.{number}",
+            gone=self._gone,
+            limits=limits,
+        )
+        await self._connection.initialize(client_version, init_timeout)
+
+    @property
+    def spec(self) -> AgentSpec:
+        return self._spec
+
+    @property
+    def abilities(self) -> Abilities:
+        return self._connected.abilities
+
+    @property
+    def alive(self) -> bool:
+        """True while it can be spoken with."""
+        return self._stopping is None and not self._over.is_set() and not self._transport.lost.is_set()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def group(self) -> tuple[int, str]:
+        """Process group id and the start time of its leader, as ``end_group`` takes them."""
+        return (self._process.pid, self._process.started)
+
+    @property
+    def stderr_tail(self) -> tuple[str, ...]:
+        """The last lines that it wrote to its standard error, oldest first, at most 200."""
+        return self._process.stderr_tail
+
+    # What it is asked. Each of these may raise any AgentError.
+
+    async def new_session(self, place: SessionPlace) -> SessionOpened:
+        return await self._connected.new_session(place)
+
+    async def resume_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+        return await self._connected.resume_session(session_id, place)
+
+    async def load_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+        return await self._connected.load_session(session_id, place)
+
+    async def fork_session(
+        self, session_id: str, place: SessionPlace, at: str | None = None
+    ) -> SessionOpened:
+        return await self._connected.fork_session(session_id, place, at)
+
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
+        """One page of its own sessions."""
+        return await self._connected.list_sessions(cwd, cursor)
+
+    async def close_session(self, session_id: str) -> None:
+        await self._connected.close_session(session_id)
+
+    async def delete_session(self, session_id: str) -> None:
+        await self._connected.delete_session(session_id)
+
+    async def prompt(self, session_id: str, blocks: Sequence[PromptBlock]) -> PromptEnded:
+        return await self._connected.prompt(session_id, blocks)
+
+    async def cancel(self, session_id: str) -> None:
+        await self._connected.cancel(session_id)
+
+    async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
+        """Say something into a running turn, where it offers that. Returns what came of it."""
+        return await self._connected.steer(session_id, blocks)
+
+    def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
+        self._connected.allow_directories(session_id, directories)
+
+    def only_read(self, session_id: str) -> None:
+        self._connected.only_read(session_id)
+
+    async def set_mode(self, session_id: str, mode_id: str) -> None:
+        await self._connected.set_mode(session_id, mode_id)
+
+    async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
+        return await self._connected.set_option(session_id, option_id, value)
+
+    async def authenticate(self, method_id: str) -> None:
+        """Log in by one of its methods of kind `agent`; a person may have to act meanwhile."""
+        await self._connected.authenticate(method_id)
+
+    async def logout(self) -> None:
+        await self._connected.logout()
+
+    def answer_permission(self, ask_id: str, option_id: str | None) -> None:
+        self._connected.answer_permission(ask_id, option_id)
+
+    def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
+        return self._delivery.listen(session_id, listener)
+
+    # Its end.
+
+    def on_death(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call ``callback`` once when it ends, also when it has already. Returns the end of it."""
+        if self._over.is_set():
+            callback()
+            return lambda: None
+        self._exit_callbacks.append(callback)
+
+        def leave() -> None:
+            if callback in self._exit_callbacks:
+                self._exit_callbacks.remove(callback)
+
+        return leave
+
+    async def stop(self) -> None:
+        """End the process and everything it started.
+
+        Its sessions are closed where it offers that, then its input, then its group is sent signals. An agent that
+        behaves is gone within a second, one that does not within some seven.
+        """
+        if self._stopping is None:
+            self._stopping = asyncio.create_task(self._stop())
+        await asyncio.shield(self._stopping)
+
+    async def _stop(self) -> None:
+        if self._connection is not None and not self._transport.lost.is_set():
+            await self._connection.close_open_sessions(_CLOSING_SESSIONS)
+        if self._watching is None:
+            self._process.close_pipes()
+        else:
+            self._transport.close_input()
+        await self._process.end(_GRACE)
+        if self._watching is not None:
+            await self._watching
+
+    async def _watch(self) -> None:
+        """Notice the end: of the process, whoever still holds its pipes, or of a pipe that it closed."""
+        exiting = asyncio.create_task(self._process.wait())
+        losing = asyncio.create_task(self._transport.lost.wait())
+        await asyncio.wait({exiting, losing}, return_when=asyncio.FIRST_COMPLETED)
+        if not exiting.done():
+            await asyncio.wait({exiting}, timeout=_EXIT_AFTER_CLOSING)
+        losing.cancel()
+        await self._transport.finish()
+        await self._process.drain()
+        self._exit_status, self._last_words = self._process.returncode, self.stderr_tail
+        if self._connection is not None:
+            await self._heard_out()
+            await self._connection.close()
+        self._over.set()
+        for callback in self._exit_callbacks:
+            callback()
+        self._exit_callbacks.clear()
+        await self._process.end(0)
+        exiting.cancel()
+
+    async def _heard_out(self) -> None:
+        """Wait until everything it said has been handed over."""
+        try:
+            async with asyncio.timeout(1.0):
+                await self._transport.emptied.wait()
+        except TimeoutError:
+            return
+        # The handlers of the last messages are tasks that start in the next round.
+        await asyncio.sleep(0)
+
+    async def _gone(self) -> AgentGone:
+        """How it ended, once that is known."""
+        await self._over.wait()
+        return AgentGone(self._exit_status, self._last_words)
+
+    @property
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            raise AgentGone(self._process.returncode, self.stderr_tail)
+        return self._connection
+
+
+def _offered(files: FileAccess | None) -> frozenset[str]:
+    """The requests that the agent may make."""
+    offered = {"session/request_permission"}
+    if files is not None:
+        offered.add("fs/read_text_file")
+        if files.writable:
+            offered.add("fs/write_text_file")
+    return frozenset(offered)

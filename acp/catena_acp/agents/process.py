@@ -1,0 +1,211 @@
+"""An agent's process: its pipes, its environment, its last words and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO
+
+from catena_acp.agents.process_group import Guard, gone_within, process_start_time, signal_group
+from catena_acp.errors import AgentMissing
+
+STDERR_LINES = 200
+STDERR_WIDTH = 500  # characters kept of a line
+
+# What is ours, or would make an agent think that it runs inside another one or in a window of ours.
+_NOT_INHERITED = frozenset(
+    {"COLUMNS", "LINES", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
+)
+_NOT_INHERITED_PREFIXES = ("TEXTUAL",)
+
+
+def agent_environment(base: Mapping[str, str], more: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """What an agent's process inherits: all of ``base`` but what would confuse it, and ``more``, which wins."""
+    kept = {
+        name: value
+        for name, value in base.items()
+        if name not in _NOT_INHERITED and not name.startswith(_NOT_INHERITED_PREFIXES)
+    }
+    return {**kept, **dict(more)}
+
+
+class AgentProcess:
+    """A running agent, leader of a process group of its own.
+
+    ``to_agent`` and ``from_agent`` are the ends of its pipes that are ours; whoever connects them closes them.
+    """
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        last_words: StderrTail,
+        to_agent: IO[bytes],
+        from_agent: IO[bytes],
+        guard: Guard | None,
+    ) -> None:
+        self._process = process
+        self._last_words = last_words
+        self.to_agent = to_agent
+        self.from_agent = from_agent
+        self._guard = guard
+        self.started = process_start_time(process.pid) or ""
+        self._ending = asyncio.Lock()
+        self._ended = False
+
+    @classmethod
+    async def start(
+        cls, command: tuple[str, ...], *, cwd: str, env: Mapping[str, str], log: Callable[[str], None]
+    ) -> AgentProcess:
+        """Start ``command`` in ``cwd`` with exactly ``env``. Raises AgentMissing where it cannot be run."""
+        if not await asyncio.to_thread(Path(cwd).is_dir):
+            raise AgentMissing(command[0], f"the directory {cwd} is not there")
+        # Pipes of our own: those that asyncio would make keep its process object waiting while a grandchild holds them.
+        child_in, to_agent = os.pipe()
+        from_agent, child_out = os.pipe()
+        words, child_err = os.pipe()
+        ours = [os.fdopen(to_agent, "wb", 0), os.fdopen(from_agent, "rb", 0), os.fdopen(words, "rb", 0)]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=child_in,
+                stdout=child_out,
+                stderr=child_err,
+                cwd=cwd,
+                env=dict(env),
+                start_new_session=True,
+            )
+        except OSError as error:
+            for end in ours:
+                end.close()
+            raise AgentMissing(command[0], _why_not(error)) from error
+        finally:
+            for fd in (child_in, child_out, child_err):
+                os.close(fd)
+        guard = None
+        try:
+            guard = Guard(process.pid)
+        except OSError as error:
+            log(f"no guard for process {process.pid}: {error}")
+        last_words = StderrTail()
+        try:
+            await asyncio.get_running_loop().connect_read_pipe(lambda: last_words, ours[2])
+        except BaseException:  # given up: nobody knows of it yet
+            signal_group(process.pid, signal.SIGKILL)
+            await process.wait()
+            for end in ours:
+                end.close()
+            if guard is not None:
+                await guard.release()
+            raise
+        return cls(process, last_words, ours[0], ours[1], guard)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.returncode
+
+    @property
+    def stderr_tail(self) -> tuple[str, ...]:
+        """The last lines it wrote to its standard error, oldest first, at most 200."""
+        return self._last_words.lines
+
+    def close_pipes(self) -> None:
+        """Close our ends of its pipes, where nobody took them over."""
+        self.to_agent.close()
+        self.from_agent.close()
+
+    async def wait(self) -> int:
+        """Wait for the process itself to exit, whoever still holds its pipes."""
+        return await self._process.wait()
+
+    async def drain(self) -> None:
+        """Wait a little for the end of its standard error."""
+        try:
+            async with asyncio.timeout(0.1):
+                await self._last_words.closed.wait()
+        except TimeoutError:
+            pass
+
+    async def end(self, grace: float) -> None:
+        """End the process and its whole group: ``grace`` seconds to exit by itself, then TERM, then KILL."""
+        async with self._ending:
+            if self._ended:
+                return
+            if not await self._exited_within(grace):
+                signal_group(self.pid, signal.SIGTERM)
+                if not await self._exited_within(1.5):
+                    signal_group(self.pid, signal.SIGKILL)
+                    await self._exited_within(2.0)
+            # What it started and left behind has the same group.
+            signal_group(self.pid, signal.SIGTERM)
+            if not await gone_within(self.pid, 0.3):
+                signal_group(self.pid, signal.SIGKILL)
+            self._last_words.close()
+            if self._guard is not None:
+                await self._guard.release()
+            self._ended = True
+
+    async def _exited_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class StderrTail(asyncio.Protocol):
+    """Standard error, read to its end and kept as the last 200 lines."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=STDERR_LINES)
+        self._partial = b""
+        self._pipe: asyncio.BaseTransport | None = None
+        self.closed = asyncio.Event()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        partial = (self._text(self._partial),) if self._partial else ()
+        return (*self._lines, *partial)[-STDERR_LINES:]
+
+    def close(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._pipe = transport
+
+    def data_received(self, data: bytes) -> None:
+        *ends, rest = data.split(b"\n")
+        for end in ends[-STDERR_LINES:] if len(ends) > STDERR_LINES else ends:
+            self._lines.append(self._text(self._partial + end))
+            self._partial = b""
+        # Four bytes at most make a character, so nothing that would be shown is cut off here.
+        self._partial = (self._partial + rest)[: 4 * STDERR_WIDTH + 4]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed.set()
+
+    @staticmethod
+    def _text(line: bytes) -> str:
+        text = line.decode("utf-8", "replace").rstrip("\r")
+        return text if len(text) <= STDERR_WIDTH else text[: STDERR_WIDTH - 1] + "…"
+
+
+def _why_not(error: OSError) -> str:
+    match error.errno:
+        case errno.ENOENT:
+            return "not found"
+        case errno.EACCES:
+            return "not executable"
+        case errno.ENOEXEC:
+            return "not a program"
+    return error.strerror or str(error)

@@ -1,0 +1,42 @@
+"""Steps that neither a stop, nor our own end, nor a busy store may leave half done."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from catena_store.errors import Fenced, StoreError
+
+T = TypeVar("T")
+
+_PAUSES = (0.1, 0.4, 1.0, 2.0)  # seconds between tries to write what must be written
+
+
+async def shielded(step: Coroutine[Any, Any, T]) -> T:
+    """Await a step to its end, cancelled or not; ``heed_a_stop`` raises the cancellation afterwards."""
+    task = asyncio.ensure_future(step)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    return task.result()
+
+
+def raise_if_cancelled() -> None:
+    """Raise the cancellation that came while a step was brought to its end."""
+    task = asyncio.current_task()
+    if task and task.cancelling():
+        raise asyncio.CancelledError
+
+
+async def with_retries(step: Callable[[], Awaitable[T]]) -> T:
+    """Do a step that writes; again where the store is busy or full, for a few seconds. Raises StoreError."""
+    for pause in _PAUSES:
+        try:
+            return await step()
+        except Fenced:
+            raise
+        except StoreError:
+            await asyncio.sleep(pause)
+    return await step()

@@ -1,0 +1,34 @@
+"""Who holds a conversation that can only be read here, and how that is said."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from catena_acp.agents.process_group import process_began
+from catena_store.records import Owner
+
+HELD_ELSEWHERE = "Another Catena holds this conversation; here it can only be read."
+FREE = "The Catena that had this conversation is gone. Send a message, or /takeover, to go on here."
+
+
+class ReadOnly(Exception):
+    """Another client holds the conversation, or is gone (``free``); ``str()`` of it says which one."""
+
+    def __init__(self, holder: Owner | None = None, host: str = "", *, free: bool = False) -> None:
+        super().__init__(FREE if free else held_words(holder, host) if holder else HELD_ELSEWHERE)
+
+
+def held_words(holder: Owner, host: str) -> str:
+    """Who has it, for a person on ``host``."""
+    # Ticks of another machine's clock say nothing here.
+    began = process_began(holder.started) if holder.host == host else None
+    since = f", since {_clock_time(began)}" if began else ""
+    return (
+        f"Catena on {holder.host} (pid {holder.pid}{since}) has this conversation; here it can only be read."
+    )
+
+
+def _clock_time(moment: datetime) -> str:
+    there = moment.astimezone()
+    today = there.date() == datetime.now().astimezone().date()
+    return there.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")

@@ -1,0 +1,232 @@
+"""What a conversation tells whoever listens to it: a screen, a headless run, a test.
+
+Everything told has been committed before, except the text of a growing message, which is at most 250 ms ahead of the
+store. Listeners are called on the event loop, in order, and must neither block nor raise. Each piece of news names the
+window whose turn it belongs to; a listener for one window ignores the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from catena_acp.events import Command, ConfigChoice, Option, PermissionOption, ToolCallChanged
+from catena_acp.trouble.troubles import Offer, Trouble
+from catena_store.records import Attachment, Link, Message, QueueItem, Turn
+
+
+class Doing(StrEnum):
+    """What a window's conversation is doing."""
+
+    IDLE = "idle"
+    STARTING = "starting"  # the agent's process
+    OPENING = "opening"  # a session: new, resumed, forked
+    LOGGING_IN = "logging_in"  # the agent waits until the person has logged in
+    WORKING = "working"
+    ASKING = "asking"  # the agent waits for a permission
+    STOPPING = "stopping"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something went wrong: what happened, what it means and what can be done, in one line."""
+
+    trouble: Trouble
+    text: str
+    detail: tuple[str, ...] = ()  # the agent's last stderr lines
+    offers: tuple[Offer, ...] = ()  # what can be done about it, best first
+    resets_at: datetime | None = None  # when a limit ends, where the agent says so
+    returned: bool = False  # the prompt's text is back in the composer
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The context window and the cost so far, as the agent reports them."""
+
+    used: int
+    size: int
+    cost: float | None
+    currency: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """What is known of the session that carries a window."""
+
+    agent_title: str
+    agent_version: str = ""
+    link_id: str | None = None
+    mode: str | None = None  # the id of the mode in force
+    modes: tuple[ConfigChoice, ...] = ()
+    model: str | None = None  # its name, from the option of category `model`
+    options: tuple[Option, ...] = ()
+    commands: tuple[Command, ...] = ()
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded:
+    """A row was added at the end of the window's branch."""
+
+    window_id: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class MessageGrew:
+    """A growing message got more text."""
+
+    window_id: str
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageChanged:
+    """A row has another state or content; the whole record is in here."""
+
+    window_id: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class LeafMoved:
+    """The window stands on another branch: read it anew."""
+
+    window_id: str
+    leaf_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReturned:
+    """No agent accepted the prompt, or it was taken out of the queue: it belongs back in the composer."""
+
+    window_id: str
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A session was claimed for the prompt; ``turn.how`` tells how its context got there."""
+
+    window_id: str
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The turn is over, and its last byte committed. Told exactly once for every prompt said."""
+
+    window_id: str
+    turn: Turn | None  # None where no session was ever claimed
+    problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class DoingChanged:
+    """The window's conversation does something else."""
+
+    window_id: str
+    doing: Doing
+    since: float  # time.monotonic() of the beginning of the turn
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The agent wants a permission; answer with ``Conversation.answer``."""
+
+    window_id: str
+    ask_id: str
+    tool_call: (
+        ToolCallChanged  # completed from the tool call told before, where the question names only its id
+    )
+    options: tuple[PermissionOption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskSettled:
+    """The question is no longer open."""
+
+    window_id: str
+    ask_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChanged:
+    """The session's state changed."""
+
+    window_id: str
+    session: SessionState
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """The prompts that wait."""
+
+    window_id: str
+    items: tuple[QueueItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """The conversation has another title."""
+
+    window_id: str
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChanged:
+    """A link of the chain was born, lost or became suspect; ``why`` in words, where there is a reason."""
+
+    window_id: str
+    link: Link
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldChanged:
+    """Who holds the conversation is another: we now, or another client, or one that is gone and can be taken over."""
+
+    window_id: str
+    read_only: bool
+    free: bool  # nobody who lives holds it
+
+
+@dataclass(frozen=True, slots=True)
+class Remarked:
+    """Something worth knowing that nobody has to act on; one line."""
+
+    window_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Troubled:
+    """Something went wrong outside of a turn."""
+
+    window_id: str
+    problem: Problem
+
+
+ConversationEvent = (
+    MessageAdded
+    | MessageGrew
+    | MessageChanged
+    | LeafMoved
+    | PromptReturned
+    | TurnStarted
+    | TurnEnded
+    | DoingChanged
+    | Asked
+    | AskSettled
+    | SessionChanged
+    | QueueChanged
+    | Renamed
+    | Troubled
+    | Remarked
+    | LinkChanged
+    | HoldChanged
+)

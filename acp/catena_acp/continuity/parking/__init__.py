@@ -1,0 +1,1 @@
+"""Forks that nobody waits for: saved forks, and the probe for fork points."""

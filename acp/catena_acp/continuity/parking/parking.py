@@ -1,0 +1,168 @@
+"""Parking: a native fork of where a turn ended, closed at once, so that an edit there needs no telling later.
+
+Only where the agent cannot fork at that message itself, and only while it costs next to nothing: OpenCode copies the
+whole session for a fork, and cannot delete it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from catena_acp.continuity.atomic import raise_if_cancelled, shielded
+from catena_acp.continuity.events import Remarked
+from catena_acp.continuity.parking.detached_forks import Later, fork_apart, take_away
+from catena_acp.continuity.parking.probing import HONOURED
+from catena_acp.continuity.sending.context import FORK_AT, SendContext
+from catena_acp.continuity.sessions.fork_points import find_anchor
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.errors import AgentError
+from catena_acp.events import SessionOpened
+from catena_store.chains import agents, parked_links
+from catena_store.chains import links as chains
+from catena_store.database.database import Reader
+from catena_store.errors import StoreError
+from catena_store.records import Cause, Link, LinkState, Turn
+
+_TOLD_OF_PARKING = "told_of_parking"  # what is kept of an agent, of whichever version
+_ANY_VERSION = ""
+
+
+async def park(ground: SendContext, live: LiveSession, turn: Turn, window_id: str, later: Later) -> None:
+    """Park a fork of a session at rest, which has just ended a clean turn, where that is of use and cheap enough.
+
+    Broken off, it leaves nothing behind; a fork whose source moved meanwhile is thrown away. Raises StoreError.
+    """
+    tries, what = ground.services.tries, ("park", live.agent.abilities.name, live.agent.abilities.version)
+    async with ground.services.db.read() as reader:
+        source = await chains.get(reader, live.link_id)
+        wanted = source is not None and await _is_wanted(reader, ground, live, source, turn)
+    if source is None or not wanted or not tries.may(what):
+        return
+    with tries.trying(what):
+        began = ground.services.monotonic()
+        try:
+            opened = await fork_apart(ground, live, Cause.PARK, later)
+            took = ground.services.monotonic() - began
+            link = await shielded(_keep(ground, live, source, opened, took))
+        except AgentError:
+            raise_if_cancelled()
+            tries.failed(what)
+            return
+    raise_if_cancelled()
+    if link is not None:
+        await _tell_once(ground, live, window_id)
+        await prune(ground)
+
+
+async def prune(ground: SendContext) -> None:
+    """Let go of the oldest parked links that are too many; labelled checkpoints keep theirs. Raises StoreError."""
+    async with ground.services.db.read() as reader:
+        links = await parked_links.prunable(reader, ground.record.id)
+    await let_go(ground, links[: max(0, len(links) - ground.services.while_idle.kept)])
+
+
+async def let_go(ground: SendContext, links: Sequence[Link], why: str = "pruned") -> None:
+    """Never use these parked links again; closed upstream, and deleted where the agent runs and offers it.
+
+    Raises StoreError.
+    """
+    for link in links:
+        await shielded(_let_go(ground, link, why))
+        raise_if_cancelled()
+
+
+async def _let_go(ground: SendContext, link: Link, why: str) -> None:
+    live = ground.sessions.by_link(link.id)
+    await ground.lose(link, why)
+    if live:
+        await ground.sessions.let_go(live)
+    if (link.agent, link.profile) != (ground.spec.name, ground.spec.profile):
+        return
+    agent = ground.agents.live(ground.spec, ground.record.family)
+    if agent and agent.abilities.delete:
+        try:
+            await agent.delete_session(link.session_id)
+        except AgentError:
+            return  # it stays in the agent's own list, and is used for nothing
+
+
+async def _is_wanted(
+    reader: Reader, ground: SendContext, live: LiveSession, source: Link, turn: Turn
+) -> bool:
+    abilities, limits = live.agent.abilities, ground.services.while_idle
+    can = abilities.fork and abilities.close and (abilities.quirks.fork_cold or abilities.reopens)
+    if not can or source.version != live.version:
+        return False
+    known = await agents.known(reader, abilities.name, abilities.version)
+    if known.get(FORK_AT) == HONOURED and await find_anchor(reader, turn, abilities.quirks):
+        return False
+    cost = await parked_links.last_cost(reader, source)
+    if cost is not None and cost > min(limits.longest, limits.share * _seconds(turn)):
+        return False
+    return not await parked_links.is_there(reader, source)
+
+
+def _seconds(turn: Turn) -> float:
+    return (turn.ended_at - turn.started_at).total_seconds() if turn.ended_at else 0.0
+
+
+async def _keep(
+    ground: SendContext, live: LiveSession, source: Link, opened: SessionOpened, took: float
+) -> Link | None:
+    """Close the fork and add its link; None where its source moved while it was made."""
+    try:
+        # What came before the fork was answered may be in it: the source has moved then.
+        await ground.settle(source.id)
+        link = await _add(ground, source, opened, took)
+    except (StoreError, AgentError):
+        await take_away(ground, live, opened, Cause.PARK)
+        raise
+    if link is None:
+        await take_away(ground, live, opened, Cause.PARK)
+    else:
+        await live.agent.close_session(opened.session_id)
+    return link
+
+
+async def _add(ground: SendContext, source: Link, opened: SessionOpened, took: float) -> Link | None:
+    async with ground.tenure.write() as tx:
+        now = await chains.get(tx, source.id)
+        if now is None or now.version != source.version:
+            return None
+        link = await chains.add(
+            tx,
+            id=ground.services.new_id(),
+            conversation_id=source.conversation_id,
+            agent=source.agent,
+            profile=source.profile,
+            session_id=opened.session_id,
+            cwd=source.cwd,
+            cause=Cause.PARK,
+            source_id=source.id,
+            base=source.knows,
+            knows=source.knows,
+            reach=source.reach,
+            whole=source.whole,
+            state=LinkState.PARKED,
+            cost_total=source.cost_total,
+        )
+        await parked_links.note(tx, link.id, took)
+        return link
+
+
+async def _tell_once(ground: SendContext, live: LiveSession, window_id: str) -> None:
+    """The person is told, once for each agent, that its own list fills."""
+    if not ground.services.while_idle.tells(live.agent.spec):
+        return
+    async with ground.tenure.write() as tx:
+        known = await agents.known(tx, live.agent.spec.name, _ANY_VERSION)
+        if _TOLD_OF_PARKING in known:
+            return
+        await agents.learn(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
+    ground.tell(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
+
+
+TELLS = (
+    "Catena keeps a closed fork of where each turn ended, so that {title} can go on from there natively; "
+    'they show in its own list of sessions. park = "off" in the settings ends that.'
+)

@@ -1,0 +1,62 @@
+"""Does an agent honour a fork at a message? It is not advertised: who does not know the way forks everything.
+
+So it is tried, once for each agent version, on a session at rest with a clean turn: a fork at a message that cannot be
+there must be refused for that, and the same fork without it must succeed, the session unchanged between. Anything else
+says nothing: the session may be gone, or the agent.
+"""
+
+from __future__ import annotations
+
+from catena_acp.continuity.atomic import raise_if_cancelled, shielded
+from catena_acp.continuity.parking.detached_forks import Later, fork_apart, take_away
+from catena_acp.continuity.sending.context import FORK_AT, SendContext
+from catena_acp.continuity.sessions.agent_pool import keep_fork_at
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.errors import AgentError, AgentRefused
+from catena_store.chains import agents, links
+from catena_store.records import Cause
+
+_NO_SUCH_MESSAGE = -32602
+HONOURED, IGNORED = "honoured", "ignored"
+
+
+async def probe(ground: SendContext, live: LiveSession, later: Later) -> None:
+    """Learn it, where it is not known; asked again another time where nothing was learnt. Raises StoreError."""
+    abilities = live.agent.abilities
+    version = (abilities.name, abilities.version)
+    tries, what = ground.services.tries, ("probe", *version)
+    async with ground.services.db.read() as reader:
+        known = (await agents.known(reader, *version)).get(FORK_AT)
+    if not abilities.fork or known is not None or not tries.may(what):
+        return
+    with tries.trying(what):
+        try:
+            answer = await _answer(ground, live, later)
+        except AgentError:
+            answer = None
+        raise_if_cancelled()
+        if answer is None:
+            tries.failed(what)
+            return
+        async with ground.services.db.write() as tx:
+            await agents.learn(tx, *version, FORK_AT, answer)
+            await keep_fork_at(tx, live.agent, honoured=answer == HONOURED)
+
+
+async def _answer(ground: SendContext, live: LiveSession, later: Later) -> str | None:
+    before = live.version
+    try:
+        everything = await fork_apart(ground, live, Cause.PROBE, later, at=ground.services.new_id())
+    except AgentRefused as refused:
+        if refused.code != _NO_SUCH_MESSAGE:
+            return None
+    else:
+        await shielded(take_away(ground, live, everything, Cause.PROBE))
+        return IGNORED
+    plain = await fork_apart(ground, live, Cause.PROBE, later)
+    await shielded(take_away(ground, live, plain, Cause.PROBE))
+    await ground.settle(live.link_id)
+    async with ground.services.db.read() as reader:
+        link = await links.get(reader, live.link_id)
+    unchanged = link is not None and link.version == before == live.version
+    return HONOURED if unchanged and live.agent.alive else None

@@ -1,0 +1,303 @@
+"""Trouble in words: what happened, what it means, what can be done; in that order, in one line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, assert_never
+
+from catena_acp.continuity.events import Problem
+from catena_acp.continuity.wording import BACK_IN_COMPOSER, ending_words
+from catena_acp.errors import AgentError, AgentGone, AgentRefused
+from catena_acp.trouble.diagnosis import diagnose, diagnose_words
+from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
+from catena_store.records import Kind, Message, StopReason
+
+_ABOUT_A_PROMPT = frozenset({Offer.RETRY, Offer.WAIT})
+
+
+def offers_for(
+    trouble: Trouble, resets_at: datetime | None = None, *, now: datetime | None = None, prompt: bool = True
+) -> tuple[Offer, ...]:
+    """What fits, best first.
+
+    To wait is offered where the limit has an end that is known and, at ``now``, to come. Without a ``prompt`` that
+    could go out again, only what needs none is offered.
+    """
+    waits = resets_at is not None and (now is None or now < resets_at)
+    return tuple(offer for offer in _fitting(trouble, waits) if prompt or offer not in _ABOUT_A_PROMPT)
+
+
+def _fitting(trouble: Trouble, waits: bool) -> tuple[Offer, ...]:
+    match trouble:
+        case Trouble.RATE_LIMIT:
+            wait = (Offer.WAIT,) if waits else ()
+            return (*wait, Offer.RETRY, Offer.OTHER_AGENT)
+        case Trouble.CREDIT:
+            return (Offer.OTHER_AGENT, Offer.RETRY, Offer.LOGIN)
+        case Trouble.LOGIN_NEEDED:
+            return (Offer.LOGIN, Offer.OTHER_AGENT)
+        case Trouble.AGENT_GONE | Trouble.AGENT_SILENT:
+            return (Offer.RETRY, Offer.LAST_LINES, Offer.OTHER_AGENT)
+        case Trouble.AGENT_MISSING:
+            return (Offer.OTHER_AGENT,)
+        case (
+            Trouble.OVERLOAD
+            | Trouble.CONTEXT_FULL
+            | Trouble.SESSION_LOST
+            | Trouble.REFUSED
+            | Trouble.EMPTY_TURN
+            | Trouble.NO_CARRIER
+            | Trouble.INTERRUPTED
+        ):
+            return (Offer.RETRY, Offer.OTHER_AGENT)
+        case Trouble.READ_ONLY:
+            return (Offer.TAKE_OVER,)
+        case Trouble.STORE:
+            return (Offer.RETRY,)
+        case _:
+            assert_never(trouble)
+
+
+_NO_NEWS = "Internal error: "  # how the protocol calls any error, before what it is
+_LONGEST_SAID = 160  # characters of the agent's words in the line; all of them are in the detail
+_DETAIL_LINES = 40
+_LONGEST_DETAIL = 20_000  # characters
+
+_EMPTY_TURN = (
+    "{title} ended the turn without a word and without a tool call. The next prompt goes another way."
+)
+
+
+def problem_about(trouble: Trouble, text: str, *, returned: bool = False) -> Problem:
+    """A problem that is no agent's error, with what can be done about it."""
+    return Problem(trouble, text, offers=offers_for(trouble), returned=returned)
+
+
+def empty_turn(title: str) -> Problem:
+    """A turn that ended with neither text nor tool call."""
+    return problem_about(Trouble.EMPTY_TURN, _EMPTY_TURN.format(title=title))
+
+
+def problem_of(
+    title: str,
+    error: AgentError,
+    *,
+    now: datetime,
+    returned: bool = False,
+    kept: bool = False,
+    prompt: bool = True,
+) -> Problem:
+    """The problem behind an error.
+
+    ``returned``: the prompt's text is back in the composer. ``kept``: the agent had said something before.
+    ``prompt`` is False where there is none that could go out again.
+    """
+    found = diagnose(error, now=now)
+    said = str(error)
+    if isinstance(error, AgentGone):
+        detail = error.stderr_tail
+    elif isinstance(error, AgentRefused) and not _whole_in_the_line(found, said):
+        detail = _lines(said)
+    else:
+        detail = ()
+    return _told(title, found, said, detail, now=now, returned=returned, kept=kept, prompt=prompt)
+
+
+def problem_in_words(title: str, words: str, *, now: datetime) -> Problem | None:
+    """The problem where all that an agent said in a turn is an error; None where it is an answer."""
+    found = diagnose_words(words, now=now)
+    return _told(title, found, words.strip(), (), now=now) if found else None
+
+
+def _told(
+    title: str,
+    found: Diagnosis,
+    said: str,
+    detail: tuple[str, ...],
+    *,
+    now: datetime,
+    returned: bool = False,
+    kept: bool = False,
+    prompt: bool = True,
+) -> Problem:
+    until = time_words(found.resets_at, now) if found.resets_at else None
+    happened, possible = _sentences(title, found.trouble, short(said), until)
+    means = " What it said is kept." if kept else ""
+    back = BACK_IN_COMPOSER if returned else ""
+    return Problem(
+        found.trouble,
+        f"{happened}{means}{back}{f' {possible}' if possible else ''}",
+        detail=detail,
+        offers=offers_for(found.trouble, found.resets_at, now=now, prompt=prompt),
+        resets_at=found.resets_at,
+        returned=returned,
+    )
+
+
+def _sentences(title: str, trouble: Trouble, said: str, until: str | None) -> tuple[str, str]:
+    """What happened, and what can be done."""
+    match trouble:
+        case Trouble.AGENT_MISSING:
+            return f"{title} cannot be started: {said}.", "`catena agents` tells how to get it."
+        case Trouble.AGENT_GONE:
+            return f"{title} {said}.", "The next prompt starts it again."
+        case Trouble.AGENT_SILENT:
+            return f"{title} did not answer: {said}.", ""
+        case Trouble.LOGIN_NEEDED:
+            return f"{title} wants you to log in first: {said}.", ""
+        case Trouble.RATE_LIMIT if until:
+            return (
+                f"{title} is rate limited until {until}.",
+                "Send it again then, or go on with another agent.",
+            )
+        case Trouble.RATE_LIMIT:
+            return f"{title} is rate limited: {said}.", "Send it again later, or go on with another agent."
+        case Trouble.CREDIT:
+            ends = f" (until {until})" if until else ""
+            return (
+                f"{title} has no credit left{ends}: {said}.",
+                "Go on with another agent, or send it again when that is settled.",
+            )
+        case Trouble.OVERLOAD:
+            return (
+                f"{title}'s provider is overloaded or failing: {said}.",
+                "Send it again in a while, or go on with another agent.",
+            )
+        case Trouble.CONTEXT_FULL:
+            return (
+                f"{title} cannot read more in this session: {said}.",
+                "Sent again, it goes to a new one that is told the newest messages.",
+            )
+        case Trouble.SESSION_LOST:
+            return f"{title} does not have the session any more: {said}.", "The next prompt goes another way."
+        case Trouble.REFUSED:
+            return f"{title} refused: {said}.", ""
+        case (
+            Trouble.EMPTY_TURN | Trouble.NO_CARRIER | Trouble.READ_ONLY | Trouble.STORE | Trouble.INTERRUPTED
+        ):
+            return f"{title}: {said}.", ""
+        case _:
+            assert_never(trouble)
+
+
+def _whole_in_the_line(found: Diagnosis, said: str) -> bool:
+    shown = found.trouble is not Trouble.RATE_LIMIT or found.resets_at is None
+    return shown and "\n" not in said.strip() and len(said) <= _LONGEST_SAID
+
+
+def short(said: str) -> str:
+    """An agent's words in one line, cut where they are long."""
+    line = " ".join(said[: 20 * _LONGEST_SAID].split()).removeprefix(_NO_NEWS)
+    line = line if len(line) <= _LONGEST_SAID else f"{line[: _LONGEST_SAID - 1].rstrip()}…"
+    return line.rstrip(" .")
+
+
+def _lines(said: str) -> tuple[str, ...]:
+    return tuple(
+        line.rstrip()[:1_000] for line in said[:_LONGEST_DETAIL].strip().splitlines()[:_DETAIL_LINES]
+    )
+
+
+def kept(problem: Problem) -> dict[str, Any]:
+    """What a row's ``data`` keeps of a problem."""
+    return {
+        "trouble": problem.trouble.value,
+        "resets_at": problem.resets_at.isoformat() if problem.resets_at else None,
+        "detail": list(problem.detail),
+    }
+
+
+def problem_of_notice(message: Message, *, now: datetime | None = None) -> Problem | None:
+    """The problem that a notice tells of, or an agent's only words that are an error; None where there is none.
+
+    Without ``now``, waiting is offered for every limit whose end is known.
+    """
+    if message.kind not in (Kind.NOTICE, Kind.AGENT):
+        return None
+    trouble = _trouble(message.data.get("trouble"))
+    if trouble is None:
+        return None
+    resets_at = _time(message.data.get("resets_at"))
+    if resets_at is not None and now is not None and resets_at <= now:
+        resets_at = None
+    # Of an agent's own words, which are on the screen, the row keeps what they mean.
+    text = message.data.get("means") if message.kind is Kind.AGENT else message.text
+    return Problem(
+        trouble,
+        str(text or message.text),
+        detail=_stored_lines(message.data.get("detail")),
+        offers=offers_for(trouble, resets_at, now=now),
+        resets_at=resets_at,
+    )
+
+
+def cause_words(message: Message | None) -> str | None:
+    """What a seam says of the trouble that a turn before ended with: `rate limit until 17:00`."""
+    trouble = _trouble(message.data.get("trouble")) if message else None
+    if message is None or trouble is None:
+        return None
+    began = time_words(message.created_at.replace(second=0, microsecond=0), message.created_at)
+    resets_at = _time(message.data.get("resets_at"))
+    when = f"until {time_words(resets_at, message.created_at)}" if resets_at else f"at {began}"
+    match trouble:
+        case Trouble.RATE_LIMIT:
+            return f"rate limit {when}"
+        case Trouble.CREDIT:
+            return f"no credit left at {began}"
+        case Trouble.OVERLOAD:
+            return f"overload at {began}"
+        case Trouble.CONTEXT_FULL:
+            return "the session was full"
+        case Trouble.LOGIN_NEEDED:
+            return f"login needed at {began}"
+        case _:
+            return None
+
+
+def _trouble(value: Any) -> Trouble | None:
+    if value == StopReason.ERROR.value:  # as rows of older versions have it
+        return Trouble.REFUSED
+    try:
+        return Trouble(value)
+    except ValueError:
+        return None
+
+
+def _time(value: Any) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _stored_lines(value: Any) -> tuple[str, ...]:
+    return tuple(str(line) for line in value) if isinstance(value, list | tuple) else ()
+
+
+_NAMED = 3  # tool calls; the others are counted
+_LONGEST_NAME = 40  # characters
+
+
+def cut_off(title: str, under_way: Sequence[Mapping[str, Any]]) -> Problem:
+    """The problem of such a turn; ``under_way`` are its tool calls that had not come to their end, as they are kept."""
+    words = ending_words(title, StopReason.INTERRUPTED) or ""
+    if under_way:
+        words += f" Outcome unknown: {_named(under_way)}; look before you send it again."
+    return problem_about(Trouble.INTERRUPTED, words)
+
+
+def _named(calls: Sequence[Mapping[str, Any]]) -> str:
+    names = [_name(call) for call in calls[:_NAMED]]
+    if more := len(calls) - len(names):
+        return f"{', '.join(names)} and {more:,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _name(call: Mapping[str, Any]) -> str:
+    words = " ".join(str(call.get("title") or call.get("kind") or "a tool call").split())
+    return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"

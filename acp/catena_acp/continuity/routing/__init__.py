@@ -1,0 +1,1 @@
+"""The route, prior context and the replay check: pure functions."""

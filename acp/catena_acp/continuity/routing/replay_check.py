@@ -1,0 +1,117 @@
+"""Is what an agent replays what its session should hold? Pure.
+
+The replay of a session that may be used must hold every prompt and the last answer of each clean turn of the part
+that the link vouches for, and no prompt that lies beyond its reach. Agents add things of their own to a replay,
+split and join messages and respace text, so texts are compared without white space and found, not matched one to
+one. What was told counts as held: it stands in a prior context, quoted. A false alarm costs one telling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from catena_acp.continuity.routing.prior_context import without_prior_context
+from catena_acp.events import Event, TextChunk
+
+_SPACE_AND_QUOTES = re.compile(r"[\s>]+")
+_COMPARED = 3_500  # characters of a message; a told one may have lost its middle
+# What agents were seen to put among the person's messages when they replay.
+_INJECTED = re.compile(
+    r"^(<|\[Request interrupted|\[Function Response|\[Image|This session is being continued|Caveat:)"
+)
+
+
+class Verdict(Enum):
+    """What a replay says about the record."""
+
+    AGREES = "agrees"
+    EMPTY = "empty"  # it told nothing at all, although there is something to tell
+    CONTRADICTS = "contradicts"
+
+
+class Said(Enum):
+    """Who said a text that is looked for."""
+
+    PERSON = "user"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the record says that a session holds."""
+
+    holds: Sequence[
+        tuple[Said, str]
+    ]  # prompts, and each clean turn's last answer, of the part from `whole` to `knows`
+    possible: Sequence[str]  # every prompt that it may hold, up to `reach`
+
+
+def verdict(replay: Iterable[Event], expected: Expected) -> Verdict:
+    """Compare a replay with the record; takes time in proportion to both."""
+    pieces = _pieces(replay)
+    if expected.holds and not pieces:
+        return Verdict.EMPTY
+    position = 0
+    for said, text in expected.holds:
+        found = _find(said, _bare(text), pieces, position)
+        if found is None:
+            return Verdict.CONTRADICTS
+        position = found
+    possible = [_bare(prompt) for prompt in expected.possible]
+    later = (piece.own for piece in pieces[position:] if piece.said is Said.PERSON and piece.own)
+    if all(any(prompt in own for prompt in possible) for own in later):
+        return Verdict.AGREES
+    return Verdict.CONTRADICTS
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What one side said at a stretch, without white space."""
+
+    said: Said
+    own: str  # empty for what an agent put in the person's mouth
+    told: str  # what was told as prior context with it
+
+
+def _find(said: Said, text: str, pieces: Sequence[_Piece], position: int) -> int | None:
+    """Where to go on looking: at the same piece after something told, behind it after something said."""
+    for at in range(position, len(pieces)):
+        piece = pieces[at]
+        if text in piece.told:
+            return at
+        if piece.said is said and text in piece.own:
+            return at + 1
+    return None
+
+
+def _pieces(replay: Iterable[Event]) -> list[_Piece]:
+    stretches: list[tuple[Said, str | None, list[str]]] = []
+    for event in replay:
+        if not isinstance(event, TextChunk) or event.role == "thought":
+            continue
+        said = Said(event.role)
+        # The agent's messages of one turn are one stretch; each of the person's is one of its own.
+        mark = event.message_id if said is Said.PERSON else None
+        if not stretches or stretches[-1][:2] != (said, mark):
+            stretches.append((said, mark, []))
+        stretches[-1][2].append(event.text)
+    return [_piece(said, "".join(parts)) for said, _, parts in stretches]
+
+
+def _piece(said: Said, text: str) -> _Piece:
+    if said is Said.AGENT:
+        return _Piece(said, _all_bare(text), "")
+    words = without_prior_context(text)
+    told = _all_bare(text) if words != text.strip() else ""
+    return _Piece(said, "" if _INJECTED.match(words) else _all_bare(words), told)
+
+
+def _bare(text: str) -> str:
+    return _all_bare(text[:_COMPARED])
+
+
+def _all_bare(text: str) -> str:
+    return _SPACE_AND_QUOTES.sub("", text)

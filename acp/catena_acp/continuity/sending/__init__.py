@@ -1,0 +1,1 @@
+"""One prompt on its way to a session: context, claim, blocks."""

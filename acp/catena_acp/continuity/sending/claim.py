@@ -1,0 +1,247 @@
+"""The claim: taking a session for a prompt, with everything that is told to it, in one transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from catena_acp.continuity import wording
+from catena_acp.continuity.events import MessageAdded, MessageChanged, TurnStarted
+from catena_acp.continuity.problems import cause_words
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.errors import AgentError
+from catena_acp.port import AgentPort
+from catena_store.chains import links, turns
+from catena_store.conversations import messages
+from catena_store.database.database import Reader, Writer
+from catena_store.records import ContextSource, Kind, Link, Message, NewMessage, PathRow, StopReason, Turn
+from catena_store.windows import windows
+
+
+class NotSent(Exception):
+    """No session accepted the prompt; its text goes back to the composer."""
+
+    def __init__(self, error: AgentError | None, text: str | None = None) -> None:
+        super().__init__(text or (str(error) if error else "No session took the prompt."))
+        self.error = error
+
+
+class Claim:
+    """One attempt to take a session for a prompt row; ``lost`` says why another was lost on the way here."""
+
+    def __init__(
+        self, ground: SendContext, window_id: str, row: Message, path: Sequence[PathRow], lost: str | None
+    ) -> None:
+        self._ground = ground
+        self._window_id = window_id
+        self._row = row
+        self._path = path  # to the row; what is above a row never changes
+        self._lost = lost
+
+    async def take(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
+        """Take the session: turn open and reach raised, in one transaction, before the text goes out.
+
+        None where the session can carry the prompt no more. Raises NotSent where it may not carry this one.
+        """
+        ground, row = self._ground, self._row
+        git = await ground.around.git(ground.record.cwd)
+        async with ground.tenure.write() as tx:
+            link = await links.get(tx, live.link_id)
+            situation = await ground.situation(tx, agent, self._window_id, self._path)
+            if link is None or live.version != link.version or not route.may_claim(link, situation):
+                return None
+            prior = await self._prior_context(tx, link)
+            if prior and _is_command(row.text, live) and not _keeps_command(agent):
+                raise NotSent(None, _COMMAND_FIRST.format(title=ground.spec.title))
+            how = _how(live, link, prior)
+            before = await turn_before(tx, row)
+            cause = await self._cause(tx, how, before, link)
+            turn = _turn(ground, live, link, row, self._window_id, how, cause, prior)
+            await turns.insert(tx, turn)
+            await ground.around.note_beginning(tx, turn.id, live.state, git)
+            stamped = await messages.stamp(tx, row.id, turn.id, link.id)
+            abridged = link.whole is not None and not (prior and prior.cut)
+            again = link.knows is None and link.reach is not None
+            link = await links.move(
+                tx, link.id, reach=row.id, owner=self._window_id, whole=turn.whole_id, event="carried"
+            )
+            seam = await self._add_seam(tx, turn, before, abridged=abridged, again=again)
+        live.version = link.version
+        live.opened = ContextSource.CONTINUED
+        live.ear = ground.ear  # another conversation of the family may have opened it, to fork it
+        last_id = seam.id if seam else row.id
+        running = RunningTurn(
+            ground.services,
+            ground.tenure,
+            live,
+            turn,
+            self._window_id,
+            last_id,
+            ground.tell,
+            ground.asked,
+        )
+        ground.claimed(self._window_id, live)
+        ground.tell(TurnStarted(self._window_id, turn))
+        ground.tell(MessageChanged(self._window_id, stamped))
+        if seam:
+            ground.tell(MessageAdded(self._window_id, seam))
+        return running
+
+    async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
+        """What the session does not know; read on every send."""
+        budget = self._ground.services.budget
+        return await what_to_tell(reader, self._path, link.knows, self._row.parent_id, budget)
+
+    async def _cause(self, reader: Reader, how: ContextSource, before: Turn | None, link: Link) -> str | None:
+        """In words, why the context's way changed."""
+        if before is None or how is ContextSource.CONTINUED:
+            return None
+        if self._lost:
+            return self._lost
+        carrier = await links.get(reader, before.link_id)
+        if carrier and (carrier.agent, carrier.profile) != (link.agent, link.profile):
+            limit = cause_words(await messages.get(reader, before.last_id))
+            switched = f"from {wording.agent_and_profile(carrier)} to {self._ground.spec.title}"
+            return f"{limit}, {switched}" if limit else switched
+        match before.stop_reason:
+            case StopReason.AGENT_GONE:
+                return f"{self._ground.spec.title} {before.error or 'stopped'}"
+            case StopReason.INTERRUPTED:
+                return "Catena ended in the middle of the turn before"
+            case StopReason.ERROR if before.error:
+                return cause_words(await messages.get(reader, before.last_id)) or before.error
+            case _:
+                return carrier.ended if carrier and carrier.id != link.id else None
+
+    async def _add_seam(
+        self, tx: Writer, turn: Turn, before: Turn | None, *, abridged: bool, again: bool
+    ) -> Message | None:
+        """The visible place where the way context reached the agent changed; the first turn has none.
+
+        ``abridged``: what the session holds of the branch was cut when it was told, before this turn. ``again``: the
+        session was prompted before, and surely knows nothing.
+        """
+        if turn.how is ContextSource.CONTINUED or (before is None and turn.how is ContextSource.FRESH):
+            return None
+        counts = {
+            "told": turn.told,
+            "told_total": turn.told_total,
+            "tools_listed": turn.tools_listed,
+            "left_out": turn.left_out,
+        }
+        seam = await messages.insert(
+            tx,
+            NewMessage(
+                id=self._ground.services.new_id(),
+                conversation_id=turn.conversation_id,
+                parent_id=self._row.id,
+                kind=Kind.SEAM,
+                text=wording.seam_text(turn.how, turn.cause, **counts, abridged=abridged, again=again),
+                turn_id=turn.id,
+                link_id=turn.link_id,
+                data={
+                    "how": turn.how.value,
+                    "cause": turn.cause,
+                    "abridged": abridged,
+                    "again": again,
+                    **counts,
+                },
+            ),
+        )
+        await turns.set_last(tx, turn.id, seam.id)
+        window = await windows.get(tx, self._window_id)
+        if window and window.leaf_id == self._row.id:
+            await windows.advance(tx, self._window_id, seam.id)
+        return seam
+
+
+_COMMAND = re.compile(r"/([\w:.-]+)(?:\s|$)")
+_COMMAND_FIRST = (
+    "{title} has not seen this conversation yet, and a command cannot carry it. "
+    "Send a message first; then the command."
+)
+
+
+def _is_command(text: str, live: LiveSession) -> bool:
+    """True for one of the agent's own slash commands; a path is none. A new session may not have told them yet."""
+    looks_like_one = _COMMAND.match(text)
+    names = {command.name for command in live.state.commands}
+    return looks_like_one is not None and (not names or looks_like_one[1] in names)
+
+
+def _keeps_command(agent: AgentPort) -> bool:
+    return agent.abilities.quirks.command_keeps_with_prior_context
+
+
+def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> ContextSource:
+    if link.knows is None:
+        return ContextSource.TOLD if prior else ContextSource.FRESH
+    if prior:
+        return ContextSource.CAUGHT_UP
+    return live.opened if live.opened is not ContextSource.FRESH else ContextSource.CONTINUED
+
+
+async def turn_before(reader: Reader, row: Message) -> Turn | None:
+    """The turn before on this branch: an earlier attempt at the same row, or that of the nearest row above it."""
+    message = await messages.get(reader, row.id)
+    while message is not None and not message.barrier:
+        turn = await turns.get(reader, message.turn_id) if message.turn_id else None
+        if turn and turn.stop_reason is not StopReason.NOT_SENT:
+            return turn
+        message = await messages.get(reader, message.parent_id) if message.parent_id else None
+    return None
+
+
+def _turn(
+    ground: SendContext,
+    live: LiveSession,
+    link: Link,
+    row: Message,
+    window_id: str,
+    how: ContextSource,
+    cause: str | None,
+    prior: PriorContext | None,
+) -> Turn:
+    cut_at = (prior.whole_from or row.id) if prior and prior.cut else None
+    return Turn(
+        id=ground.services.new_id(),
+        conversation_id=ground.record.id,
+        prompt_id=row.id,
+        link_id=link.id,
+        base_link_id=_base(how, link),
+        window_id=window_id,
+        last_id=row.id,
+        how=how,
+        cause=cause,
+        told_from=prior.told_from if prior else None,
+        told_to=prior.told_to if prior else None,
+        told=prior.told if prior else 0,
+        told_total=prior.told_total if prior else 0,
+        tools_listed=prior.tools_listed if prior else 0,
+        left_out=prior.left_out if prior else 0,
+        whole_id=cut_at or link.whole,
+        prior_context=prior.text if prior else None,
+        stop_reason=None,
+        error=None,
+        usage=None,
+        cost=None,
+        currency=None,
+        model=live.state.model,
+        mode=live.state.mode,
+        started_at=ground.services.clock(),
+        ended_at=None,
+    )
+
+
+def _base(how: ContextSource, link: Link) -> str | None:
+    match how:
+        case ContextSource.FRESH | ContextSource.TOLD:
+            return None
+        case ContextSource.FORKED | ContextSource.FORKED_AT:
+            return link.source_id
+        case _:
+            return link.id if link.knows else None

@@ -1,0 +1,235 @@
+"""What one conversation sends with: its standing parts, and how it comes to further sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from catena_acp.abilities import Abilities
+from catena_acp.continuity.events import ConversationEvent, Doing, LinkChanged
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.services import Services, Tenure
+from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers
+from catena_acp.continuity.sessions.environment import Environment
+from catena_acp.continuity.sessions.sessions import LiveSession, SessionContradicts, SessionListener, Sessions
+from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.errors import AgentRefused
+from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
+from catena_acp.port import AgentPort, AgentSpec, SessionPlace
+from catena_store.chains import agents as learnt
+from catena_store.chains import links as chains
+from catena_store.chains import turns
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import SessionHeld
+from catena_store.records import Cause, ContextSource, ConversationRecord, Link, LinkState, PathRow, Turn
+
+FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class SendContext:
+    """What sending works with: one conversation's standing parts."""
+
+    services: Services
+    tenure: Tenure
+    record: ConversationRecord
+    spec: AgentSpec
+    agents: Agents
+    sessions: Sessions
+    ear: SessionListener
+    open_windows: Callable[[], frozenset[str]]
+    agent_started: Callable[[AgentPort], None]
+    tell: Callable[[ConversationEvent], None]
+    doing: Callable[[str, Doing], None]
+    asked: Callable[[LiveSession, PermissionAsked | PermissionWithdrawn], None]
+    attach: Callable[[RunningTurn], None]  # the turn takes its session's events from here on
+    detach: Callable[[RunningTurn], None]  # … and from here on no more
+    settle: Callable[[str], Awaitable[None]]  # what a session told between turns is in the store
+    claimed: Callable[[str, LiveSession], None]  # the window is carried by this session
+    around: Environment
+
+    @property
+    def place(self) -> SessionPlace:
+        return SessionPlace(self.record.cwd, self.around.existing_directories, self.around.mcp_servers)
+
+    def place_for(self, window_id: str) -> SessionPlace:
+        """The place of a session that carries a window: with the tools that its agent is handed."""
+        if (tools := self.services.checkpointing.tools) is None:
+            return self.place
+        server = tools(self.record.id, window_id)
+        return replace(self.place, mcp_servers=(*self.place.mcp_servers, server))
+
+    @property
+    def target(self) -> route.Target:
+        return route.Target(self.spec.name, self.spec.profile, self.record.cwd)
+
+    async def agent(self, window_id: str) -> AgentPort:
+        """The running agent, started where it is not."""
+        if self.agents.live(self.spec, self.record.family) is None:
+            self.doing(window_id, Doing.STARTING)
+        return await self.agents.running(self.spec, self.record.family, self.record.cwd, self.agent_started)
+
+    async def situation(
+        self, reader: Reader, agent: AgentPort, window_id: str, path: Sequence[PathRow]
+    ) -> route.Situation:
+        """What the route looks at, read in the caller's transaction."""
+        return await self.situation_with(reader, agent.abilities, window_id, path)
+
+    async def situation_with(
+        self, reader: Reader, abilities: Abilities | None, window_id: str, path: Sequence[PathRow]
+    ) -> route.Situation:
+        """The same for an agent that may not run: ``abilities`` is None then."""
+        links = await chains.of_family(reader, self.record.family, self.spec.name, self.spec.profile)
+        ids = [link.id for link in links]
+        powers = await self._powers(reader, abilities)
+        return route.Situation(
+            target=self.target,
+            conversation_id=self.record.id,
+            window_id=window_id,
+            path=path,
+            links=links,
+            busy=frozenset(await turns.open_on(reader, ids)),
+            clean_turns=await turns.clean_on(reader, ids) if powers.forks_at else (),
+            open_windows=self.open_windows(),
+            warm=self.sessions.warm(links),
+            powers=powers,
+        )
+
+    async def _powers(self, reader: Reader, abilities: Abilities | None) -> route.Powers:
+        if abilities is None:
+            return await kept_powers(reader, self.spec)
+        known = await learnt.known(reader, abilities.name, abilities.version)
+        return route.Powers(
+            reopens=abilities.reopens,
+            forks=abilities.fork,
+            forks_at=abilities.fork and known.get(FORK_AT) == "honoured",
+        )
+
+    async def lose(self, link: Link, why: str, window_id: str | None = None) -> None:
+        """Mark a link as lost, which takes proof; a turn that runs on it all the same is heard to its end.
+
+        Told to the window that met it, else to the one that it carried.
+        """
+        async with self.tenure.write() as tx:
+            lost = await self._lose(tx, link, why)
+        if window_id := window_id or lost.owner:
+            self.tell(LinkChanged(window_id, lost, why))
+
+    async def distrust(self, held: SessionHeld, window_id: str) -> None:
+        """A fork got the id of another session: an id that is handed out twice is trusted by nobody."""
+        async with self.services.db.read() as reader:
+            twice = await chains.get(reader, held.link_id) if held.link_id else None
+        if twice:
+            await self.lose(twice, "the agent gave its session id to a fork", window_id)
+
+    async def _lose(self, tx: Writer, link: Link, why: str) -> Link:
+        lost = await chains.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
+        if not await turns.open_on(tx, [link.id]):
+            self.sessions.forget(link.id)
+        return lost
+
+    async def open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
+        """Open a new session; its link is committed before anything else happens to it."""
+        place = self.place_for(window_id)
+        opened = await agent.new_session(place)
+        async with self.tenure.write() as tx:
+            held = await chains.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
+            why = "the agent gave its session id to another session"
+            lost = await self._lose(tx, held, why) if held else None
+            link = await self._add(tx, opened, Cause.NEW, window_id)
+        if lost:
+            self.tell(LinkChanged(window_id, lost, why))
+        self.tell(LinkChanged(window_id, link, None))
+        return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.ear, place)
+
+    async def open_session_of(self, link: Link) -> LiveSession | None:
+        """The link's live session; None where it was opened with other directories than there are now, and closes."""
+        live = self.sessions.of(link)
+        if live is None:
+            return None
+        # Another conversation of the family may have opened it, to fork it, and would close it with its own.
+        live.ear = self.ear
+        if self.around.outgrown(live):
+            await self.sessions.let_go(live)
+            return None
+        return live
+
+    async def fork(
+        self, agent: AgentPort, source: Link, window_id: str, at: tuple[Turn, str] | None = None
+    ) -> LiveSession | None:
+        """Fork a session, at its head or at the end of a turn; None where its source moved meanwhile.
+
+        Raises ForkWrong, SessionHeld or any AgentError.
+        """
+        await self.sessions.drop_stale(source)
+        if not agent.abilities.quirks.fork_cold:
+            await self._open_to_fork(agent, source, window_id)
+        async with self.services.db.read() as reader:
+            source = await chains.get(reader, source.id) or source
+        place, anchor = self.place_for(window_id), at[1] if at else None
+        try:
+            opened = await agent.fork_session(source.session_id, place, anchor)
+        except AgentRefused:
+            # Some fork only what they have open, and say of the rest that it is not there.
+            if not agent.abilities.reopens or not await self._open_to_fork(agent, source, window_id):
+                raise
+            opened = await agent.fork_session(source.session_id, place, anchor)
+        if opened.session_id == source.session_id:
+            raise SessionContradicts(f"{self.spec.title} answered the fork with its source's own id")
+        pointers = _pointers(source, at[0] if at else None)
+        await self.sessions.check_fork(agent, opened, self.place_for(window_id), pointers)
+        cause = Cause.FORK_AT if at else Cause.FORK
+        # What came before the fork was answered may be in it: the source has moved then.
+        await self.sessions.settle(source.id)
+        async with self.tenure.write() as tx:
+            now = await chains.get(tx, source.id)
+            moved = at is None and (now is None or now.version != source.version)
+            if not moved:
+                link = await self._add(tx, opened, cause, window_id, pointers)
+        if moved:
+            await agent.close_session(opened.session_id)
+            return None
+        self.tell(LinkChanged(window_id, link, None))
+        how = ContextSource.FORKED_AT if at else ContextSource.FORKED
+        return self.sessions.adopt(link, agent, opened, how, self.ear, place)
+
+    async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:
+        """Open a session that is to be forked; False where it is open. Raises as ``Sessions.open_cold``."""
+        if self.sessions.of(source) is not None:
+            return False
+        place = replace(self.place_for(source.owner or window_id), cwd=source.cwd)
+        await self.sessions.open_cold(source, agent, place, self.ear)
+        return True
+
+    async def _add(
+        self,
+        tx: Writer,
+        opened: SessionOpened,
+        cause: Cause,
+        window_id: str,
+        pointers: Link | None = None,
+    ) -> Link:
+        return await chains.add(
+            tx,
+            id=self.services.new_id(),
+            conversation_id=self.record.id,
+            agent=self.spec.name,
+            profile=self.spec.profile,
+            session_id=opened.session_id,
+            cwd=self.record.cwd,
+            cause=cause,
+            source_id=pointers.id if pointers else None,
+            base=pointers.knows if pointers else None,
+            knows=pointers.knows if pointers else None,
+            reach=pointers.reach if pointers else None,
+            whole=pointers.whole if pointers else None,
+            owner=window_id,
+            cost_total=pointers.cost_total if pointers else None,
+        )
+
+
+def _pointers(source: Link, turn: Turn | None) -> Link:
+    """What a fork of this link holds: as much as its source, or up to the end of a turn."""
+    if turn is None:
+        return source
+    return replace(source, knows=turn.last_id, reach=turn.last_id, whole=turn.whole_id)

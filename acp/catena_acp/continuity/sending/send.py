@@ -1,0 +1,230 @@
+"""One prompt on its way to a session: ask the route, do the step, ask again.
+
+A step only changes the set of links. Each is tried once for a prompt, there is one new session at most, and the
+text goes out twice at most: the second time only where the first was refused before any update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from catena_acp.continuity.atomic import raise_if_cancelled, shielded, with_retries
+from catena_acp.continuity.events import Doing
+from catena_acp.continuity.problems import problem_of_notice, short
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.sending.claim import Claim, NotSent, turn_before
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
+from catena_acp.continuity.sessions.fork_points import anchor_of
+from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession
+from catena_acp.continuity.turns.endings import Ending, RefusedAtOnce
+from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.errors import AgentError, AgentRefused, SessionGone
+from catena_acp.events import PromptBlock, TextBlock
+from catena_acp.port import AgentPort
+from catena_acp.trouble.diagnosis import diagnose
+from catena_acp.trouble.troubles import Trouble
+from catena_store.chains import links
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
+from catena_store.errors import SessionHeld
+from catena_store.records import ContextSource, Link, Message, PathRow, StopReason, Turn
+from catena_store.windows import attachments
+
+
+async def was_full(reader: Reader, row: Message) -> bool:
+    """True where this very prompt went out before, and the session that it went to could read no more."""
+    if row.turn_id is None:
+        return False
+    before = await turn_before(reader, row)
+    if before is None or before.prompt_id != row.id:
+        return False
+    last = await messages.get(reader, before.last_id)
+    problem = problem_of_notice(last) if last else None
+    return problem is not None and problem.trouble is Trouble.CONTEXT_FULL
+
+
+def begins_empty(step: route.Step) -> bool:
+    """True for a step to a session that holds nothing yet; a fork of a full one is as full."""
+    match step:
+        case route.New():
+            return True
+        case route.Use(link):
+            return link.knows is None
+        case _:
+            return False
+
+
+class Sending:
+    """One prompt row on its way."""
+
+    def __init__(
+        self,
+        ground: SendContext,
+        window_id: str,
+        row: Message,
+        ready: Callable[[LiveSession], Awaitable[None]] | None = None,
+    ) -> None:
+        """``ready`` gets a session ready for just this prompt, before it is claimed."""
+        self._ground = ground
+        self._ready = ready
+        self._window_id = window_id
+        self._row = row
+        self._path: Sequence[PathRow] = ()
+        self._tried: set[route.StepKey] = set()
+        self._last_error: AgentError | None = None
+        self._made: set[str] = set()  # links that it came to; what is empty cannot be opened again
+        self._lost: str | None = None  # why a session that should have carried it was lost on the way
+        self.turn: RunningTurn | None = None  # claimed
+        self.text_is_out = False
+
+    async def carry(self) -> Ending:
+        """Bring the prompt to a session and see its turn to the end; ``self.turn`` is then still to be closed.
+
+        Raises NotSent where no session accepted it.
+        """
+        texts = 0
+        await self._ground.around.come_back(self._window_id, self._row.parent_id, self._ground.record.cwd)
+        while texts < 2:
+            agent = await self._agent()
+            release = self._ground.agents.hold(agent)  # who would end it waits until this step is done
+            try:
+                step = await self._next(agent)
+                if step is None:
+                    break
+                self._tried.add(route.key_of(step))
+                self._ground.doing(self._window_id, Doing.OPENING)
+                match step:
+                    case route.Use(link):
+                        running = await self._use(link, agent)
+                        if running is None:
+                            continue
+                        texts += 1
+                        ending = await self._run(running)
+                        if ending is not None:
+                            return ending
+                    case route.Fork(link):
+                        await self._fork(link, None, agent)
+                    case route.ForkAt(link, turn):
+                        await self._fork(link, turn, agent)
+                    case route.New():
+                        await self._open_new(agent)
+            finally:
+                release()
+        raise NotSent(self._last_error)
+
+    async def _agent(self) -> AgentPort:
+        try:
+            return await self._ground.agent(self._window_id)
+        except AgentError as error:
+            raise NotSent(error) from error
+
+    async def _next(self, agent: AgentPort) -> route.Step | None:
+        async with self._ground.services.db.read() as reader:
+            if not self._path:
+                self._path = await messages.path(reader, self._row.id)
+            situation = await self._ground.situation(reader, agent, self._window_id, self._path)
+            full = await was_full(reader, self._row)
+        steps = route.candidates(situation)
+        untried = (step for step in steps if route.key_of(step) not in self._tried)
+        return next((step for step in untried if not full or begins_empty(step)), None)
+
+    async def _open_new(self, agent: AgentPort) -> None:
+        """Open a session; it is put into what the branch had before when it is used."""
+        try:
+            live = await self._ground.open_new(agent, self._window_id)
+            self._made.add(live.link_id)
+        except AgentError as error:
+            raise NotSent(error) from error
+
+    async def _use(self, link: Link, agent: AgentPort) -> RunningTurn | None:
+        """Open the session where it is cold, and claim it; None where it can carry the prompt no more."""
+        ground = self._ground
+        live = ground.sessions.of(link) if link.id in self._made else await ground.open_session_of(link)
+        if live is None:
+            try:
+                live = await self._ground.sessions.open_cold(
+                    link, agent, self._ground.place_for(self._window_id), self._ground.ear
+                )
+            except AgentError as error:
+                await self._failed(link, error)
+                return None
+        await self._ground.settle(link.id)
+        if live.opened is not ContextSource.CONTINUED:
+            await self._ground.around.restore(live, self._row.id, self._window_id)
+        if self._ready:
+            await self._ready(live)
+        return await self._claim_whole(live, agent)
+
+    async def _claim_whole(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
+        """Claim in one piece: who stops us in the middle of it still finds the turn that it opened."""
+        claim = Claim(self._ground, self._window_id, self._row, self._path, self._lost)
+        self.turn = await shielded(claim.take(live, agent))
+        raise_if_cancelled()
+        return self.turn
+
+    async def _fork(self, link: Link, turn: Turn | None, agent: AgentPort) -> None:
+        try:
+            at = None
+            if turn:
+                async with self._ground.services.db.read() as reader:
+                    at = (turn, await anchor_of(reader, turn, agent.abilities.quirks))
+            if live := await self._ground.fork(agent, link, self._window_id, at):
+                self._made.add(live.link_id)
+        except SessionHeld as held:
+            await self._ground.distrust(held, self._window_id)
+        except ForkWrong as error:
+            self._last_error = error
+        except AgentError as error:
+            await self._failed(link, error)
+
+    async def _failed(self, link: Link, error: AgentError) -> None:
+        """A step failed: the link is lost on proof; else it is only tried for this prompt."""
+        self._last_error = error
+        if self._trouble(error) in _ABOUT_THE_ACCOUNT:
+            raise NotSent(error) from error
+        if isinstance(error, SessionGone):
+            self._lost = f"session lost ({short(str(error))})"
+            await self._ground.lose(link, str(error), self._window_id)
+
+    def _trouble(self, error: AgentError) -> Trouble:
+        return diagnose(error, now=self._ground.services.clock()).trouble
+
+    async def _run(self, running: RunningTurn) -> Ending | None:
+        """Send the text; None where it was refused at once and may go out again."""
+        blocks: list[PromptBlock] = []
+        if running.turn.prior_context:
+            blocks.append(TextBlock(running.turn.prior_context))
+        async with self._ground.services.db.read() as reader:
+            files = await attachments.of_message(reader, self._row.id)
+        blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
+        self._ground.attach(running)
+        self._ground.doing(self._window_id, Doing.WORKING)
+        self.text_is_out = True
+        try:
+            return await running.run(blocks)
+        except RefusedAtOnce as refused:
+            return await self._refused(running, refused.error)
+
+    async def _refused(self, running: RunningTurn, error: AgentRefused) -> Ending | None:
+        if self._trouble(error) in _NOWHERE_BETTER:
+            return Ending(StopReason.ERROR, error)
+        self._last_error = error
+        self.text_is_out = False  # nothing of it was heard: where the store fails now, it is given back
+        await shielded(with_retries(lambda: running.mark_not_sent(error)))
+        # What the session still tells is not this prompt's any more, and must raise the session's reach.
+        self._ground.detach(running)
+        self.turn = None
+        raise_if_cancelled()
+        async with self._ground.services.db.read() as reader:
+            link = await links.get(reader, running.live.link_id)
+        if link and isinstance(error, SessionGone):
+            self._lost = f"session lost ({short(str(error))})"
+            await self._ground.lose(link, str(error), self._window_id)
+        return None
+
+
+# A session that is opened in another's place would be refused for the same reason,
+_ABOUT_THE_ACCOUNT = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.LOGIN_NEEDED})
+# … and so would the prompt. That a full session is left for one that is told is for the person to say.
+_NOWHERE_BETTER = _ABOUT_THE_ACCOUNT | {Trouble.OVERLOAD, Trouble.CONTEXT_FULL}

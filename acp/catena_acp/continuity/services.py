@@ -1,0 +1,168 @@
+"""What every conversation of a client process shares."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from catena_acp.abilities import Abilities
+from catena_acp.agents.catalog import has_no_title
+from catena_acp.continuity.routing.prior_context import Budget
+from catena_acp.port import AgentPort, AgentSpec
+from catena_store.chains import agents
+from catena_store.clients import leases
+from catena_store.conversations.checkpoints import Frequency
+from catena_store.database.database import Database, Writer
+from catena_store.errors import StoreError
+from catena_store.records import Owner
+
+KEPT = 20
+ToolServer = Callable[
+    [str, str], dict[str, object]
+]  # of a conversation and a window, as a session is given it
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpointing:
+    """When checkpoints are made, and how many of the automatic ones are kept."""
+
+    frequency: Frequency = Frequency.MANUAL
+    keep: int = KEPT  # automatic ones of a conversation; those with a label do not count
+    tools: ToolServer | None = None  # what an agent is handed to make them itself; None for nothing
+
+
+_MOST = 3
+
+
+class Tries:
+    """Counts what failed, by what it was tried on; one try of the same at a time."""
+
+    def __init__(self) -> None:
+        self._failed: Counter[Hashable] = Counter()
+        self._under_way: set[Hashable] = set()
+
+    def may(self, what: Hashable) -> bool:
+        """True where it is not being tried now and has not failed three times."""
+        return what not in self._under_way and self._failed[what] < _MOST
+
+    @contextmanager
+    def trying(self, what: Hashable) -> Iterator[None]:
+        """It is being tried in this block."""
+        self._under_way.add(what)
+        try:
+            yield
+        finally:
+            self._under_way.discard(what)
+
+    def failed(self, what: Hashable) -> None:
+        """It was tried in vain; a try that was only broken off is none."""
+        self._failed[what] += 1
+
+
+_LONGEST = 40  # characters
+_WHEN_LAST_RUN = ""  # in the place of a version: whichever that was
+_TITLE = "title"
+
+
+def title_of(spec: AgentSpec, abilities: Abilities | None) -> str:
+    """What a person reads for an agent: its title here, or what a command without one calls itself once it runs."""
+    if abilities is None or not has_no_title(spec):
+        return spec.title
+    return _readable(abilities.title) or _readable(abilities.name) or spec.title
+
+
+class AgentTitles:
+    """Of every command that has run, what it called itself last."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, str] = {}  # by the name that links are stamped with
+        self._loaded = False
+
+    async def load(self, db: Database) -> None:
+        """Read what was kept, once; where that cannot be read, commands are called by their words."""
+        if not self._loaded:
+            with contextlib.suppress(StoreError):
+                async with db.read() as reader:
+                    kept = await agents.of_all(reader, _WHEN_LAST_RUN, _TITLE)
+                self._told = {name: _readable(title) for name, title in kept.items()} | self._told
+                self._loaded = True
+
+    def heard(self, agent: AgentPort) -> None:
+        """The agent has just been started, and told its name."""
+        self._told[agent.spec.name] = title_of(agent.spec, agent.abilities)
+
+    def of(self, spec: AgentSpec) -> str:
+        """What a person reads for an agent that may not run."""
+        return (has_no_title(spec) and self._told.get(spec.name)) or spec.title
+
+
+async def keep_title(tx: Writer, agent: AgentPort) -> None:
+    """Keep what a command calls itself, for the next time that nothing of it runs."""
+    if has_no_title(agent.spec):
+        title = title_of(agent.spec, agent.abilities)
+        await agents.learn(tx, agent.spec.name, _WHEN_LAST_RUN, _TITLE, title)
+
+
+def _readable(title: str) -> str:
+    """A name as one short line of what can be printed; an agent may call itself anything."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in title).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
+
+
+SpecOf = Callable[[str, str], AgentSpec]  # by the name and the profile that links are stamped with
+StartAgent = Callable[[AgentSpec, str], Awaitable[AgentPort]]
+
+
+@dataclass(frozen=True, slots=True)
+class WhileIdle:
+    """What is done with a session after a clean turn, while nobody waits for it."""
+
+    probe: bool = False  # learn whether the agent honours a fork at a message
+    park: bool = False  # keep a native fork of where the turn ended, where it does not
+    kept: int = 20  # parked forks of a conversation, besides those of labelled checkpoints
+    longest: float = 0.3  # seconds that the last parked fork of the session may have taken,
+    share: float = 0.05  # … and of the turn that has just ended
+    tells: Callable[[AgentSpec], bool] = lambda _: (
+        True
+    )  # whether a person is to read of an agent's first parked fork
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The store, and where ids, times and agents come from."""
+
+    db: Database
+    owner: Owner
+    new_id: Callable[[], str]
+    clock: Callable[[], datetime]
+    start_agent: StartAgent  # of a spec, in a directory
+    monotonic: Callable[[], float] = time.monotonic
+    budget: Budget = field(default_factory=Budget)
+    while_idle: WhileIdle = field(default_factory=WhileIdle)
+    tries: Tries = field(default_factory=Tries)
+    titles: AgentTitles = field(default_factory=AgentTitles)
+    checkpointing: Checkpointing = field(default_factory=Checkpointing)
+
+
+@dataclass(slots=True)
+class Tenure:
+    """Our hold of a conversation's lease: every write of its tree goes through it.
+
+    A client that slept while another took over must not put rows under a turn that the other has closed.
+    """
+
+    services: Services
+    conversation_id: str
+    epoch: int
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Writer]:
+        """A transaction that fails with ``Fenced`` where the lease is no longer ours."""
+        async with self.services.db.write() as tx:
+            await leases.guard(tx, self.conversation_id, self.services.owner.id, self.epoch)
+            yield tx

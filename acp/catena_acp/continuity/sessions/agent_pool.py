@@ -1,0 +1,182 @@
+"""The agents' processes: one for each agent, profile and family of conversations.
+
+Started when first needed, never for every tab that comes back; ended after ten idle minutes. Killing one touches no
+other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.services import StartAgent
+from catena_acp.errors import AgentGone
+from catena_acp.port import AgentPort, AgentSpec
+from catena_store.chains import agents
+from catena_store.database.database import Reader, Writer
+from catena_store.records import AgentGroup
+
+IDLE_SECONDS = 600.0
+
+_Key = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where one agent runs, or will."""
+
+    starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    agent: AgentPort | None = None
+    users: int = 0  # turns under way
+    idle: asyncio.TimerHandle | None = None
+    free: asyncio.Event = field(default_factory=asyncio.Event)  # set when a turn leaves it without users
+
+
+class Agents:
+    """Starts, shares and ends the agents of this client."""
+
+    def __init__(self, start: StartAgent, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._start = start
+        self._idle_seconds = idle_seconds
+        self._places: dict[_Key, _Place] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._over = False  # none is started any more
+
+    async def running(
+        self, spec: AgentSpec, family: str, cwd: str, started: Callable[[AgentPort], None]
+    ) -> AgentPort:
+        """The live agent of this family, started where there is none; ``started`` is called for a new one.
+
+        Raises AgentMissing, AgentGone, AgentSilent, LoginNeeded.
+        """
+        key = (spec.name, spec.profile, family)
+        place = self._places.setdefault(key, _Place())
+        async with place.starting:
+            if place.agent is None or not place.agent.alive:
+                if self._over:
+                    raise AgentGone(None)
+                agent = await self._start(spec, cwd)
+                if self._places.get(key) is not place:  # its family was ended meanwhile
+                    await agent.stop()
+                    raise AgentGone(None)
+                place.agent = agent
+                started(place.agent)
+            self._rest(place)
+            return place.agent
+
+    def live(self, spec: AgentSpec, family: str) -> AgentPort | None:
+        """The agent, if it runs."""
+        place = self._places.get((spec.name, spec.profile, family))
+        return place.agent if place and place.agent and place.agent.alive else None
+
+    def groups(self, family: str) -> list[AgentGroup]:
+        """The process groups that run for a family, as its lease keeps them."""
+        return [
+            AgentGroup(*place.agent.group)
+            for key, place in self._places.items()
+            if key[2] == family and place.agent and place.agent.alive
+        ]
+
+    def hold(self, agent: AgentPort) -> Callable[[], None]:
+        """Keep the agent from being ended as idle; returns the end of it."""
+        place = next((place for place in self._places.values() if place.agent is agent), None)
+        if place is None:
+            return lambda: None
+        place.users += 1
+        self._rest(place)
+
+        def release() -> None:
+            place.users -= 1
+            if not place.users:
+                place.free.set()
+            self._rest(place)
+
+        return release
+
+    def in_use(self, spec: AgentSpec) -> bool:
+        """True while a turn of the agent is under way, in whichever family, or somebody logs in to it."""
+        account = (spec.name, spec.profile)
+        return any(place.users > 0 for key, place in self._places.items() if key[:2] == account)
+
+    async def end(self, spec: AgentSpec, family: str) -> None:
+        """End one agent as soon as no turn of it is under way; the next prompt waits for that and starts it anew."""
+        place = self._places.get((spec.name, spec.profile, family))
+        if place is None:
+            return
+        async with place.starting:
+            while place.users:
+                place.free.clear()
+                await place.free.wait()
+            if ending := self._end_idle(place):
+                await asyncio.shield(ending)
+
+    def drop(self, agent: AgentPort) -> None:
+        """End an agent in the background, unless a turn of it is under way."""
+        place = next((place for place in self._places.values() if place.agent is agent), None)
+        if place and not place.users:
+            self._end_idle(place)
+
+    async def end_family(self, family: str) -> None:
+        """End every agent of a family."""
+        await self._end([key for key in self._places if key[2] == family])
+
+    async def end_all(self) -> None:
+        """End every agent, all at once, for good."""
+        self._over = True
+        await self._end(list(self._places))
+        await asyncio.gather(*self._ending)
+
+    async def _end(self, keys: list[_Key]) -> None:
+        places = [self._places.pop(key) for key in keys]
+        for place in places:
+            if place.idle:
+                place.idle.cancel()
+        await asyncio.gather(*(place.agent.stop() for place in places if place.agent))
+
+    def _rest(self, place: _Place) -> None:
+        if place.idle:
+            place.idle.cancel()
+            place.idle = None
+        if not place.users and place.agent:
+            place.idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_idle, place)
+
+    def _end_idle(self, place: _Place) -> asyncio.Task[None] | None:
+        agent, place.agent = place.agent, None
+        if place.idle:
+            place.idle.cancel()
+            place.idle = None
+        if agent is None:
+            return None
+        task = asyncio.ensure_future(agent.stop())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task
+
+
+_WHEN_LAST_RUN = ""  # in the place of a version: whichever that was
+
+
+async def keep_powers(tx: Writer, agent: AgentPort) -> None:
+    """Keep what a running agent can do, under the name that its links are stamped with."""
+    abilities = agent.abilities
+    for name, power in (("reopens", abilities.reopens), ("forks", abilities.fork)):
+        await agents.learn(tx, agent.spec.name, _WHEN_LAST_RUN, name, "yes" if power else "no")
+
+
+async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
+    """Keep what was learnt of the version that runs: the next one will probably do the same."""
+    await agents.learn(
+        tx, agent.spec.name, _WHEN_LAST_RUN, "forks_at", "yes" if honoured and agent.abilities.fork else "no"
+    )
+
+
+async def kept_powers(r: Reader, spec: AgentSpec) -> route.Powers:
+    """What it could do then; of one that never ran, that it can open a session again."""
+    known = await agents.known(r, spec.name, _WHEN_LAST_RUN)
+    return route.Powers(
+        reopens=known.get("reopens") != "no",
+        forks=known.get("forks") == "yes",
+        forks_at=known.get("forks_at") == "yes",
+    )

@@ -1,0 +1,270 @@
+"""What surrounds a conversation's turns: further directories, the repository, what its sessions are set to.
+
+None of it may keep a prompt from going out: what cannot be read is left out, what an agent refuses is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from catena_acp.continuity.events import ConversationEvent, Problem, Remarked, SessionState, Troubled
+from catena_acp.continuity.services import Services
+from catena_acp.continuity.sessions.session_state import option_of_category
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.sessions.settings import MODE, put_back, wanted_on
+from catena_acp.trouble.troubles import Trouble
+from catena_store.chains import surroundings, usage
+from catena_store.conversations import directories, mcp_servers
+from catena_store.database.database import Writer
+from catena_store.errors import StoreError
+from catena_store.records import Surroundings
+
+_MOST_BYTES = 4 * 1024 * 1024  # of a file that is read; packed references can be long
+_MOST_LINKS = 5  # references that lead to references
+_HEADS = "refs/heads/"
+
+
+@dataclass(frozen=True, slots=True)
+class GitPlace:
+    """A work tree and what is checked out in it."""
+
+    worktree: str  # its top directory
+    branch: str | None  # None on a commit of no branch
+    commit: str | None  # None before the first one
+
+
+def git_place(directory: str) -> GitPlace | None:
+    """The work tree that the directory is in; None where it is in none, or where that cannot be read. Blocks."""
+    try:
+        top = Path(directory).resolve()
+        for place in (top, *top.parents):
+            if (git := _git_directory(place / ".git")) is not None:
+                return _read(place, git)
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return None
+
+
+def _git_directory(dot_git: Path) -> Path | None:
+    """The directory that `.git` is, or the one that it names in a work tree of its own."""
+    if dot_git.is_dir():
+        return dot_git if (dot_git / "HEAD").is_file() else None
+    if not dot_git.is_file():
+        return None
+    named = _text(dot_git).removeprefix("gitdir:").strip()
+    return (dot_git.parent / named).resolve() if named else None
+
+
+def _read(worktree: Path, git: Path) -> GitPlace | None:
+    head = _text(git / "HEAD").strip()
+    common = git
+    if (git / "commondir").is_file():
+        common = (git / _text(git / "commondir").strip()).resolve()
+    if not head.startswith("ref:"):
+        return GitPlace(str(worktree), None, head) if _is_commit(head) else None
+    reference = head.removeprefix("ref:").strip()
+    branch = reference.removeprefix(_HEADS)
+    return GitPlace(str(worktree), branch, _commit(git, common, reference))
+
+
+def _commit(git: Path, common: Path, reference: str) -> str | None:
+    for _ in range(_MOST_LINKS):
+        if ".." in Path(reference).parts:
+            return None
+        loose = next((base / reference for base in (git, common) if (base / reference).is_file()), None)
+        if loose is None:
+            return _packed(common / "packed-refs", reference)
+        said = _text(loose).strip()
+        if not said.startswith("ref:"):
+            return said if _is_commit(said) else None
+        reference = said.removeprefix("ref:").strip()
+    return None
+
+
+def _packed(path: Path, reference: str) -> str | None:
+    if not path.is_file():
+        return None
+    for line in _text(path).splitlines():
+        commit, _, name = line.partition(" ")
+        if name == reference and _is_commit(commit):
+            return commit
+    return None
+
+
+def _is_commit(text: str) -> bool:
+    return len(text) in (40, 64) and all(character in "0123456789abcdef" for character in text)
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_MOST_BYTES).decode("utf-8", "replace")
+
+
+_GIT_SECONDS = 1.0  # for a few small files; a network directory that hangs must not hold up a prompt
+
+
+class Environment:
+    """What surrounds the turns of one live conversation."""
+
+    def __init__(
+        self, services: Services, conversation_id: str, tell: Callable[[ConversationEvent], None]
+    ) -> None:
+        self._services = services
+        self._conversation_id = conversation_id
+        self._tell = tell
+        self._come_back: set[str] = set()  # windows whose difference to before was looked for
+        self._told_of_directories: set[tuple[str, str]] = set()  # window and agent
+        self._git_hangs = False
+        self.directories: tuple[str, ...] = ()  # as they were given, whether or not they are still there
+        self.mcp_servers: tuple[dict[str, object], ...] = ()  # further ones, for every session
+
+    async def load(self) -> None:
+        """Read which directories and MCP servers the conversation was given."""
+        with contextlib.suppress(StoreError):
+            async with self._services.db.read() as reader:
+                self.directories = await directories.of_conversation(reader, self._conversation_id)
+        with contextlib.suppress(StoreError):
+            async with self._services.db.read() as reader:
+                self.mcp_servers = await mcp_servers.of_conversation(reader, self._conversation_id)
+
+    @property
+    def existing_directories(self) -> tuple[str, ...]:
+        """The further directories that are there: an agent refuses a session for one that is not."""
+        return tuple(path for path in self.directories if _is_directory(path))
+
+    def outgrown(self, live: LiveSession) -> bool:
+        """True where the session could have directories that it was not opened with, or has lost some."""
+        abilities = live.agent.abilities
+        can = abilities.additional_directories and abilities.reopens and not abilities.quirks.load_destroys
+        return can and live.directories != self.existing_directories
+
+    async def git(self, cwd: str) -> GitPlace | None:
+        """Where the working directory stands in its repository, read in a thread."""
+        if self._git_hangs:
+            return None
+        try:
+            async with asyncio.timeout(_GIT_SECONDS):
+                return await asyncio.to_thread(git_place, cwd)
+        except TimeoutError:
+            self._git_hangs = True
+            return None
+
+    async def come_back(self, window_id: str, leaf_id: str | None, cwd: str) -> None:
+        """Tell, once for a window, what is not as the branch's last turn left it."""
+        if window_id in self._come_back:
+            return
+        self._come_back.add(window_id)
+        if leaf_id is None:
+            return
+        gone = [path for path in self.directories if not _is_directory(path)]
+        before: Surroundings | None = None
+        with contextlib.suppress(StoreError):
+            async with self._services.db.read() as reader:
+                turn_id = await usage.last_turn(reader, leaf_id)
+                before = await surroundings.of_turn(reader, turn_id) if turn_id else None
+        moved = difference(before, await self.git(cwd)) if before else None
+        if moved:
+            self._tell(Remarked(window_id, moved))
+        if gone:
+            self._tell(Remarked(window_id, f"No longer there, and left out: {', '.join(gone)}."))
+
+    async def restore(self, live: LiveSession, leaf_id: str | None, window_id: str) -> None:
+        """Put a session that was just opened into what the branch had in force; a failure is told, not silent."""
+        self._tell_of_directories(live, window_id)
+        async with self._services.db.read() as reader:
+            wanted = await wanted_on(reader, leaf_id, window_id, live.agent.spec.name)
+        if wanted is None:
+            return
+        if refused := await put_back(live, wanted):
+            text = f"{live.state.agent_title} did not take all settings of before: {'; '.join(refused)}."
+            self._tell(Troubled(window_id, Problem(Trouble.REFUSED, text)))
+
+    def _tell_of_directories(self, live: LiveSession, window_id: str) -> None:
+        key = (window_id, live.agent.spec.name)
+        if not self.directories or live.agent.abilities.additional_directories:
+            return
+        if key not in self._told_of_directories:
+            self._told_of_directories.add(key)
+            where = ", ".join(self.directories)
+            self._tell(
+                Remarked(
+                    window_id,
+                    f"{live.state.agent_title} cannot be given further directories; "
+                    f"it may still ask Catena for files in {where}.",
+                )
+            )
+
+    async def note_choice(self, window_id: str, live: LiveSession, option: str, value: str | bool) -> None:
+        """Keep what the person set, until a turn has it in force."""
+        with contextlib.suppress(StoreError):
+            async with self._services.db.write() as tx:
+                await surroundings.choose(tx, window_id, live.agent.spec.name, option, value)
+
+    async def note_in_force(self, window_id: str, live: LiveSession) -> None:
+        """Keep the session's mode and model as what the person set, whatever its last turn had."""
+        for option in live.state.options:
+            if option.category in ("mode", "model"):
+                await self.note_choice(window_id, live, option.id, option.value)
+        if option_of_category(live.state, "mode") is None and live.state.mode:
+            await self.note_choice(window_id, live, MODE, live.state.mode)
+
+    async def note_beginning(
+        self, tx: Writer, turn_id: str, state: SessionState, git: GitPlace | None
+    ) -> None:
+        """Keep what surrounds a turn that begins, in its transaction."""
+        with contextlib.suppress(StoreError):
+            await surroundings.keep(
+                tx,
+                Surroundings(
+                    turn_id=turn_id,
+                    options=options_of(state),
+                    directories=self.directories,
+                    git_branch=git.branch if git else None,
+                    git_worktree=git.worktree if git else None,
+                    git_commit=git.commit if git else None,
+                ),
+            )
+
+
+async def note_end(tx: Writer, turn_id: str, state: SessionState) -> None:
+    """Keep what was in force when a turn ended, in its transaction."""
+    used, size = (state.usage.used, state.usage.size) if state.usage else (None, None)
+    with contextlib.suppress(StoreError):
+        await surroundings.set_ending(tx, turn_id, options_of(state), used, size)
+
+
+def options_of(state: SessionState) -> dict[str, str | bool]:
+    """The session's options that can be set, by their ids."""
+    return {option.id: option.value for option in state.options if option.kind in ("select", "boolean")}
+
+
+def difference(before: Surroundings, now: GitPlace | None) -> str | None:
+    """In one line, how the work tree differs from what a turn found; None where it does not, as far as is known."""
+    if before.git_worktree is None:
+        return None
+    if now is None:
+        return f"The directory was in a git work tree{_on(before.git_branch, None)}, and is in none now."
+    if before.git_worktree != now.worktree:
+        was = f"{before.git_worktree}{_on(before.git_branch, None)}"
+        return f"The work tree was {was}, now it is {now.worktree}{_on(now.branch, None)}."
+    if before.git_branch != now.branch:
+        was, is_now = _on(before.git_branch, before.git_commit), _on(now.branch, now.commit)
+        return f"The work tree was{was}, now{is_now}."
+    return None
+
+
+def _on(branch: str | None, commit: str | None) -> str:
+    if branch is not None:
+        return f" on branch {branch}"
+    return f" on commit {commit[:10]}" if commit else ""
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:
+        return False

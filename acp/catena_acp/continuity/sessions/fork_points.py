@@ -1,0 +1,96 @@
+"""Where a branch may go on from: which row a person means, and whether it is a part of their conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from catena_acp.abilities import Quirks
+from catena_acp.continuity.sessions.sessions import ForkWrong
+from catena_acp.errors import AgentError
+from catena_acp.events import Event, TextChunk
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.conversations.branches import on_branch
+from catena_store.database.database import Reader
+from catena_store.records import CONTENT_KINDS, ConversationRecord, Kind, Message, MessageState, Turn
+
+_BY_PROMPT = "message_id"  # the agent wants the prompt's id, and keeps its whole turn
+
+
+async def find_anchor(reader: Reader, turn: Turn, quirks: Quirks) -> str | None:
+    """The agent's own id of the message that a fork at this turn's end has to name; None where there is none."""
+    last = await messages.get(reader, turn.last_id)
+    if last is None or last.kind is not Kind.AGENT:
+        return None
+    if quirks.fork_at_key != _BY_PROMPT:
+        return last.agent_message_id
+    prompt = await messages.get(reader, turn.prompt_id)
+    return prompt.agent_message_id if prompt else None
+
+
+def id_said_back(events: Iterable[Event]) -> str | None:
+    """The agent's own id of the prompt, where it says the prompt back."""
+    said = (event for event in events if isinstance(event, TextChunk) and event.role == "user")
+    return next((chunk.message_id for chunk in said if chunk.message_id), None)
+
+
+class NotOfThisBranch(AgentError):
+    """What was pointed at cannot be gone on from here; ``str()`` says why."""
+
+    def __init__(self, why: str = "That message is of another conversation; it is reached there.") -> None:
+        super().__init__(why)
+
+
+async def is_part_of(reader: Reader, record: ConversationRecord, message_id: str) -> bool:
+    """True for what was said in the conversation, and for what it has of the one that it was forked from."""
+    message = await messages.get(reader, message_id)
+    if message is None:
+        return False
+    return message.conversation_id == record.id or await on_branch(reader, record.fork_point_id, message_id)
+
+
+async def point_at(reader: Reader, message_id: str | None) -> str | None:
+    """The row that what comes next hangs from, where a person means this one; None for the beginning.
+
+    The last answer of a clean turn stands for the end of that turn, so that a session which heard just that fits. A
+    prompt that no agent accepted is not gone on from.
+    """
+    message = await messages.get(reader, message_id) if message_id else None
+    if message is None:
+        return None
+    if message.state is MessageState.REFUSED:
+        return message.parent_id
+    return await _end_of_turn(reader, message) or message.id
+
+
+async def settled_point(reader: Reader, leaf_id: str | None) -> str | None:
+    """The same for where a window stands: before a prompt that nobody has answered yet."""
+    message = await messages.get(reader, leaf_id) if leaf_id else None
+    turn = await turns.get(reader, message.turn_id) if message and message.turn_id else None
+    if message and turn and turn.stop_reason is None:
+        prompt = await messages.get(reader, turn.prompt_id)
+        path = await messages.path(reader, message.id, floor=prompt.depth) if prompt else []
+        if prompt and not any(row.kind in CONTENT_KINDS for row in path[1:]):
+            return prompt.parent_id
+    elif message and message.kind is Kind.USER and turn is None:
+        return message.parent_id
+    return await point_at(reader, leaf_id)
+
+
+async def anchor_of(reader: Reader, turn: Turn, quirks: Quirks) -> str:
+    """The agent's id of the message at which a turn ends, which a fork at it keeps. Raises ForkWrong."""
+    anchor = await find_anchor(reader, turn, quirks)
+    if not anchor:
+        raise ForkWrong("the turn does not end with an answer that has an id")
+    return anchor
+
+
+async def _end_of_turn(reader: Reader, message: Message) -> str | None:
+    """The turn's last row, where nothing of content lies between; None where it does, or the turn was cut."""
+    turn = await turns.get(reader, message.turn_id) if message.turn_id else None
+    if turn is None or turn.stop_reason is None or not turn.stop_reason.clean:
+        return None
+    path = await messages.path(reader, turn.last_id, floor=message.depth)
+    if not path or path[0].id != message.id or any(row.kind in CONTENT_KINDS for row in path[1:]):
+        return None
+    return turn.last_id

@@ -1,0 +1,318 @@
+"""The sessions that are open in our agents' processes, and how one comes to be open."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+
+from catena_acp.continuity.events import SessionState
+from catena_acp.continuity.routing.replay_check import Expected, Said, Verdict, verdict
+from catena_acp.continuity.services import Services
+from catena_acp.continuity.sessions.session_state import opened_state, with_event
+from catena_acp.errors import AgentError, NotOffered, SessionGone
+from catena_acp.events import Event, SessionOpened, TextChunk
+from catena_acp.port import AgentPort, SessionPlace
+from catena_store.chains import agents, turns
+from catena_store.chains import links as chains
+from catena_store.conversations import messages
+from catena_store.records import ContextSource, Kind, Link, Message, MessageState
+
+_CLOSING_SECONDS = 1.0  # that an agent may take to close a session
+_PATIENCE_SECONDS = 10.0  # with an opening that was given up, before the same session is asked for again
+
+REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted" or "none"
+
+
+class SessionContradicts(SessionGone):
+    """The session is not what its record says: another id, another history."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(0, why)
+
+
+class ForkWrong(AgentError):
+    """The fork does not hold what was asked for; its source may still be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionListener:
+    """Who hears a live session: its conversation."""
+
+    received: Callable[[LiveSession, Event], None]
+    state_changed: Callable[[LiveSession], None]
+    settle: Callable[[str], Awaitable[None]]  # what a link's session told between turns is in the store
+
+
+@dataclass(slots=True)
+class LiveSession:
+    """A session that is open in one of our agent's processes.
+
+    ``version`` is the link's when we last saw or wrote it; a link that moved on without us makes this copy stale.
+    """
+
+    link_id: str
+    session_id: str
+    agent: AgentPort
+    version: int
+    opened: ContextSource  # how its context got there; CONTINUED once it has carried a prompt
+    state: SessionState
+    ear: SessionListener
+    directories: tuple[str, ...] = ()  # the further ones that it was opened with
+    unlisten: Callable[[], None] = field(default=lambda: None)
+
+    def listen(self) -> None:
+        """Begin to receive; events that came early come first."""
+        self.unlisten = self.agent.listen(self.session_id, self._receive)
+
+    def take(self, event: Event) -> None:
+        """Lay what an event says of the session's state over it."""
+        state = with_event(self.state, event)
+        if state is not self.state:
+            self.state = state
+            self.ear.state_changed(self)
+
+    def _receive(self, event: Event) -> None:
+        self.take(event)
+        self.ear.received(self, event)
+
+
+class Sessions:
+    """The live sessions of one family of conversations, by link: they share their agents' processes."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._live: dict[str, LiveSession] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._given_up: dict[
+            str, asyncio.Future[LiveSession]
+        ] = {}  # openings that the agent may still answer
+
+    def __iter__(self) -> Iterator[LiveSession]:
+        return iter(list(self._live.values()))
+
+    def warm(self, links: Iterable[Link]) -> frozenset[str]:
+        """The links whose session is open here in its newest version."""
+        return frozenset(link.id for link in links if self.of(link) is not None)
+
+    def of(self, link: Link) -> LiveSession | None:
+        """The live session of this link; None where there is none or it is stale."""
+        live = self._live.get(link.id)
+        return live if live and live.agent.alive and live.version == link.version else None
+
+    def by_link(self, link_id: str) -> LiveSession | None:
+        """The live session of a link, stale or not."""
+        return self._live.get(link_id)
+
+    async def settle(self, link_id: str) -> None:
+        """Bring into the store what a session has told between turns, whichever conversation of the family hears it."""
+        if live := self._live.get(link_id):
+            await live.ear.settle(link_id)
+
+    def adopt(
+        self,
+        link: Link,
+        agent: AgentPort,
+        opened: SessionOpened,
+        how: ContextSource,
+        ear: SessionListener,
+        place: SessionPlace,
+    ) -> LiveSession:
+        """Take up a session that was just opened, made or forked there; its events are received from here on."""
+        live = LiveSession(
+            link_id=link.id,
+            session_id=link.session_id,
+            agent=agent,
+            version=link.version,
+            opened=how,
+            state=opened_state(agent, link.id, opened),
+            ear=ear,
+            directories=place.additional_directories,
+        )
+        self.forget(link.id)
+        self._live[link.id] = live
+        live.listen()
+        return live
+
+    def forget(self, link_id: str) -> None:
+        """Receive nothing more of this session."""
+        if live := self._live.pop(link_id, None):
+            live.unlisten()
+
+    def forget_agent(self, agent: AgentPort) -> None:
+        """Forget every session of a process that is gone."""
+        for link_id in [link_id for link_id, live in self._live.items() if live.agent is agent]:
+            self.forget(link_id)
+
+    async def let_go(self, live: LiveSession) -> None:
+        """Close a session that its conversation needs no more: an agent that lives on must keep no old copy of it."""
+        self.forget(live.link_id)
+        if live.agent.alive:
+            with contextlib.suppress(AgentError, TimeoutError):
+                async with asyncio.timeout(_CLOSING_SECONDS):
+                    await live.agent.close_session(live.session_id)
+
+    async def drop_stale(self, link: Link) -> None:
+        """Close our copy of a session that another process has written since; its memory is old."""
+        live = self._live.get(link.id)
+        if live is None or self.of(link) is not None:
+            return
+        self.forget(link.id)
+        if live.agent.alive:
+            await live.agent.close_session(live.session_id)
+
+    async def open_cold(
+        self, link: Link, agent: AgentPort, place: SessionPlace, ear: SessionListener
+    ) -> LiveSession:
+        """Resume a link's session; by its replay, compared with the record, where the agent has a faithful one.
+
+        Raises SessionContradicts where it is proved to be another session than the link says, or any AgentError.
+        """
+        # Two windows may want the same session at once; the second finds it open.
+        async with self._opening.setdefault(link.id, asyncio.Lock()):
+            await self._await_given_up(link)
+            async with self._services.db.read() as reader:
+                link = await chains.get(reader, link.id) or link
+            if live := self.of(link):
+                return live
+            opening = asyncio.ensure_future(self._opened(link, agent, place, ear))
+            try:
+                return await asyncio.shield(opening)
+            except asyncio.CancelledError:
+                if not opening.done():
+                    self._given_up[link.id] = opening
+                raise
+
+    async def _await_given_up(self, link: Link) -> None:
+        """Opened twice at once, a session would be heard to say again what it replays for who waits no more."""
+        if late := self._given_up.get(link.id):
+            await asyncio.wait({late}, timeout=_PATIENCE_SECONDS)
+            late.cancel()  # does nothing to one that is over
+            del self._given_up[link.id]
+
+    async def look(self, link: Link, agent: AgentPort, place: SessionPlace, ear: SessionListener) -> None:
+        """Open a cold session as for a prompt, and close it again, so that nobody meets it meanwhile.
+
+        It stays open where the agent cannot close it. Raises as ``open_cold``.
+        """
+        async with self._opening.setdefault(link.id, asyncio.Lock()):
+            async with self._services.db.read() as reader:
+                link = await chains.get(reader, link.id) or link
+            if self.of(link) is None:
+                live = await self._opened(link, agent, place, ear)
+                if agent.abilities.close:
+                    await self.let_go(live)
+
+    async def _opened(
+        self, link: Link, agent: AgentPort, place: SessionPlace, ear: SessionListener
+    ) -> LiveSession:
+        await self.drop_stale(link)
+        abilities = agent.abilities
+        faithful = await self._replay_is_faithful(agent)
+        look = abilities.load and faithful is not False and not abilities.quirks.load_destroys
+        if look:
+            opened = await agent.load_session(link.session_id, place)
+        elif abilities.resume:
+            opened = await agent.resume_session(link.session_id, place)
+        elif abilities.load:
+            opened = await agent.load_session(link.session_id, place)
+        else:
+            raise NotOffered(-32601, f"{agent.spec.title} cannot open a session again")
+        if opened.session_id != link.session_id:
+            await agent.close_session(opened.session_id)
+            raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
+        if look:
+            await self._compare(link, agent, opened, learn=faithful is None)
+        return self.adopt(link, agent, opened, ContextSource.RESUMED, ear, place)
+
+    async def check_fork(
+        self, agent: AgentPort, opened: SessionOpened, place: SessionPlace, vouched: Link
+    ) -> None:
+        """Compare a fresh fork with what it should hold, where the agent shows it; ``vouched`` has the pointers.
+
+        Closes the fork and raises ForkWrong where it is something else.
+        """
+        expected = await self._expected(vouched)
+        told = any(isinstance(event, TextChunk) for event in opened.replay)
+        if told and await asyncio.to_thread(verdict, opened.replay, expected) is Verdict.AGREES:
+            return
+        quirks, faithful = agent.abilities.quirks, await self._replay_is_faithful(agent)
+        can_look = agent.abilities.load and not quirks.load_twice_breaks and not quirks.load_destroys
+        if can_look and (faithful or (told and faithful is None)):
+            # OpenCode tells only the last twenty messages of a fork; what it loads is all of it.
+            replay = (await agent.load_session(opened.session_id, place)).replay
+            if await asyncio.to_thread(verdict, replay, expected) is Verdict.AGREES:
+                return
+        elif not told:
+            return
+        await agent.close_session(opened.session_id)
+        raise ForkWrong(f"{agent.spec.title}'s fork is not what was asked for")
+
+    async def _compare(self, link: Link, agent: AgentPort, opened: SessionOpened, *, learn: bool) -> None:
+        expected = await self._expected(link)
+        # A long session takes a while to compare; the screen goes on meanwhile.
+        found = await asyncio.to_thread(verdict, opened.replay, expected)
+        if learn and expected.holds:
+            await self._learn_replay(agent, found)
+        if found is not Verdict.AGREES:
+            await agent.close_session(opened.session_id)
+            what = "nothing" if found is Verdict.EMPTY else "something else"
+            raise SessionContradicts(
+                f"{agent.spec.title} opened the session, but it holds {what} where the conversation was"
+            )
+
+    async def _learn_replay(self, agent: AgentPort, found: Verdict) -> None:
+        """Keep what a first look at an agent's replay says of it: one alarm is believed, the second not any more."""
+        name, version = agent.abilities.name, agent.abilities.version
+        async with self._services.db.write() as tx:
+            known = (await agents.known(tx, name, version)).get(REPLAY)
+            match found:
+                case Verdict.AGREES:
+                    value = "faithful"
+                case Verdict.EMPTY:
+                    value = "none"
+                case Verdict.CONTRADICTS:
+                    value = "none" if known == "doubted" else "doubted"
+            await agents.learn(tx, name, version, REPLAY, value)
+
+    async def _replay_is_faithful(self, agent: AgentPort) -> bool | None:
+        """What is known of the agent's replay; None while nothing is."""
+        if (known := agent.abilities.quirks.replay_faithful) is not None:
+            return known
+        async with self._services.db.read() as reader:
+            learned = await agents.known(reader, agent.abilities.name, agent.abilities.version)
+        match learned.get(REPLAY):
+            case "faithful":
+                return True
+            case "none":
+                return False
+            case _:
+                return None
+
+    async def _expected(self, link: Link) -> Expected:
+        """What a session with this link's pointers holds, by the record."""
+        async with self._services.db.read() as reader:
+            path = [row.id for row in await messages.path(reader, link.reach)]
+            rows = await messages.page(reader, link.reach, len(path))
+            clean = await turns.clean_among(reader, {row.turn_id for row in rows if row.turn_id})
+        known = path.index(link.knows) + 1 if link.knows in path else 0
+        whole = path.index(link.whole) if link.whole in path else 0
+        return _expected_of(rows, whole, known, clean)
+
+
+def _expected_of(rows: Sequence[Message], whole: int, known: int, clean: Set[str]) -> Expected:
+    holds: list[tuple[Said, str]] = []
+    answered: str | None = None  # the clean turn whose answer stands last in `holds`
+    for row in rows[whole:known]:
+        if row.kind is Kind.USER and row.data.get("steered"):
+            continue  # agents keep what was said into a turn elsewhere, or as something else
+        if row.kind is Kind.USER:
+            holds.append((Said.PERSON, row.text))
+            answered = None
+        elif row.kind is Kind.AGENT and row.turn_id in clean and row.state is MessageState.FINAL:
+            if answered == row.turn_id:
+                holds.pop()
+            holds.append((Said.AGENT, row.text))
+            answered = row.turn_id
+    return Expected(holds, [row.text for row in rows if row.kind is Kind.USER])

@@ -1,0 +1,143 @@
+"""What sessions tell while no turn of theirs runs: late text, and histories that an agent replays unasked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from catena_acp.continuity.events import ConversationEvent
+from catena_acp.continuity.services import Services, Tenure
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.turns.recorder import Recorder
+from catena_acp.continuity.turns.reducer import Reducer
+from catena_acp.events import (
+    Compacted,
+    Event,
+    Noticed,
+    OtherContent,
+    PlanChanged,
+    TextChunk,
+    ToolCallChanged,
+    UnknownUpdate,
+)
+from catena_store.chains import links
+from catena_store.conversations import messages
+from catena_store.errors import StoreError
+from catena_store.records import Kind, Link, Message
+from catena_store.windows import windows
+
+SILENCE_SECONDS = 0.5  # after which what was told is taken to be whole
+
+_MAKES_ROWS = (TextChunk, OtherContent, ToolCallChanged, PlanChanged, Noticed, Compacted, UnknownUpdate)
+
+
+@dataclass(slots=True)
+class _Flow:
+    """The events of one session, on their way to rows."""
+
+    live: LiveSession
+    events: list[Event] = field(default_factory=list)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    ending: bool = False
+    task: asyncio.Task[None] | None = None
+
+
+class LateUpdates:
+    """Records what comes between turns as rows below the session's reach."""
+
+    def __init__(self, services: Services, tenure: Tenure, tell: Callable[[ConversationEvent], None]) -> None:
+        self._services = services
+        self._tenure = tenure
+        self._tell = tell
+        self._flows: dict[str, _Flow] = {}
+
+    def receive(self, live: LiveSession, event: Event) -> None:
+        """Take an event; never waits."""
+        if not isinstance(event, _MAKES_ROWS):
+            return
+        flow = self._flows.get(live.link_id)
+        if flow is None:
+            flow = self._flows[live.link_id] = _Flow(live)
+            flow.task = asyncio.ensure_future(self._record(flow))
+        flow.events.append(event)
+        flow.wake.set()
+
+    async def settle(self, link_id: str) -> None:
+        """Bring what has come of this session into the store; before a turn begins on it."""
+        if (flow := self._flows.get(link_id)) and flow.task:
+            flow.ending = True
+            flow.wake.set()
+            await asyncio.wait({flow.task})
+
+    async def settle_all(self) -> None:
+        """The same for every session."""
+        for link_id in list(self._flows):
+            await self.settle(link_id)
+
+    async def _record(self, flow: _Flow) -> None:
+        rest: list[Event] = []
+        try:
+            recorder, reducer = await self._begin(flow.live)
+            if recorder is None or reducer is None:
+                return
+            while True:
+                flow.wake.clear()
+                events, flow.events = flow.events, []
+                await recorder.take(events)
+                if flow.ending and not flow.events:
+                    break
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(SILENCE_SECONDS):
+                        await flow.wake.wait()
+                if not flow.events:
+                    break
+            await recorder.write(reducer.close(clean=True, tool_status="unknown"))
+            if reducer.compacted:
+                await self._abridged(flow.live)
+            rest = flow.events
+        except StoreError:
+            # The lease is another's now, or the disk is full: the session's own record still has it.
+            return
+        finally:
+            del self._flows[flow.live.link_id]
+            for event in rest:
+                self.receive(flow.live, event)
+
+    async def _abridged(self, live: LiveSession) -> None:
+        """The session may hold less of what is above than it did."""
+        async with self._tenure.write() as tx:
+            link = await links.get(tx, live.link_id)
+            if link and link.version == live.version:
+                link = await links.move(tx, link.id, whole=link.reach)
+                live.version = link.version
+
+    async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
+        async with self._services.db.read() as reader:
+            link = await links.get(reader, live.link_id)
+            window = await windows.get(reader, link.owner) if link and link.owner else None
+            leaf = await messages.get(reader, window.leaf_id) if window and window.leaf_id else None
+        if link is None or window is None or link.version != live.version:
+            return None, None
+        if link.conversation_id != self._tenure.conversation_id:
+            return None, None  # opened here to be forked; only its own conversation may add to it
+        reducer = Reducer(
+            conversation_id=link.conversation_id,
+            turn_id=None,
+            link_id=link.id,
+            last_id=leaf.id if leaf and _closes(leaf, link) else link.reach,
+            new_id=self._services.new_id,
+            clock=self._services.clock,
+            keeps_user_text=True,
+        )
+        follows = link.knows == link.reach
+        recorder = Recorder(
+            self._services, self._tenure, live, window.id, reducer, self._tell, floor_follows=follows
+        )
+        return recorder, reducer
+
+
+def _closes(leaf: Message, link: Link) -> bool:
+    """True for the notice that tells how the session's last turn ended; what comes late goes on below it."""
+    return leaf.kind is Kind.NOTICE and leaf.parent_id == link.reach

@@ -1,0 +1,85 @@
+"""The permissions that agents wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from catena_acp.continuity.events import Asked, AskSettled, ConversationEvent
+from catena_acp.events import PermissionAsked, ToolCallChanged
+
+
+class Answerable(Protocol):
+    """Whoever waits for an answer: an agent, or we ourselves on its behalf."""
+
+    def answer_permission(self, ask_id: str, option_id: str | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _PendingPermission:
+    window_id: str
+    link_id: str
+    agent: Answerable
+    news: Asked
+
+
+class PendingPermissions:
+    """Keeps what was asked until it is answered, withdrawn or cancelled with its turn."""
+
+    def __init__(self, tell: Callable[[ConversationEvent], None]) -> None:
+        self._tell = tell
+        self._open: dict[str, _PendingPermission] = {}
+
+    def add(
+        self,
+        window_id: str,
+        link_id: str,
+        agent: Answerable,
+        asked: PermissionAsked,
+        known: ToolCallChanged | None,
+    ) -> None:
+        """A permission is asked; ``known`` is what was told of its tool call before."""
+        news = Asked(window_id, asked.ask_id, _completed(asked.tool_call, known), asked.options)
+        self._open[asked.ask_id] = _PendingPermission(window_id, link_id, agent, news)
+        self._tell(news)
+
+    def of_window(self, window_id: str) -> list[Asked]:
+        """What a window's turn waits for, oldest first."""
+        return [ask.news for ask in self._open.values() if ask.window_id == window_id]
+
+    def answer(self, ask_id: str, option_id: str | None) -> str | None:
+        """Answer one; the window it was asked in, None where it is no longer open."""
+        ask = self._open.pop(ask_id, None)
+        if ask is None:
+            return None
+        ask.agent.answer_permission(ask_id, option_id)
+        self._tell(AskSettled(ask.window_id, ask_id))
+        return ask.window_id
+
+    def withdrawn(self, ask_id: str) -> None:
+        """The agent waits no more."""
+        if ask := self._open.pop(ask_id, None):
+            self._tell(AskSettled(ask.window_id, ask_id))
+
+    def cancel(self, link_id: str) -> None:
+        """Answer everything that this session waits for with `cancelled`."""
+        for ask_id in [ask_id for ask_id, ask in self._open.items() if ask.link_id == link_id]:
+            self.answer(ask_id, None)
+
+
+def _completed(call: ToolCallChanged, known: ToolCallChanged | None) -> ToolCallChanged:
+    """The call as asked, with what was told before where the question names only its id."""
+    if known is None:
+        return call
+    return ToolCallChanged(
+        tool_call_id=call.tool_call_id,
+        title=call.title or known.title,
+        kind=call.kind or known.kind,
+        status=call.status or known.status,
+        name=call.name or known.name,
+        locations=call.locations or known.locations,
+        content=call.content or known.content,
+        raw_input=call.raw_input if call.raw_input is not None else known.raw_input,
+        raw_output=call.raw_output if call.raw_output is not None else known.raw_output,
+    )

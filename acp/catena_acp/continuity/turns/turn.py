@@ -1,0 +1,358 @@
+"""One turn under way: from the prompt that goes out to the last byte of its end.
+
+A turn ends in exactly one way, and its end is one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from catena_acp.continuity import wording
+from catena_acp.continuity.atomic import raise_if_cancelled
+from catena_acp.continuity.events import ConversationEvent, LinkChanged, MessageAdded, MessageChanged, Problem
+from catena_acp.continuity.problems import cut_off, kept
+from catena_acp.continuity.services import Services, Tenure
+from catena_acp.continuity.sessions.environment import note_end
+from catena_acp.continuity.sessions.fork_points import id_said_back
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.turns.endings import (
+    Ending,
+    NotKept,
+    OnlyWords,
+    RefusedAtOnce,
+    mark_said_error,
+    problem_of_end,
+    says_its_error,
+    stop_reason_of,
+    unfinished_status,
+)
+from catena_acp.continuity.turns.recorder import Recorder
+from catena_acp.continuity.turns.reducer import Op, Reducer
+from catena_acp.errors import AgentError, AgentGone, AgentRefused
+from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, PromptBlock
+from catena_store.chains import links, turns
+from catena_store.conversations import messages
+from catena_store.database.database import Writer
+from catena_store.errors import StoreError
+from catena_store.records import (
+    ContextSource,
+    Kind,
+    Link,
+    LinkState,
+    Message,
+    MessageState,
+    NewMessage,
+    StopReason,
+    Turn,
+)
+from catena_store.windows import windows
+
+
+class RunningTurn:
+    """A claimed turn, its prompt out, its events coming in."""
+
+    def __init__(
+        self,
+        services: Services,
+        tenure: Tenure,
+        live: LiveSession,
+        turn: Turn,
+        window_id: str,
+        last_id: str,
+        tell: Callable[[ConversationEvent], None],
+        asked: Callable[[LiveSession, PermissionAsked | PermissionWithdrawn], None],
+    ) -> None:
+        self._services = services
+        self._tenure = tenure
+        self._asked = asked
+        self.live = live
+        self.turn = turn
+        self.window_id = window_id
+        self.reducer = Reducer(
+            conversation_id=turn.conversation_id,
+            turn_id=turn.id,
+            link_id=live.link_id,
+            last_id=last_id,
+            new_id=services.new_id,
+            clock=services.clock,
+        )
+        self.recorder = Recorder(services, tenure, live, window_id, self.reducer, tell)
+        self.stopping = False
+        self._events: deque[Event] = deque()
+        self._wake = asyncio.Event()
+        self._out = asyncio.Event()
+        self._unkept: StoreError | None = None  # why the agent was asked to stop
+        self._closing: list[Op] | None = None
+        self._under_way: list[Mapping[str, Any]] = []  # tool calls, when it came to its end
+        self._writing = asyncio.Lock()  # what comes, and what is said into it, one after the other
+        self._behind: list[Event] | None = None  # what comes after something that is about to be a row
+        self._updated = False
+        self._interjected = False
+        self.spoken_into = False  # or is just being: whether the agent heard it may never be known
+        self.over = False  # the agent has answered: nothing can be said into it any more
+        self._said = OnlyWords()
+        self._prompt_id: str | None = None  # the agent's own id of the prompt, where it says it back
+
+    def receive(self, event: Event) -> None:
+        """Take an event of the session; called in order, on the loop, and never waits."""
+        if self._behind is not None:
+            self._behind.append(event)
+            return
+        self._events.append(event)
+        self._wake.set()
+
+    async def run(self, blocks: Sequence[PromptBlock]) -> Ending:
+        """Prompt, record everything, and say how it ended; ``end`` is still to be called.
+
+        Raises RefusedAtOnce where the agent answered with an error before any update, and nothing was said into it.
+        """
+        prompt = asyncio.ensure_future(self.live.agent.prompt(self.live.session_id, blocks))
+        prompt.add_done_callback(lambda _: self._wake.set())
+        try:
+            # One turn of the loop, in which the request is written: a stop must not reach the agent before its prompt.
+            await asyncio.sleep(0)
+            self._out.set()
+            while not prompt.done() or self._events:
+                await self._wait()
+                await self._take_all()
+                raise_if_cancelled()
+                if self.recorder.failed and not self._unkept:
+                    self._unkept = self.recorder.failed
+                    with contextlib.suppress(AgentError):  # it is gone: its answer says so
+                        await self.live.agent.cancel(self.live.session_id)
+        finally:
+            self.over = True
+            self._out.set()  # where it was cut off before that, a stop would wait for ever
+            if not prompt.done():
+                prompt.cancel()
+                with contextlib.suppress(asyncio.CancelledError, AgentError):
+                    await prompt
+            elif not prompt.cancelled():
+                prompt.exception()  # taken here where the record broke off: nobody will ask for it below
+        try:
+            answer = prompt.result()
+        except AgentGone as error:
+            return Ending(StopReason.AGENT_GONE, error)
+        except AgentRefused as error:
+            if not (self._updated or self.stopping or self.spoken_into):
+                raise RefusedAtOnce(error) from error
+            return Ending(StopReason.CANCELLED if self.stopping else StopReason.ERROR, error)
+        except AgentError as error:
+            return Ending(StopReason.ERROR, error)
+        if self._unkept:
+            return Ending(StopReason.ERROR, NotKept(f"what it says cannot be kept: {self._unkept}"), answer)
+        stop = stop_reason_of(answer.stop_reason)
+        if self.stopping and stop is StopReason.END_TURN and not self.reducer.answered:
+            # OpenCode, stopped while it waits to ask its model again, says that it came to its end.
+            stop = StopReason.CANCELLED
+        return Ending(stop, None, answer)
+
+    async def end(self, ending: Ending) -> tuple[Turn, Message | None]:
+        """Close the turn in one transaction; the turn as it is kept, and the row that tells of a bad end.
+
+        May be called again where the transaction failed.
+        """
+        if self._closing is None:
+            # Cut in the middle, the turn still has what had come by then.
+            came = self.leftover() if ending.stop is StopReason.INTERRUPTED else []
+            self._closing = [op for event in came for op in self.reducer.reduce(event)]
+            well = ending.stop.clean and self.reducer.answered
+            self._under_way = self.reducer.under_way()
+            self._closing += self.reducer.close(clean=well, tool_status=unfinished_status(ending.stop))
+        clean = ending.stop.clean and self.reducer.answered
+        empty = ending.stop.clean and not self.reducer.answered
+        now = self._services.clock()
+        said_error = says_its_error(ending, self._said.text, now)
+        async with self._tenure.write() as tx:
+            news = await self.recorder.apply(tx, self._closing)
+            last_id = self.reducer.last_id
+            whole = self.turn.prompt_id if self.reducer.compacted else self.turn.whole_id
+            error_row = await mark_said_error(tx, self.turn, last_id) if said_error else None
+            brought = self.reducer.answered and error_row is None
+            title, words_said = self.live.state.agent_title, self._said.text
+            problem = problem_of_end(ending, title, answered=brought, only_words=words_said, now=now)
+            if ending.stop is StopReason.INTERRUPTED:
+                problem = cut_off(title, self._under_way)
+            link = await self._move_link(
+                tx, last_id, clean=clean, empty=empty, brought=brought, whole=whole, ending=ending
+            )
+            marked = await self._mark_words(tx, problem) if clean and problem else None
+            notice = None if marked else await self._add_notice(tx, ending, problem)
+            usage = self.live.state.usage
+            turn = await turns.end(
+                tx,
+                self.turn.id,
+                stop_reason=ending.stop,
+                error=str(ending.error) if ending.error else None,
+                usage=ending.answer.usage if ending.answer else None,
+                cost=await self._cost(tx),
+                currency=usage.currency if usage else None,
+                model=self.live.state.model,
+                mode=self.live.state.mode,
+                whole_id=whole,
+            )
+            await note_end(tx, turn.id, self.live.state)
+            if clean and self._prompt_id:
+                await messages.set_agent_id(tx, turn.prompt_id, self._prompt_id)
+        if error_row:
+            news.append(MessageChanged(self.window_id, error_row))
+        if notice:
+            news.append(MessageAdded(self.window_id, notice))
+        if marked:
+            news.append(MessageChanged(self.window_id, marked))
+        if empty and link.state is LinkState.SUSPECT:
+            news.append(LinkChanged(self.window_id, link, link.ended))
+        self.recorder.committed(news)
+        return turn, marked or notice
+
+    async def stop(self) -> None:
+        """Ask the agent to stop; the turn ends when it answers."""
+        self.stopping = True
+        await self._out.wait()
+        with contextlib.suppress(AgentError):
+            await self.live.agent.cancel(self.live.session_id)
+
+    def leftover(self) -> list[Event]:
+        """Events that came after the answer; agents do send some."""
+        events = list(self._events)
+        self._events.clear()
+        return events
+
+    async def mark_not_sent(self, error: AgentRefused) -> None:
+        """Close a turn whose prompt was refused at once: nothing of it was heard; the leaf is the prompt again."""
+        async with self._tenure.write() as tx:
+            await turns.end(tx, self.turn.id, stop_reason=StopReason.NOT_SENT, error=str(error))
+            window = await windows.get(tx, self.window_id)
+            if window and window.leaf_id == self.reducer.last_id:
+                await windows.advance(tx, self.window_id, self.turn.prompt_id)
+
+    async def _wait(self) -> None:
+        due = self.recorder.due
+        timeout = None if due is None else max(0.0, due - self._services.monotonic())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._wake.wait()
+        self._wake.clear()
+
+    def hold_place(self) -> None:
+        """What comes from here on stands below what was just said into the turn, until ``go_on``."""
+        if self._behind is None:
+            self._behind = []
+
+    def go_on(self) -> None:
+        """Take in what came meanwhile."""
+        behind, self._behind = self._behind, None
+        for event in behind or ():
+            self.receive(event)
+
+    async def interject(self, row_id: str, text: str, data: Mapping[str, Any]) -> None:
+        """Put what the person said into the turn, below all that came until now; the session holds it, too.
+
+        Raises Fenced; what the store does not take for another reason is tried again with what comes next.
+        """
+        async with self._writing:
+            await self._take_events()
+            self._updated = self._interjected = True
+            await self.recorder.write(self.reducer.interject(row_id, text, data))
+            self.go_on()
+            await self._take_events()
+
+    async def _take_all(self) -> None:
+        async with self._writing:
+            await self._take_events()
+
+    async def _take_events(self) -> None:
+        events = self.leftover()
+        self._said.take(events)
+        self._prompt_id = self._prompt_id or id_said_back(events)
+        rows_before = self.reducer.last_id
+        await self.recorder.take(events)
+        self._updated = self._updated or self.reducer.last_id != rows_before
+        for event in events:
+            if isinstance(event, PermissionAsked | PermissionWithdrawn):
+                self._asked(self.live, event)
+
+    async def _move_link(
+        self,
+        tx: Writer,
+        last_id: str | None,
+        *,
+        clean: bool,
+        empty: bool,
+        brought: bool,
+        whole: str | None,
+        ending: Ending,
+    ) -> Link:
+        link_id = self.live.link_id
+        if clean:
+            link = await links.move(tx, link_id, knows=last_id, reach=last_id, whole=whole)
+        elif empty:
+            why = "its last turn ended without a word"
+            link = await links.move(tx, link_id, reach=self.turn.prompt_id, event="suspect", detail=why)
+            if link.state is LinkState.OPEN:
+                link = await links.move(tx, link_id, state=LinkState.SUSPECT, ended=why)
+        elif not brought and not self._interjected:
+            # The same row can be sent again, and then fits: `reach` is the prompt itself.
+            link = await links.move(tx, link_id, reach=self.turn.prompt_id, whole=whole)
+        else:
+            link = await links.move(tx, link_id, reach=last_id, whole=whole)
+        if ending.stop is StopReason.AGENT_GONE:
+            await links.record(tx, link_id, "agent_gone", str(ending.error))
+        self.live.version = link.version
+        return link
+
+    async def _mark_words(self, tx: Writer, problem: Problem) -> Message | None:
+        """The agent's words stay as they are; their row also keeps what they mean."""
+        said = await messages.get(tx, self.reducer.last_id) if self.reducer.last_id else None
+        if said is None or said.kind is not Kind.AGENT:
+            return None
+        return await messages.update(tx, said.id, data={**said.data, **kept(problem), "means": problem.text})
+
+    async def _add_notice(self, tx: Writer, ending: Ending, problem: Problem | None) -> Message | None:
+        text = problem.text if problem else wording.ending_words(self.live.state.agent_title, ending.stop)
+        if text is None:
+            return None
+        notice = await messages.insert(
+            tx,
+            NewMessage(
+                id=self._services.new_id(),
+                conversation_id=self.turn.conversation_id,
+                parent_id=self.reducer.last_id,
+                kind=Kind.NOTICE,
+                text=text,
+                state=MessageState.FINAL,
+                turn_id=self.turn.id,
+                link_id=self.live.link_id,
+                data=kept(problem) if problem else {"trouble": ending.stop.value, "detail": []},
+            ),
+        )
+        window = await windows.get(tx, self.window_id)
+        if window and window.leaf_id == notice.parent_id:
+            await windows.advance(tx, self.window_id, notice.id)
+        if not ending.stop.clean:
+            await turns.set_last(tx, self.turn.id, notice.id)
+        if ending.stop is StopReason.INTERRUPTED:
+            # The agent may have gone on unseen: the prompt sent again must not meet an answer that nobody saw.
+            link = await links.move(tx, self.live.link_id, reach=notice.id)
+            self.live.version = link.version
+        return notice
+
+    async def _cost(self, tx: Writer) -> float | None:
+        """The turn's share of the session's total, which is what agents report."""
+        usage = self.live.state.usage
+        if usage is None or usage.cost is None:
+            return None
+        link = await links.get(tx, self.live.link_id)
+        before = link.cost_total if link and link.cost_total is not None else 0.0
+        moved = await links.move(tx, self.live.link_id, cost_total=usage.cost)
+        self.live.version = moved.version
+        opened_anew = self.turn.how in (ContextSource.RESUMED, ContextSource.FORKED, ContextSource.CAUGHT_UP)
+        if usage.cost < before and opened_anew:
+            return (
+                usage.cost
+            )  # its total began again with the process; a fork at a message has only a part of it
+        return max(0.0, usage.cost - before)

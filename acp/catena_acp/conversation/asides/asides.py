@@ -1,0 +1,359 @@
+"""Asides: questions about a conversation that leave no trace in it.
+
+An aside has a session of its own, which knows what the window's next prompt would be answered from. What is said in it
+is kept in memory only; its session is closed, and deleted where the agent offers that, when the aside is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Final
+
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
+from catena_acp.continuity.wording import ending_words
+from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowNews
+from catena_acp.conversation.asides.session import AsideSession, Opening, sweep, throw_away, where_it_stands
+from catena_acp.conversation.inspection.price import Price, prices
+from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import AgentError, AgentGone
+from catena_acp.events import (
+    Event,
+    PermissionAsked,
+    PermissionWithdrawn,
+    PromptBlock,
+    PromptEnded,
+    TextBlock,
+    UsageReported,
+)
+from catena_acp.port import AgentPort
+from catena_acp.trouble.troubles import Trouble
+from catena_store.errors import StoreError
+from catena_store.records import Message, StopReason
+from catena_store.windows import inputs
+
+_READING = frozenset({"read", "search", "think"})  # kinds of tool calls that are allowed
+_INTRODUCTION: Final = (
+    "[Catena · an aside] The person asks something beside the conversation. Answer it from what you know of the "
+    "conversation, and by reading only: change no file, and run nothing that changes anything. Do not go on with the "
+    "work of the conversation; the aside is thrown away afterwards."
+)
+_BEGUN_ANEW: Final = "The agent had to be started anew: it does not know the questions above."
+_OTHER_MODEL: Final = "{title} answers with other settings than in the conversation: {what}."
+_REFUSED: Final = "{title} wanted to do more than read: {what}. An aside only reads, so that was refused."
+
+
+@dataclass(frozen=True, slots=True)
+class AsideOpened:
+    """The aside has its session; ``words`` say in one line what that knows, and how it came to it."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class AsideEnded:
+    """The question is answered, or was stopped, or came to nothing: then ``problem`` says why."""
+
+    stop: StopReason
+    problem: str | None
+
+
+AsideNews = RowNews | AsideOpened | AsideEnded
+
+
+class NotAQuestion(AgentError):
+    """What was asked is a command."""
+
+    def __init__(self) -> None:
+        super().__init__("An aside takes a question; commands go to the conversation itself.")
+
+
+class Aside:
+    """One aside of a window; made by ``Conversation.aside``, and to be closed."""
+
+    def __init__(
+        self,
+        core: ConversationRuntime,
+        ground: SendContext,
+        window_id: str,
+        leaf_id: str | None,
+        price: Price,
+    ) -> None:
+        self._core = core
+        self._ground = ground
+        self._window_id = window_id
+        self._leaf_id = leaf_id
+        self.price = price  # of its first question
+        self.link_id = core.services.new_id()
+        self.title = core.title_of(ground.spec.name, ground.spec.profile)
+        self._rows = AsideRows(
+            core.record.id,
+            self.link_id,
+            window_id,
+            new_id=core.services.new_id,
+            clock=core.services.clock,
+        )
+        self._opening: asyncio.Task[AsideSession] | None = None
+        self._cost = AsideCost(core, ground)
+        self._told = False  # the prior context is out
+        self._busy = False
+        self._stopping = False
+        self._closed: asyncio.Task[None] | None = None
+
+    @property
+    def rows(self) -> tuple[Message, ...]:
+        """All that was said in it, oldest first."""
+        return self._rows.all
+
+    @property
+    def text(self) -> str:
+        """The answer to the newest question, as far as it has come."""
+        return self._rows.answer
+
+    @property
+    def busy(self) -> bool:
+        """True while a question is being answered."""
+        return self._busy
+
+    @property
+    def over(self) -> bool:
+        """True when it is thrown away."""
+        return self._closed is not None and self._closed.done()
+
+    async def ask(self, question: str, *, typed: str | None = None) -> AsyncGenerator[AsideNews]:
+        """Ask, and hear what comes of it; the last piece of news is ``AsideEnded``, whatever goes wrong.
+
+        ``typed`` is what the person wrote for it, which is kept among what was typed. Raises StillAtWork while another
+        question is being answered, NotAQuestion.
+        """
+        if self._busy or self._closed:
+            raise StillAtWork
+        if question.startswith("/"):
+            raise NotAQuestion
+        self._busy, self._stopping = True, False
+        try:
+            yield self._rows.question(question)
+            await self._keep_typed(typed or question)
+            try:
+                async with contextlib.aclosing(self._asked(question)) as answer:
+                    async for news in answer:
+                        yield news
+            except AgentError as error:
+                for news in self._over(Ending(StopReason.ERROR, error)):
+                    yield news
+            except (StoreError, ReadOnly) as error:
+                for row in self._rows.close(clean=False, tool_status="unknown"):
+                    yield row
+                yield AsideEnded(StopReason.ERROR, str(error))
+        finally:
+            self._busy = False
+
+    async def stop(self) -> None:
+        """Let the agent answer no further."""
+        self._stopping = True
+        session = self._session
+        if self._busy and session and session.agent.alive:
+            with contextlib.suppress(AgentError):
+                await session.agent.cancel(session.link.session_id)
+
+    async def close(self) -> None:
+        """Throw it away; what is under way is stopped first."""
+        if self._closed is None:
+            self._closed = asyncio.ensure_future(self._end())
+        await asyncio.shield(self._closed)
+
+    def abandon(self) -> None:
+        """Wait for nothing any more; what is left upstream is ended when its agent runs again."""
+        for task in (self._opening, self._closed):
+            if task:
+                task.cancel()
+
+    @property
+    def _session(self) -> AsideSession | None:
+        opening = self._opening
+        if opening is None or not opening.done() or opening.cancelled() or opening.exception():
+            return None
+        return opening.result()
+
+    async def _opened(self) -> AsideSession:
+        """Its session; anew where its agent has ended since."""
+        before = self._session
+        if before and not before.agent.alive:
+            before.release()
+            self.link_id = self._core.services.new_id()
+        if before is None or not before.agent.alive:
+            self._told = False
+            opening = Opening(self._ground, self.link_id, self._leaf_id, self._window_id)
+            # Whoever breaks off the question must not leave a session behind that nobody knows of.
+            self._opening = asyncio.ensure_future(opening.open())
+        assert self._opening is not None
+        return await asyncio.shield(self._opening)
+
+    async def _asked(self, question: str) -> AsyncGenerator[AsideNews]:
+        again = self._session is not None
+        session = await self._opened()
+        if not self._told:
+            yield AsideOpened(session.words)
+            remarks = [_BEGUN_ANEW] if again else []
+            if session.refused:
+                remarks.append(_OTHER_MODEL.format(title=self.title, what="; ".join(session.refused)))
+            for remark in remarks:
+                for row in self._rows.noticed(remark):
+                    yield row
+        if self._stopping or self._closed:
+            yield AsideEnded(StopReason.CANCELLED, None)
+            return
+        heard: asyncio.Queue[Event | None] = asyncio.Queue()
+        agent, session_id = session.agent, session.link.session_id
+        self._cost.asked(session)
+        unlisten = agent.listen(session_id, heard.put_nowait)
+        prompt = asyncio.ensure_future(agent.prompt(session_id, self._blocks(session, question)))
+        prompt.add_done_callback(lambda _: heard.put_nowait(None))
+        self._told = True
+        try:
+            while (event := await heard.get()) is not None:
+                for row in self._heard(agent, event):
+                    yield row
+        finally:
+            unlisten()
+            if not prompt.done():
+                with contextlib.suppress(AgentError):
+                    await agent.cancel(session_id)
+                prompt.cancel()
+                self._core.spawn(self._cost.over(None))
+        await self._cost.over(_answer(prompt))
+        for news in self._over(_ending(prompt, stopping=self._stopping)):
+            yield news
+
+    def _blocks(self, session: AsideSession, question: str) -> list[PromptBlock]:
+        blocks: list[PromptBlock] = []
+        if session.prior and not self._told:
+            blocks.append(TextBlock(session.prior.text))
+        return [*blocks, TextBlock(_INTRODUCTION), TextBlock(question)]
+
+    def _heard(self, agent: AgentPort, event: Event) -> list[RowNews]:
+        match event:
+            case UsageReported():
+                self._cost.told(event)
+                return []
+            case PermissionAsked():
+                return [*self._rows.heard(event), *self._permitted(agent, event)]
+            case PermissionWithdrawn():
+                return []
+            case _:
+                return self._rows.heard(event)
+
+    def _permitted(self, agent: AgentPort, ask: PermissionAsked) -> list[RowNews]:
+        """Reading is allowed, once; everything else is refused, and that is said."""
+        call = ask.tool_call
+        known = self._rows.tool(call.tool_call_id)
+        by_kind = {option.kind: option.id for option in reversed(ask.options)}
+        if (call.kind or known.get("kind")) in _READING and "allow_once" in by_kind:
+            agent.answer_permission(ask.ask_id, by_kind["allow_once"])
+            return []
+        agent.answer_permission(ask.ask_id, by_kind.get("reject_once"))
+        what = " ".join(str(call.title or known.get("title") or "it did not say what").split())
+        return self._rows.noticed(_REFUSED.format(title=self.title, what=what))
+
+    def _over(self, ending: Ending) -> list[AsideNews]:
+        well = ending.stop.clean and self._rows.answered
+        news: list[AsideNews] = [*self._rows.close(clean=well, tool_status=unfinished_status(ending.stop))]
+        now = self._core.services.clock()
+        problem = problem_of_end(ending, self.title, answered=self._rows.answered, only_words=None, now=now)
+        words = problem.text if problem else None
+        if problem and problem.trouble is Trouble.EMPTY_TURN:
+            words = f"{self.title} ended without a word."
+        elif problem is None and ending.stop is StopReason.REFUSAL:
+            words = f"{self.title} refused to answer this."
+        elif problem is None and ending.stop is not StopReason.CANCELLED:
+            words = ending_words(self.title, ending.stop)
+        return [*news, AsideEnded(ending.stop, words)]
+
+    async def _keep_typed(self, text: str) -> None:
+        with contextlib.suppress(StoreError):
+            async with self._core.services.db.write() as tx:
+                await inputs.add(tx, text, self._core.record.cwd)
+
+    async def _end(self) -> None:
+        await self.stop()
+        if self._opening:
+            with contextlib.suppress(AgentError, StoreError, ReadOnly):
+                await throw_away(self._ground, await self._opening)
+
+
+def _answer(prompt: asyncio.Future[PromptEnded]) -> PromptEnded | None:
+    return None if prompt.cancelled() or prompt.exception() else prompt.result()
+
+
+def _ending(prompt: asyncio.Future[PromptEnded], *, stopping: bool) -> Ending:
+    try:
+        answer = prompt.result()
+    except AgentGone as error:
+        return Ending(StopReason.AGENT_GONE, error)
+    except AgentError as error:
+        return Ending(StopReason.CANCELLED if stopping else StopReason.ERROR, error)
+    return Ending(stop_reason_of(answer.stop_reason), None, answer)
+
+
+_ENDING_SECONDS = 2.0  # that an aside may take to be over where the client ends
+
+
+class Asides:
+    """The asides of one conversation that are open in this client."""
+
+    def __init__(self, core: ConversationRuntime) -> None:
+        self._core = core
+        self._open: set[Aside] = set()
+
+    async def begin(self, window_id: str) -> Aside:
+        """An aside of where a window stands; nothing is opened for it before the first question.
+
+        Raises ReadOnly, AgentMissing, StoreError.
+        """
+        ground = self._core.ground()
+        await self._core.settle()
+        async with self._core.services.db.read() as reader:
+            leaf_id = await where_it_stands(reader, window_id)
+        (price,) = await prices(self._core, window_id, [ground.spec], leaf_id=leaf_id, apart=True)
+        self._open = {aside for aside in self._open if not aside.over}
+        aside = Aside(self._core, ground, window_id, leaf_id, price)
+        self._open.add(aside)
+        return aside
+
+    async def sweep(self, agent: AgentPort) -> None:
+        """The agent runs: end what asides left in it whose client is gone."""
+        with contextlib.suppress(AgentError, StoreError, ReadOnly):
+            await sweep(self._core.ground(), agent, lambda: {aside.link_id for aside in self._open})
+
+    async def close(self) -> None:
+        """The conversation is closed: so are its asides, as far as that is possible soon."""
+        open_still = [aside for aside in self._open if not aside.over]
+        try:
+            async with asyncio.timeout(_ENDING_SECONDS):
+                await asyncio.gather(*(aside.close() for aside in open_still))
+        except TimeoutError:
+            for aside in open_still:
+                aside.abandon()
+
+
+class AsideFace:
+    """Questions that leave no trace in the conversation."""
+
+    _asides: Asides
+
+    async def aside(self, window_id: str) -> Aside:
+        """An aside of where the window stands; while its turn runs, of the end of the one before.
+
+        It names its price; nothing is opened before it is asked something. To be closed. Raises ReadOnly, AgentMissing,
+        StoreError.
+        """
+        return await self._asides.begin(window_id)
+
+    async def sweep_asides(self, agent: AgentPort) -> None:
+        """End the sessions of asides that a client left in this agent which is gone."""
+        await self._asides.sweep(agent)

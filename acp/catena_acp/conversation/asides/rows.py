@@ -1,0 +1,199 @@
+"""The messages of an aside: made by the same reducer as a turn's, and kept in memory only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, assert_never
+
+from catena_acp.continuity.events import MessageAdded, MessageChanged, MessageGrew
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
+from catena_acp.conversation.asides.session import AsideSession
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.events import Event, Noticed, PromptEnded, UsageReported
+from catena_store.chains import usage
+from catena_store.errors import StoreError
+from catena_store.records import Kind, Message, NewMessage
+
+RowNews = MessageAdded | MessageGrew | MessageChanged
+
+
+class AsideRows:
+    """Questions and what came of them, oldest first."""
+
+    def __init__(
+        self,
+        conversation_id: str,
+        link_id: str,
+        window_id: str,
+        *,
+        new_id: Callable[[], str],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._conversation_id = conversation_id
+        self._link_id = link_id
+        self._window_id = window_id
+        self._new_id = new_id
+        self._clock = clock
+        self._rows: dict[str, Message] = {}
+        self._grown: dict[str, list[str]] = {}  # text of rows that still grow
+        self._reducer: Reducer | None = None
+
+    @property
+    def all(self) -> tuple[Message, ...]:
+        """Every row."""
+        self._take_growth()
+        return tuple(self._rows.values())
+
+    @property
+    def answer(self) -> str:
+        """What the agent said to the newest question."""
+        said: list[str] = []
+        for row in self.all:
+            if row.kind is Kind.USER:
+                said.clear()
+            elif row.kind is Kind.AGENT:
+                said.append(row.text.strip())
+        return "\n\n".join(said)
+
+    @property
+    def answered(self) -> bool:
+        """True where anything came to the newest question."""
+        return self._reducer is not None and self._reducer.answered
+
+    def question(self, text: str) -> MessageAdded:
+        """A question begins."""
+        question = NewMessage(
+            id=self._new_id(),
+            conversation_id=self._conversation_id,
+            parent_id=next(reversed(self._rows), None),
+            kind=Kind.USER,
+            text=text,
+        )
+        self._reducer = Reducer(
+            conversation_id=self._conversation_id,
+            turn_id=None,
+            link_id=self._link_id,
+            last_id=question.id,
+            new_id=self._new_id,
+            clock=self._clock,
+        )
+        return self._added(question)
+
+    def heard(self, event: Event) -> list[RowNews]:
+        """The agent told something."""
+        return self._told(self._reducer.reduce(event)) if self._reducer else []
+
+    def noticed(self, text: str) -> list[RowNews]:
+        """We have something to say."""
+        return self.heard(Noticed(text, "info"))
+
+    def tool(self, tool_call_id: str) -> Mapping[str, Any]:
+        """What is known of a tool call."""
+        return (self._reducer.tool(tool_call_id) if self._reducer else None) or {}
+
+    def close(self, *, clean: bool, tool_status: str) -> list[RowNews]:
+        """The newest question is over."""
+        return self._told(self._reducer.close(clean=clean, tool_status=tool_status)) if self._reducer else []
+
+    def _told(self, ops: Sequence[Op]) -> list[RowNews]:
+        return [self._apply(op) for op in ops]
+
+    def _apply(self, op: Op) -> RowNews:
+        match op:
+            case Insert(row):
+                return self._added(row)
+            case Append(message_id, text):
+                self._grown.setdefault(message_id, []).append(text)
+                return MessageGrew(self._window_id, message_id, text)
+            case Change(message_id, data, state):
+                self._take_growth()
+                before = self._rows[message_id]
+                changed = replace(
+                    before, data=before.data if data is None else data, state=state or before.state
+                )
+                self._rows[message_id] = changed
+                return MessageChanged(self._window_id, changed)
+            case _:
+                assert_never(op)
+
+    def _take_growth(self) -> None:
+        for message_id, pieces in self._grown.items():
+            before = self._rows[message_id]
+            self._rows[message_id] = replace(before, text=before.text + "".join(pieces))
+        self._grown.clear()
+
+    def _added(self, row: NewMessage) -> MessageAdded:
+        message = Message(
+            id=row.id,
+            conversation_id=row.conversation_id,
+            parent_id=row.parent_id,
+            turn_id=row.turn_id,
+            kind=row.kind,
+            state=row.state,
+            text=row.text,
+            data=row.data,
+            link_id=row.link_id,
+            agent_message_id=row.agent_message_id,
+            barrier=row.barrier,
+            depth=len(self._rows),
+            created_at=self._clock(),
+        )
+        self._rows[message.id] = message
+        return MessageAdded(self._window_id, message)
+
+
+class AsideCost:
+    """Takes what the agent tells of its costs, as a total of its session, and keeps the share of each question."""
+
+    def __init__(self, core: ConversationRuntime, ground: SendContext) -> None:
+        self._core = core
+        self._ground = ground
+        self._session: AsideSession | None = None
+        self._before = 0.0  # the session's total before the question
+        self._begun_anew = False  # that total may be its source's, and the session's own begin at nothing
+        self._told: UsageReported | None = None
+
+    def asked(self, session: AsideSession) -> None:
+        """A question goes out to this session."""
+        if session is not self._session:
+            self._session, self._begun_anew = session, True
+            self._before = session.link.cost_total or 0.0
+        self._told = None
+
+    def told(self, report: UsageReported) -> None:
+        """The agent told its session's total so far."""
+        if report.cost is not None:
+            self._told = report
+
+    def over(self, answer: PromptEnded | None) -> Coroutine[Any, Any, None]:
+        """The question is over, or given up: its share is known at once, and kept by what this gives."""
+        told = self._told
+        cost = self._share(told.cost) if told and told.cost is not None else None
+        model = self._session.model if self._session else None
+        return self._keep(model, answer, cost, told.currency if told else None)
+
+    async def _keep(
+        self, model: str | None, answer: PromptEnded | None, cost: float | None, currency: str | None
+    ) -> None:
+        # A store that takes nothing now loses only this.
+        with contextlib.suppress(StoreError):
+            async with self._core.services.db.write() as tx:
+                await usage.add_aside(
+                    tx,
+                    self._core.record.id,
+                    agent=self._ground.spec.name,
+                    profile=self._ground.spec.profile,
+                    model=model,
+                    usage=answer.usage if answer else None,
+                    cost=cost,
+                    currency=currency,
+                )
+
+    def _share(self, total: float) -> float:
+        before, anew = self._before, self._begun_anew
+        self._before, self._begun_anew = total, False
+        return total if total < before and anew else max(0.0, total - before)

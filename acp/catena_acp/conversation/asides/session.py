@@ -1,0 +1,266 @@
+"""The session of an aside: a fork of what the next prompt would go to, for a few questions; then it is thrown away.
+
+The route says what needs the least telling, as for a fork: what the next prompt would use is not used, but forked.
+Where nothing can be forked, a new session is told. Its link is committed before anything is said to it, in a state in
+which no prompt can go to it, and is lost with the aside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.services import title_of
+from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
+from catena_acp.continuity.sessions.session_state import opened_state
+from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession, SessionListener
+from catena_acp.continuity.sessions.settings import WantedSettings, put_back, wanted_on
+from catena_acp.continuity.wording import how_words
+from catena_acp.errors import AgentError, AgentRefused, SessionGone
+from catena_acp.events import SessionOpened
+from catena_acp.port import AgentPort
+from catena_acp.trouble.diagnosis import diagnose
+from catena_acp.trouble.troubles import Trouble
+from catena_store.chains import links as chains
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import SessionHeld, StoreError
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, PathRow, Turn
+from catena_store.windows import windows
+
+_QUESTION = PathRow(id="", kind=Kind.USER, turn_id=None)
+_MODEL = frozenset({"model", "model_config", "thought_level"})  # categories of options
+_FORKS = 3  # that are tried before a new session is told
+_ABOUT_THE_ACCOUNT = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.LOGIN_NEEDED})
+
+
+@dataclass(frozen=True, slots=True)
+class AsideSession:
+    """An open session that only an aside talks to."""
+
+    link: Link
+    agent: AgentPort
+    title: str  # what a person reads for the agent
+    how: ContextSource
+    prior: PriorContext | None  # to be told with the first question
+    refused: tuple[str, ...]  # what of the branch's model it did not take, in words
+    model: str | None  # that answers
+    release: Callable[[], None]  # the agent may be ended as idle
+
+    @property
+    def words(self) -> str:
+        """How the session came to what it knows, in one line."""
+        told = how_words(
+            self.how, self.prior.told if self.prior else 0, self.prior.told_total if self.prior else 0
+        )
+        if self.prior is None or self.agent.abilities.fork:
+            return told
+        return f"{self.title} cannot fork: {told}"
+
+
+async def where_it_stands(reader: Reader, window_id: str) -> str | None:
+    """The row that an aside of this window is about: while a turn runs, the one above its prompt."""
+    window = await windows.get(reader, window_id)
+    leaf = await messages.get(reader, window.leaf_id) if window and window.leaf_id else None
+    turn = await turns.get(reader, leaf.turn_id) if leaf and leaf.turn_id else None
+    if turn and turn.stop_reason is None:
+        prompt = await messages.get(reader, turn.prompt_id)
+        return prompt.parent_id if prompt else None
+    if leaf and turn is None and leaf.kind is Kind.USER:
+        return leaf.parent_id
+    return await point_at(reader, leaf.id if leaf else None)
+
+
+class Opening:
+    """Comes to the session of one aside, whose link gets the id that the caller has made for it."""
+
+    def __init__(self, ground: SendContext, link_id: str, leaf_id: str | None, window_id: str) -> None:
+        self._ground = ground
+        self._link_id = link_id
+        self._leaf_id = leaf_id
+        self._window_id = window_id
+        self._path: Sequence[PathRow] = ()
+
+    async def open(self) -> AsideSession:
+        """Open it. Raises AgentError, ReadOnly, StoreError; then nothing is left of it."""
+        ground = self._ground
+        record = ground.record
+        agent = await ground.agents.running(ground.spec, record.family, record.cwd, ground.agent_started)
+        release = ground.agents.hold(agent)
+        try:
+            async with ground.services.db.read() as reader:
+                self._path = [*await messages.path(reader, self._leaf_id), _QUESTION]
+            link, opened, knows, how = await self._session(agent)
+            agent.only_read(link.session_id)
+            async with ground.services.db.read() as reader:
+                budget = ground.services.budget
+                prior = await what_to_tell(reader, self._path, knows, self._leaf_id, budget)
+                wanted = await wanted_on(reader, self._leaf_id, self._window_id, ground.spec.name)
+            refused, model = await _put_back_model(agent, link, opened, wanted)
+        except BaseException:
+            release()
+            raise
+        if prior:
+            how = ContextSource.TOLD if knows is None else ContextSource.CAUGHT_UP
+        title = title_of(ground.spec, agent.abilities)
+        return AsideSession(link, agent, title, how, prior, tuple(refused), model, release)
+
+    async def _session(self, agent: AgentPort) -> tuple[Link, SessionOpened, str | None, ContextSource]:
+        """The link and its session, what that knows, and how it came to it."""
+        forks = 0
+        async with self._ground.services.db.read() as reader:
+            situation = await self._ground.situation(reader, agent, "", self._path)
+        # Of no conversation and no window: what the next prompt would use is to be forked.
+        for step in route.candidates(replace(situation, conversation_id="")):
+            if isinstance(step, route.Fork | route.ForkAt) and forks < _FORKS:
+                forks += 1
+                turn = step.turn if isinstance(step, route.ForkAt) else None
+                forked = await self._forked(agent, step.link, turn)
+                if forked:
+                    knows = turn.last_id if turn else step.link.knows
+                    return *forked, knows, ContextSource.FORKED_AT if turn else ContextSource.FORKED
+        return *await self._new(agent), None, ContextSource.FRESH
+
+    async def _forked(
+        self, agent: AgentPort, source: Link, turn: Turn | None
+    ) -> tuple[Link, SessionOpened] | None:
+        """A fork with its link; None where it did not come to be, or its source moved meanwhile."""
+        ground = self._ground
+        try:
+            await ground.sessions.drop_stale(source)
+            if not agent.abilities.quirks.fork_cold and ground.sessions.of(source) is None:
+                place = replace(ground.place, cwd=source.cwd)
+                await ground.sessions.open_cold(source, agent, place, ground.ear)
+            anchor = None
+            async with ground.services.db.read() as reader:
+                source = await chains.get(reader, source.id) or source
+                if turn:
+                    anchor = await anchor_of(reader, turn, agent.abilities.quirks)
+            opened = await agent.fork_session(source.session_id, ground.place, anchor)
+            if opened.session_id == source.session_id:
+                raise ForkWrong(f"{ground.spec.title} answered the fork with its source's own id")
+            holds = (
+                replace(source, knows=turn.last_id, reach=turn.last_id, whole=turn.whole_id)
+                if turn
+                else source
+            )
+            await ground.sessions.check_fork(agent, opened, ground.place, holds)
+            link = await self._kept_fork(agent, opened, source, at_turn=turn is not None)
+            return (link, opened) if link else None
+        except SessionHeld as held:
+            await ground.distrust(held, self._window_id)
+        except SessionGone as error:
+            await ground.lose(source, str(error), self._window_id)
+        except AgentRefused as error:
+            if diagnose(error, now=ground.services.clock()).trouble in _ABOUT_THE_ACCOUNT:
+                raise
+        except ForkWrong:
+            pass
+        return None
+
+    async def _kept_fork(
+        self, agent: AgentPort, opened: SessionOpened, source: Link, *, at_turn: bool
+    ) -> Link | None:
+        # What came before the fork was answered may be in it: the source has moved then.
+        await self._ground.sessions.settle(source.id)
+        try:
+            async with self._ground.tenure.write() as tx:
+                now = await chains.get(tx, source.id)
+                moved = not at_turn and (now is None or now.version != source.version)
+                link = None if moved else await self._add(tx, opened, source)
+        except SessionHeld:
+            raise
+        except (StoreError, ReadOnly):
+            await end_upstream(agent, opened.session_id)
+            raise
+        if link is None:
+            await end_upstream(agent, opened.session_id)
+        return link
+
+    async def _new(self, agent: AgentPort) -> tuple[Link, SessionOpened]:
+        ground = self._ground
+        opened = await agent.new_session(ground.place)
+        try:
+            async with ground.tenure.write() as tx:
+                return await self._add(tx, opened, None), opened
+        except SessionHeld as held:
+            await ground.distrust(held, self._window_id)
+            raise AgentError(f"{ground.spec.title} gave a session id that it had given before") from held
+        except (StoreError, ReadOnly):
+            await end_upstream(agent, opened.session_id)
+            raise
+
+    async def _add(self, tx: Writer, opened: SessionOpened, source: Link | None) -> Link:
+        # Suspect and without a turn: the route can neither use it, nor fork it, nor fork it at a turn.
+        return await chains.add(
+            tx,
+            id=self._link_id,
+            conversation_id=self._ground.record.id,
+            agent=self._ground.spec.name,
+            profile=self._ground.spec.profile,
+            session_id=opened.session_id,
+            cwd=self._ground.record.cwd,
+            cause=Cause.ASIDE,
+            source_id=source.id if source else None,
+            state=LinkState.SUSPECT,
+            cost_total=source.cost_total if source else None,
+        )
+
+
+async def _put_back_model(
+    agent: AgentPort, link: Link, opened: SessionOpened, wanted: WantedSettings | None
+) -> tuple[list[str], str | None]:
+    """Let the branch's model answer, as far as it does; its mode stays the agent's own, since an aside only reads."""
+    deaf = SessionListener(lambda _live, _event: None, lambda _live: None, lambda _link: asyncio.sleep(0))
+    state = opened_state(agent, link.id, opened)
+    live = LiveSession(link.id, link.session_id, agent, link.version, ContextSource.FORKED, state, deaf)
+    if wanted is None:
+        return [], state.model
+    about = {option.id for option in state.options if option.category in _MODEL}
+    options = {option: value for option, value in wanted.options.items() if option in about}
+    refused = await put_back(live, WantedSettings(None, wanted.model, options))
+    return refused, live.state.model
+
+
+async def end_upstream(agent: AgentPort, session_id: str) -> bool:
+    """Close a session, and delete it where the agent offers that; False where that is still to be done."""
+    try:
+        await agent.close_session(session_id)
+        if agent.abilities.delete:
+            await agent.delete_session(session_id)
+    except AgentRefused:
+        return True  # it stays in the agent's own list, and is used for nothing
+    except AgentError:
+        return False
+    return True
+
+
+async def throw_away(ground: SendContext, session: AsideSession) -> None:
+    """End the session of an aside that is over; where the agent is gone, that is done when it runs again."""
+    try:
+        if await end_upstream(session.agent, session.link.session_id):
+            with contextlib.suppress(StoreError, ReadOnly):
+                await ground.lose(session.link, "the aside is over")
+    finally:
+        session.release()
+
+
+async def sweep(ground: SendContext, agent: AgentPort, open_here: Callable[[], Collection[str]]) -> None:
+    """End the sessions of asides that a client left which is gone; not those that are ``open_here``.
+
+    Raises StoreError, ReadOnly.
+    """
+    async with ground.services.db.read() as reader:
+        links = await chains.of_conversation(reader, ground.record.id)
+    for link in links:
+        left = link.cause is Cause.ASIDE and link.state is not LinkState.LOST
+        ours = (link.agent, link.profile) == (agent.spec.name, agent.spec.profile)
+        if left and ours and link.id not in open_here() and await end_upstream(agent, link.session_id):
+            await ground.lose(link, "the aside was left open")

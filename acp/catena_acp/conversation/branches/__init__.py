@@ -1,0 +1,1 @@
+"""Edit, retry, siblings and forks, and the barrier of a logout."""

@@ -1,0 +1,125 @@
+"""The agent's own fork that a conversation begins in, where it offers one that holds a part of the branch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sessions.fork_points import anchor_of
+from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import SessionGone
+from catena_acp.port import AgentPort
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
+from catena_store.errors import SessionHeld
+from catena_store.records import Kind, Link, LinkState, PathRow
+
+_NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
+_TRIES = 4  # steps of the route, and forks whose source moved meanwhile
+
+
+async def forked_session(
+    core: ConversationRuntime, window_id: str, leaf_id: str | None, source_cwd: str
+) -> LiveSession | None:
+    """A fork of the agent's session that holds most of the branch; None where all of it has to be told.
+
+    Raises AgentError where the agent refuses what it offers.
+    """
+    ground = core.ground()
+    steps = _Steps(core, ground, window_id, leaf_id, source_cwd)
+    if not await steps.possible():
+        return None
+    agent = await ground.agent(window_id)
+    refused: ForkWrong | None = None
+    for _ in range(_TRIES):
+        step = await steps.next(agent)
+        if step is None:
+            break
+        try:
+            live = await _done(ground, agent, step, window_id)
+        except ForkWrong as error:
+            refused = error
+            continue
+        if live is not None:
+            return live
+        steps.again(step)  # its source moved meanwhile
+    if refused:
+        raise refused
+    return None
+
+
+async def _done(
+    ground: SendContext, agent: AgentPort, step: route.Fork | route.ForkAt, window_id: str
+) -> LiveSession | None:
+    release = ground.agents.hold(agent)
+    try:
+        at = None
+        if isinstance(step, route.ForkAt):
+            async with ground.services.db.read() as reader:
+                at = (step.turn, await anchor_of(reader, step.turn, agent.abilities.quirks))
+        return await ground.fork(agent, step.link, window_id, at)
+    except SessionHeld as held:
+        await ground.distrust(held, window_id)
+        raise ForkWrong(f"{ground.spec.title} gave its fork the id of another session") from held
+    except SessionGone as error:
+        await ground.lose(step.link, str(error), window_id)
+        raise
+    finally:
+        release()
+
+
+class _Steps:
+    """The steps by which the fork's first prompt could come to its context, each but once."""
+
+    def __init__(
+        self,
+        core: ConversationRuntime,
+        ground: SendContext,
+        window_id: str,
+        leaf_id: str | None,
+        source_cwd: str,
+    ) -> None:
+        self._core = core
+        self._ground = ground
+        self._window_id = window_id
+        self._leaf_id = leaf_id
+        # The sessions that can be forked work where the source does, wherever the fork is to work.
+        self._target = replace(ground.target, cwd=source_cwd)
+        self._tried: set[route.StepKey] = set()
+
+    async def possible(self) -> bool:
+        """False where a fork is known to be of no use, without asking anybody."""
+        agent = self._ground.agents.live(self._ground.spec, self._ground.record.family)
+        async with self._core.services.db.read() as reader:
+            situation = await self._situation(reader, agent)
+        if not situation.powers.forks or not route.gap_of(situation.path, None):
+            return False
+        return any(_can_be_forked(link) for link in situation.links)
+
+    async def next(self, agent: AgentPort) -> route.Fork | route.ForkAt | None:
+        """The next fork to try; None where it is no better to fork anything than to tell everything."""
+        async with self._core.services.db.read() as reader:
+            situation = await self._situation(reader, agent)
+        for step in route.candidates(situation):
+            if route.key_of(step) not in self._tried:
+                if not isinstance(step, route.Fork | route.ForkAt):
+                    return None
+                self._tried.add(route.key_of(step))
+                return step
+        return None
+
+    def again(self, step: route.Step) -> None:
+        """It may be tried once more."""
+        self._tried.discard(route.key_of(step))
+
+    async def _situation(self, reader: Reader, agent: AgentPort | None) -> route.Situation:
+        path = [*await messages.path(reader, self._leaf_id), _NEXT_PROMPT]
+        abilities = agent.abilities if agent else None
+        situation = await self._ground.situation_with(reader, abilities, self._window_id, path)
+        return replace(situation, target=self._target)
+
+
+def _can_be_forked(link: Link) -> bool:
+    return link.state is not LinkState.LOST and link.knows is not None

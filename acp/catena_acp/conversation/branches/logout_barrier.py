@@ -1,0 +1,42 @@
+"""What was said before a logout: told to whoever logs in next only where a person goes back to it, and with words.
+
+A logout makes a barrier at the end of the branch. Who goes to a place above it, or says a prompt anew there, asks for a
+branch that the barrier is not on; so that is not refused, but never done in silence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from catena_acp.continuity.events import Remarked
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_store.conversations import branches, messages
+from catena_store.database.database import Reader
+from catena_store.errors import StoreError
+from catena_store.records import CONTENT_KINDS, ConversationRecord, PathRow
+
+SAID_BEFORE = "with what was said before you logged out"
+_REMARK = "Said before you logged out of {title}: your next prompt goes out with it. /clear begins anew."
+
+
+async def said_before_logout(
+    reader: Reader, path: Sequence[PathRow], record: ConversationRecord, agent: str, profile: str
+) -> bool:
+    """True where anything on the path, from after its last barrier, is older than a logout of this account."""
+    oldest = next((row.id for row in path if row.id and row.kind in CONTENT_KINDS), None)
+    if oldest is None:
+        return False
+    return await branches.logged_out_since(reader, record.family, oldest, agent=agent, profile=profile)
+
+
+async def remark_on_logout(core: ConversationRuntime, window_id: str, leaf_id: str | None) -> None:
+    """Tell the window that was moved, where the branch that it stands on now was said before a logout."""
+    record, before = core.record, False
+    # Where this cannot be read the window is moved all the same, and no prompt can go out.
+    with contextlib.suppress(StoreError):
+        async with core.services.db.read() as reader:
+            path = await messages.path(reader, leaf_id)
+            before = await said_before_logout(reader, path, record, record.agent, record.profile)
+    if before:
+        core.tell(Remarked(window_id, _REMARK.format(title=core.agent_title)))

@@ -1,0 +1,1 @@
+"""Named and automatic pointers to messages, and the agent's own requests to rewind."""

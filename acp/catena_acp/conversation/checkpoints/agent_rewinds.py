@@ -1,0 +1,181 @@
+"""Rewinds that an agent asks for through the tools that it was handed: each becomes a question to the person.
+
+The tool's process writes its request into the store, so the store is looked at while a turn of ours runs, and only
+then. What is granted is done after the turn has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.events import (
+    ConversationEvent,
+    Problem,
+    Remarked,
+    Troubled,
+    TurnEnded,
+    TurnStarted,
+)
+from catena_acp.conversation.branches.branching import Branching
+from catena_acp.errors import AgentError
+from catena_acp.events import PermissionAsked, PermissionOption, ToolCallChanged
+from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.troubles import Trouble
+from catena_store.conversations import rewind_requests
+from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
+from catena_store.conversations.checkpoints import Checkpoint
+from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
+from catena_store.errors import StoreError
+from catena_store.windows.journal import Act
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.prompts.window import Window
+    from catena_acp.conversation.runtime import ConversationRuntime
+
+
+LOOK_SECONDS = 0.25
+_YES, _NO = "rewind", "stay"
+_OPTIONS = (
+    PermissionOption(_YES, "Rewind after this turn", "allow_once"),
+    PermissionOption(_NO, "Stay here", "reject_once"),
+)
+
+
+class TabClosed(AgentError):
+    """The window that was to be moved was closed meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("the tab that it was asked for was closed; nothing has changed.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Takes the person's answer to a request."""
+
+    asked: AskedRewinds
+    window_id: str
+    request: RewindRequest
+    checkpoint: Checkpoint
+
+    def answer_permission(self, ask_id: str, option_id: str | None) -> None:
+        self.asked.answered(self.window_id, self.request, self.checkpoint, granted=option_id == _YES)
+
+
+class AskedRewinds:
+    """Looks for requests of one conversation's agents while its turns run, and does what is granted."""
+
+    def __init__(self, core: ConversationRuntime, seat_of: Callable[[str], Window]) -> None:
+        self._core = core
+        self._seat_of = seat_of
+        self._watched: dict[str, asyncio.Event] = {}  # by window: its turn has ended
+        self._shown: set[str] = set()
+        core.subscribe(self._hear)
+
+    def _hear(self, news: ConversationEvent) -> None:
+        match news:
+            case TurnStarted(window_id=window_id, turn=turn):
+                core = self._core
+                ours = core.tenure and not core.closing and turn.stop_reason is None
+                if core.services.checkpointing.tools and ours and window_id not in self._watched:
+                    self._watched[window_id] = asyncio.Event()
+                    core.spawn(self._watch(window_id))
+            case TurnEnded(window_id=window_id):
+                if ended := self._watched.pop(window_id, None):
+                    ended.set()
+            case _:
+                return
+
+    async def _watch(self, window_id: str) -> None:
+        ended = self._watched[window_id]
+        version: int | None = None
+        over = False
+        while not over and not self._core.closing:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await ended.wait()
+            over = ended.is_set()
+            with contextlib.suppress(StoreError):  # looked at again
+                now = await self._core.services.db.data_version()
+                if now != version:
+                    await self._look(window_id)
+                    version = now
+
+    async def _look(self, window_id: str) -> None:
+        core = self._core
+        async with core.services.db.read() as reader:
+            waiting = await rewind_requests.open_of(reader, core.record.id)
+        store = SqliteCheckpoints(core.services.db.read, core.services.db.write)
+        for request in waiting:
+            mine = request.window_id == window_id or request.window_id not in core.windows
+            if request.id in self._shown or not mine or core.closing:
+                continue
+            self._shown.add(request.id)
+            checkpoint = await store.get(request.checkpoint_id)
+            if checkpoint is None or checkpoint.conversation_id != core.record.id:
+                await self._note(request, RewindAnswer.FAILED)
+                continue
+            call = ToolCallChanged(
+                f"rewind {request.id}", title=words_of(checkpoint, core.services.clock()), kind="rewind"
+            )
+            asked = PermissionAsked(f"rewind {request.id}", call, _OPTIONS)
+            core.asks.add(window_id, "", _Question(self, window_id, request, checkpoint), asked, None)
+
+    def answered(
+        self, window_id: str, request: RewindRequest, checkpoint: Checkpoint, *, granted: bool
+    ) -> None:
+        """The person has answered; what is granted is done when the turn has ended."""
+        work = (
+            self._grant(window_id, request, checkpoint)
+            if granted
+            else self._note(request, RewindAnswer.REFUSED)
+        )
+        self._core.spawn(work)
+
+    async def _note(self, request: RewindRequest, answer: RewindAnswer) -> None:
+        with contextlib.suppress(StoreError, ReadOnly):
+            async with self._core.writable().write() as tx:
+                await rewind_requests.answer(tx, request.id, answer)
+
+    async def _grant(self, window_id: str, request: RewindRequest, checkpoint: Checkpoint) -> None:
+        # Beside it: were the leaf not kept still at once, what waits could go out while this is written.
+        noted = asyncio.ensure_future(self._note(request, RewindAnswer.GRANTED))
+
+        async def rewind() -> None:
+            await noted
+            if self._core.closing:
+                return
+            if window_id not in self._core.windows:
+                raise TabClosed
+            await Branching(self._core, window_id, seat).stand_on(checkpoint.message_id, Act.REWIND)
+            await seat.queue.hold()  # what was typed for another place waits for the person
+            words = words_of(checkpoint, self._core.services.clock())
+            self._core.tell(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
+
+        try:
+            if window_id not in self._core.windows:  # asking for its seat would open it again
+                raise TabClosed
+            seat = self._seat_of(window_id)
+            await seat.apart(rewind, wait=True)
+        except (AgentError, ReadOnly, StoreError) as error:
+            await noted
+            await self._note(request, RewindAnswer.FAILED)
+            why = f"The rewind that you allowed could not be done: {error}"
+            open_still = self._core.windows  # the others are told where the one that was asked is gone
+            for told in {window_id} & open_still or open_still:
+                self._core.tell(Troubled(told, Problem(Trouble.STORE, why)))
+
+
+UNTOUCHED = "Files are as they were; what came later is still there."
+
+
+def words_of(checkpoint: Checkpoint, now: datetime) -> str:
+    """To which checkpoint, in the person's words."""
+    at = time_words(checkpoint.created_at.replace(second=0, microsecond=0), now)
+    name = f"to “{checkpoint.label}”, made at {at}" if checkpoint.label else f"to the checkpoint of {at}"
+    return name if checkpoint.message_id else f"{name}, before the first message"

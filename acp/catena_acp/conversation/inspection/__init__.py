@@ -1,0 +1,1 @@
+"""What can be looked at: chain, context, price, tree, files and todos."""

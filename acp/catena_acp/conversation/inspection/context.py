@@ -1,0 +1,89 @@
+"""What the session of a turn was told and knew: the exact text, and what was left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from catena_acp.continuity.routing.prior_context import ledger_line
+from catena_acp.continuity.wording import how_words
+from catena_store.chains import link_history, links, turns
+from catena_store.chains.link_history import Glimpse
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
+from catena_store.records import Link, Turn
+
+LEFT_OUT_SHOWN = 50  # messages of those that were left out, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """How one turn's context got to its session."""
+
+    turn: Turn
+    link: Link
+    agent_title: str
+    prompt: Glimpse
+    number: int  # of the branch's turns, from 1; 0 for an attempt that is not on it any more
+    total: int
+    how: str  # in words
+    knew: int  # user and agent rows that the session held before
+    abridged: bool  # … of which it was told some only in part
+    left_out: tuple[Glimpse, ...]  # the newest of what was left out, oldest first
+    tools: tuple[str, ...]  # the tool calls that were listed, in words
+    before: str | None  # the turn before on the branch, and the next one
+    after: str | None
+
+    @property
+    def prior_context(self) -> str | None:
+        """The exact text that was sent before the prompt."""
+        return self.turn.prior_context
+
+
+async def read_context(
+    r: Reader,
+    leaf: str | None,
+    *,
+    title_of: Callable[[str, str], str],
+    message_id: str | None = None,
+    turn_id: str | None = None,
+) -> TurnContext | None:
+    """The context of a turn: of this id, else the message's, else the branch's newest; None before the first turn."""
+    on_branch = [id for id, _ in await link_history.of_branch(r, leaf)]
+    turn_id = turn_id or await _turn_of(r, message_id) or (on_branch[-1] if on_branch else None)
+    turn = await turns.get(r, turn_id) if turn_id else None
+    link = await links.get(r, turn.link_id) if turn else None
+    prompt = await messages.get(r, turn.prompt_id) if turn else None
+    if turn is None or link is None or prompt is None:
+        return None
+    above = prompt.parent_id
+    spoken, _ = await messages.count_between(r, None, above)
+    # What the session did not know is the end of the branch above the prompt, and what it was told the end of that.
+    unknown = await messages.spoken_between(r, None, above, turn.told + min(turn.left_out, LEFT_OUT_SHOWN))
+    left_out = [row.id for row in unknown[: len(unknown) - turn.told]] if turn.left_out else []
+    tools = await messages.tools_between(r, None, above, limit=turn.tools_listed)
+    seen = await link_history.glimpses(r, [*left_out, prompt.id])
+    at = on_branch.index(turn.id) if turn.id in on_branch else None
+    return TurnContext(
+        turn=turn,
+        link=link,
+        agent_title=title_of(link.agent, link.profile),
+        prompt=seen[prompt.id],
+        number=0 if at is None else at + 1,
+        total=len(on_branch),
+        how=how_words(turn.how, turn.told, turn.told_total),
+        knew=spoken - turn.told_total,
+        abridged=turn.whole_id is not None,
+        left_out=tuple(seen[id] for id in left_out),
+        tools=tuple(ledger_line(tool) for tool in tools),
+        before=on_branch[at - 1] if at else None,
+        after=on_branch[at + 1] if at is not None and at + 1 < len(on_branch) else None,
+    )
+
+
+async def _turn_of(r: Reader, message_id: str | None) -> str | None:
+    """The turn that a message belongs to: its own, else that of the nearest message above it."""
+    row = await messages.get(r, message_id) if message_id else None
+    while row is not None and row.turn_id is None:
+        row = await messages.get(r, row.parent_id) if row.parent_id else None
+    return row.turn_id if row else None

@@ -1,0 +1,122 @@
+"""The files that a branch's tool calls read and changed, with the changes that the agent reported. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from typing import Any
+
+from catena_store.records import Kind, Message
+
+_COMPARED = 1500  # changed lines beyond which all between the first and the last count
+_CHANGING = frozenset({"edit", "delete", "move"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """One reported change of a file; ``old`` is None for a new one."""
+
+    old: str | None
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileTouched:
+    """One file, as the agent's tool calls tell of it."""
+
+    path: str  # as the agent wrote it: hostile text
+    read: int = 0  # calls
+    changed: int = 0
+    unsure: int = 0  # changes whose outcome was never seen
+    added: int = 0  # lines, over all changes
+    removed: int = 0
+    last_turn_id: str | None = None
+    last_at: str = ""  # ISO 8601
+    diffs: tuple[FileDiff, ...] = field(default=())  # oldest first
+
+
+def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
+    """The files of these tool rows, oldest row first; the file that was touched last comes first.
+
+    Calls that failed or were stopped touched nothing.
+    """
+    files: dict[str, FileTouched] = {}
+    for row in rows:
+        if row.kind is not Kind.TOOL:
+            continue
+        for touch in _touches(row.data):
+            before = files.pop(touch.path, FileTouched(touch.path))
+            files[touch.path] = replace(
+                before,
+                read=before.read + touch.read,
+                changed=before.changed + touch.changed,
+                unsure=before.unsure + touch.unsure,
+                added=before.added + touch.added,
+                removed=before.removed + touch.removed,
+                last_turn_id=row.turn_id,
+                last_at=row.created_at.isoformat(timespec="milliseconds"),
+                diffs=before.diffs + touch.diffs,
+            )
+    return tuple(reversed(files.values()))
+
+
+def _touches(data: Mapping[str, Any]) -> Iterator[FileTouched]:
+    """What one tool call did, a file at a time."""
+    status = data.get("status")
+    if status not in ("completed", "unknown"):
+        return
+    sure = status == "completed"
+    by_path: dict[str, list[FileDiff]] = {}
+    for entry in _entries(data.get("content")):
+        match entry:
+            case {"type": "diff", "path": str(path), "new": str(new)} if path:
+                old = entry.get("old")
+                by_path.setdefault(path, []).append(FileDiff(old if isinstance(old, str) else None, new))
+    for path, diffs in by_path.items():
+        counted = [lines_changed(diff.old, diff.new) for diff in diffs] if sure else []
+        yield FileTouched(
+            path,
+            changed=int(sure),
+            unsure=int(not sure),
+            added=sum(added for added, _ in counted),
+            removed=sum(removed for _, removed in counted),
+            diffs=tuple(diffs),
+        )
+    kind = data.get("kind")
+    if kind != "read" and kind not in _CHANGING:
+        return
+    paths = dict.fromkeys(
+        place["path"]
+        for place in _entries(data.get("locations"))
+        if isinstance(place.get("path"), str) and place["path"] and place["path"] not in by_path
+    )
+    for path in paths:
+        if kind == "read" and sure:
+            yield FileTouched(path, read=1)
+        elif kind != "read" and not by_path:
+            yield FileTouched(path, changed=int(sure), unsure=int(not sure))
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def lines_changed(old: str | None, new: str) -> tuple[int, int]:
+    """How many lines were added and removed between two versions of a file."""
+    before, after = (old or "").splitlines(), new.splitlines()
+    head = 0
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
+    if len(before) > _COMPARED or len(after) > _COMPARED:
+        return len(after), len(before)
+    added = removed = 0
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            added += j2 - j1
+            removed += i2 - i1
+    return added, removed

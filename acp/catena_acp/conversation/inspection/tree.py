@@ -1,0 +1,71 @@
+"""The part of a live conversation's face by which a person looks at all of its branches at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from catena_acp.conversation.inspection.files_touched import FileTouched, files_touched
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_store.conversations.search import TreeHits, hits_in_tree
+from catena_store.conversations.tree import TreeNode, TreePlaces, parting, tree_places, turn_of_prompt
+from catena_store.records import Message
+from catena_store.windows import windows
+
+_MOST_ROWS = 2_000  # of either branch that are compared
+
+
+@dataclass(frozen=True, slots=True)
+class BranchTail:
+    """What one of two branches has that the other has not."""
+
+    rows: Sequence[Message]  # oldest first
+    left_out: int  # older rows that were too many
+    files: Mapping[str, FileTouched] = field(default_factory=dict)  # by path, the latest first
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two branches from where they part."""
+
+    shared: str | None  # the last row that both have; None where they share nothing
+    shared_prompts: int
+    left: BranchTail
+    right: BranchTail
+
+
+class TreeFace:
+    """Every branch, two of them beside each other, and what was said in one."""
+
+    _core: ConversationRuntime
+
+    async def tree(self, window_id: str) -> TreePlaces:
+        """Every prompt of the conversation and of its kin, as seen from where the window stands."""
+        async with self._core.services.db.read() as reader:
+            window = await windows.get(reader, window_id)
+            return await tree_places(reader, self._core.record.id, window.leaf_id if window else None)
+
+    async def search_tree(self, text: str) -> TreeHits:
+        """What of the conversation and of its kin was said with these words; nothing waits for it."""
+        async with self._core.services.db.read_aside() as reader:
+            return await hits_in_tree(reader, self._core.record.family, text)
+
+    async def compare(self, left: str, right: str) -> Comparison:
+        """Two branches, each by its leaf, from where they part."""
+        async with self._core.services.db.read() as reader:
+            found = await parting(reader, left, right, limit=_MOST_ROWS)
+        return Comparison(
+            found.shared,
+            found.shared_prompts,
+            _tail(found.left, found.left_rows),
+            _tail(found.right, found.right_rows),
+        )
+
+    async def said_at(self, node: TreeNode) -> Sequence[Message]:
+        """A prompt and everything that it brought, oldest first."""
+        async with self._core.services.db.read() as reader:
+            return await turn_of_prompt(reader, node)
+
+
+def _tail(rows: Sequence[Message], count: int) -> BranchTail:
+    return BranchTail(rows, count - len(rows), {file.path: file for file in files_touched(rows)})

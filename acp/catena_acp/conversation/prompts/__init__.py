@@ -1,0 +1,1 @@
+"""Prompts of a window: delivery, the queue, steering, and the work after a turn."""

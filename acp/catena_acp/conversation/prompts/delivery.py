@@ -1,0 +1,178 @@
+"""The way of a window's prompts, one at a time: to a session, through its turn, to exactly one ``TurnEnded``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+
+from catena_acp.continuity.atomic import raise_if_cancelled, shielded, with_retries
+from catena_acp.continuity.events import Doing, LeafMoved, Problem, PromptReturned, TurnEnded
+from catena_acp.continuity.problems import problem_about, problem_of, problem_of_notice
+from catena_acp.continuity.sending.claim import NotSent
+from catena_acp.continuity.sending.send import Sending
+from catena_acp.continuity.turns.endings import Ending
+from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
+from catena_acp.conversation.prompts.rows import Attempt, PromptRows
+from catena_acp.conversation.prompts.steering import Steering
+from catena_acp.conversation.runtime import HELD_ELSEWHERE, ConversationRuntime, ReadOnly
+from catena_acp.errors import AgentError, AgentMissing
+from catena_acp.trouble.troubles import Trouble
+from catena_store.errors import Fenced, StoreError
+from catena_store.records import Attachment, StopReason, Turn
+from catena_store.windows import attachments
+
+_CLOSING_SECONDS = 1.0  # that an agent may take to end a turn when its conversation is closed
+
+
+class PromptDelivery:
+    """Brings one prompt at a time to the end of its turn; ``ready`` waits for what is got ready ahead of it."""
+
+    def __init__(
+        self,
+        core: ConversationRuntime,
+        window_id: str,
+        rows: PromptRows,
+        queue: PromptQueue,
+        ready: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._core = core
+        self._window_id = window_id
+        self._rows = rows
+        self._queue = queue
+        self._ready = ready
+        self._sending: Sending | None = None
+        self._unclosed: tuple[RunningTurn, Ending] | None = None
+        self.ended: Turn | None = None  # the last one, where nothing was wrong with it
+        self.steering = Steering(core, window_id, queue)
+        self.typed_in = QueuedSettings(core, window_id)
+
+    @property
+    def claimed(self) -> RunningTurn | None:
+        """The turn that was opened for the prompt that is on its way."""
+        return self._sending.turn if self._sending else None
+
+    @property
+    def running(self) -> RunningTurn | None:
+        """The same, once its text is out."""
+        return self._sending.turn if self._sending and self._sending.text_is_out else None
+
+    async def send(self, attempt: Attempt) -> bool:
+        """Bring one prompt to the end of its turn; True where what waits may follow."""
+        core = self._core
+        core.begin_turn(self._window_id)
+        tenure = core.tenure
+        ended: Turn | None = None
+        problem: Problem | None = None
+        try:
+            await shielded(self.close_unclosed())
+            ended, problem = await self._brought(attempt)
+        except (Fenced, ReadOnly):
+            if core.tenure is tenure:  # not where it was taken over again meanwhile
+                core.lose()
+            self._unclosed = None  # whoever has the conversation now has closed that turn
+            unsent = attempt.typed and not (self._sending and self._sending.text_is_out)
+            problem = problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE, returned=unsent)
+            if unsent:
+                core.tell(PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt)))
+        except StoreError as error:
+            unsent = self._sending is None or not self._sending.text_is_out
+            problem = problem_about(Trouble.STORE, str(error), returned=unsent and attempt.typed)
+            if unsent:
+                await shielded(self._give_back(attempt, self.claimed))
+        finally:
+            if self._sending and self._sending.turn:
+                core.turn_over(self._sending.turn)
+            self._sending, self.ended = None, None if problem else ended
+            stop = ended.stop_reason if ended else None
+            well = stop is not None and (stop.clean or stop is StopReason.CANCELLED) and not _holds(problem)
+            elsewhere, self.steering.elsewhere = self.steering.elsewhere, False
+            if not well or elsewhere:
+                # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
+                await shielded(self._queue.hold())
+            core.now(self._window_id, Doing.IDLE)
+            core.tell(TurnEnded(self._window_id, ended, problem))
+        return well
+
+    async def _brought(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
+        title, now = self._core.agent_title, self._core.services.clock
+        try:
+            raise_if_cancelled()
+            await self._ready()
+            if self._core.closing:  # its agents are being ended
+                raise asyncio.CancelledError
+            self._sending = sending = self._sending_of(attempt)
+            ending = await sending.carry()
+        except NotSent as failure:
+            await shielded(self._give_back(attempt))
+            if failure.error:
+                return None, problem_of(title, failure.error, now=now(), returned=attempt.typed)
+            return None, Problem(Trouble.NO_CARRIER, str(failure), returned=attempt.typed)
+        except AgentMissing as error:
+            await shielded(self._give_back(attempt))
+            return None, problem_of(title, error, now=now(), returned=attempt.typed)
+        except asyncio.CancelledError:
+            return await shielded(self._cut(attempt))
+        assert sending.turn is not None, "a turn that ends was claimed"
+        return await self._ended(sending.turn, ending)
+
+    def _sending_of(self, attempt: Attempt) -> Sending:
+        """One that waited goes out as it was typed."""
+        if (item := attempt.item) is None:
+            return Sending(self._core.ground(), self._window_id, attempt.row)
+        ground = self._core.ground(item.cwd)
+        return Sending(ground, self._window_id, attempt.row, lambda live: self.typed_in.restore(live, item))
+
+    async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
+        await shielded(self.steering.settled())
+        self._unclosed = (running, ending)
+        turn, telling = await shielded(with_retries(lambda: running.end(ending)))
+        self._unclosed = None
+        return turn, problem_of_notice(telling) if telling and not running.stopping else None
+
+    async def _cut(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
+        """Stopped before the text went out, or closed in the middle of the turn."""
+        running = self._sending.turn if self._sending else None
+        if running is None or (self._sending and not self._sending.text_is_out):
+            await self._give_back(attempt, running)
+            return None, None
+        turn, telling = await with_retries(lambda: running.end(Ending(StopReason.INTERRUPTED)))
+        return turn, problem_of_notice(telling) if telling else None
+
+    async def _give_back(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:
+        """No agent accepted the prompt: the leaf moves back, and what was typed returns to the composer."""
+        files: Sequence[Attachment] = ()
+        with contextlib.suppress(StoreError):
+            files = await with_retries(lambda: self._rows.put_back(attempt, claimed))
+        self._core.tell(LeafMoved(self._window_id, attempt.came_from))
+        if attempt.typed:
+            self._core.tell(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
+
+    async def end_upstream(self, running: RunningTurn) -> None:
+        """Let the agent, which may live on for another conversation of the family, end a turn that was cut off."""
+        live = running.live
+        with contextlib.suppress(AgentError, TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await live.agent.cancel(live.session_id)
+                await live.agent.close_session(live.session_id)
+        self._core.sessions.forget(live.link_id)
+
+    async def close_unclosed(self) -> None:
+        """Close a turn whose end the store did not take when it came, before a row is born below it."""
+        if self._unclosed:
+            running, ending = self._unclosed
+            with contextlib.suppress(Fenced):  # whoever took the conversation over has closed it
+                await running.end(ending)
+            self._unclosed = None
+
+    async def _files_of(self, attempt: Attempt) -> tuple[Attachment, ...]:
+        with contextlib.suppress(StoreError):
+            async with self._core.services.db.read() as reader:
+                return tuple(await attachments.of_message(reader, attempt.row.id))
+        return ()
+
+
+def _holds(problem: Problem | None) -> bool:
+    """True where what waits would meet the same trouble, though the turn ended as one that was answered."""
+    return problem is not None and problem.trouble is not Trouble.EMPTY_TURN

@@ -1,0 +1,101 @@
+"""What is done with a window's session after a clean turn, while nothing is on its way: the probe, then parking.
+
+A prompt never waits for it. It is broken off in one piece: what an agent still answers is taken away beside the prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.parking.parking import park
+from catena_acp.continuity.parking.probing import probe
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import AgentError
+from catena_store.chains import links
+from catena_store.errors import StoreError
+from catena_store.records import Link, LinkState, Turn
+
+_PATIENCE = 10.0  # seconds for all of it; an agent that takes longer is not asked for so much
+_CLOSING_SECONDS = 1.0  # that what was broken off may take where its conversation is closed
+
+
+class IdleWork:
+    """The idle work of one window."""
+
+    def __init__(self, core: ConversationRuntime, window_id: str) -> None:
+        self._core = core
+        self._window_id = window_id
+        self._work: asyncio.Task[None] | None = None
+        self._late: set[asyncio.Task[None]] = set()
+
+    @property
+    def under_way(self) -> bool:
+        """True while anything is done."""
+        return bool(self._late) or (self._work is not None and not self._work.done())
+
+    def begin(self, turn: Turn | None) -> None:
+        """The window has come to rest after this turn."""
+        wanted = self._core.services.while_idle
+        clean = turn is not None and turn.stop_reason is not None and turn.stop_reason.clean
+        if turn and clean and (wanted.probe or wanted.park) and not self._core.closing and self._core.tenure:
+            self.give_way()
+            self._work = asyncio.ensure_future(self._done_after(turn))
+
+    def give_way(self) -> None:
+        """A prompt comes: break it off, without waiting for that."""
+        if self._work and not self._work.done():
+            self._work.cancel()
+            # What must not be left half done is brought to its end beside the prompt.
+            self._late.add(self._work)
+            self._work.add_done_callback(self._late.discard)
+        self._work = None
+
+    async def settled(self) -> None:
+        """Wait until it is done, and what was broken off is cleared away."""
+        while self.under_way:
+            await asyncio.wait({task for task in (self._work, *self._late) if task and not task.done()})
+
+    async def close(self) -> None:
+        """Break it off for good."""
+        work = self._work
+        self.give_way()
+        if work:
+            await asyncio.wait({work}, timeout=_CLOSING_SECONDS)
+        if self._late:
+            await asyncio.wait(set(self._late), timeout=_CLOSING_SECONDS)
+        for task in self._late:
+            task.cancel()
+
+    async def _done_after(self, turn: Turn) -> None:
+        wanted = self._core.services.while_idle
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                async with self._core.services.db.read() as reader:
+                    link = await links.get(reader, turn.link_id)
+                live = self._core.sessions.of(link) if link else None
+                if link is None or live is None or not _at_rest(link, live, turn):
+                    return
+                ground = self._core.ground(link.cwd)
+                if (ground.spec.name, ground.spec.profile) != (link.agent, link.profile):
+                    return
+                if wanted.probe:
+                    await probe(ground, live, self._later)
+                if wanted.park:
+                    await park(ground, live, turn, self._window_id, self._later)
+        except (AgentError, ReadOnly, StoreError, TimeoutError):
+            return  # nothing was promised: the next edit there is told
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
+
+
+def _at_rest(link: Link, live: LiveSession, turn: Turn) -> bool:
+    """True where the session is known to hold just what there was when the turn ended."""
+    holds = link.state is LinkState.OPEN and link.knows == link.reach == turn.last_id
+    return holds and link.version == live.version

@@ -1,0 +1,115 @@
+"""Opening a session before there is a prompt, where nothing would have to be told."""
+
+from __future__ import annotations
+
+from catena_acp.continuity.events import Doing, Problem, Troubled
+from catena_acp.continuity.problems import problem_of
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import AgentError, SessionGone
+from catena_acp.trouble.troubles import Trouble
+from catena_store.conversations import messages
+from catena_store.errors import StoreError
+from catena_store.records import ContextSource, Kind, PathRow
+from catena_store.windows import windows
+
+_NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
+
+
+class StillAtWork(AgentError):
+    """What was asked for has to wait for the end of a turn."""
+
+    def __init__(self) -> None:
+        super().__init__("The agent is still at work; esc stops it.")
+
+
+class GivenUp(AgentError):
+    """The person stopped what they had asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("Given up; nothing has changed.")
+
+
+async def prepare(core: ConversationRuntime, window_id: str) -> None:
+    """Open a window's next session and show what it offers. Trouble is told, not raised."""
+    while not await _prepared(core, window_id):
+        pass
+
+
+async def _prepared(core: ConversationRuntime, window_id: str) -> bool:
+    """False where another agent was chosen meanwhile."""
+    agent = core.record.agent, core.record.profile
+    try:
+        preparing = Preparing(core.ground(), window_id)
+        live = await preparing.open()
+        stands = await preparing.still_stands()
+        if agent != (core.record.agent, core.record.profile):
+            return False
+        if live and stands:
+            core.carried_by(window_id, live)
+    except AgentError as error:
+        if agent != (core.record.agent, core.record.profile):
+            return False
+        now = core.services.clock()
+        core.tell(Troubled(window_id, problem_of(core.agent_title, error, now=now, prompt=False)))
+    except StoreError as error:
+        core.tell(Troubled(window_id, Problem(Trouble.STORE, str(error))))
+    return True
+
+
+class Preparing:
+    """Gets a window's next session ready: its commands, modes and models can then be shown."""
+
+    def __init__(self, ground: SendContext, window_id: str) -> None:
+        self._ground = ground
+        self._window_id = window_id
+        self._leaf_id: str | None = None
+
+    async def still_stands(self) -> bool:
+        """True where the window was not moved since the session was looked for."""
+        async with self._ground.services.db.read() as reader:
+            window = await windows.get(reader, self._window_id)
+        return window is not None and window.leaf_id == self._leaf_id
+
+    async def open(self) -> LiveSession | None:
+        """The session that the next prompt would go to, opened; None where that would have to be forked or told.
+
+        Raises AgentError.
+        """
+        ground = self._ground
+        async with ground.services.db.read() as reader:
+            window = await windows.get(reader, self._window_id)
+        self._leaf_id = leaf_id = window.leaf_id if window else None
+        await ground.around.come_back(self._window_id, leaf_id, ground.record.cwd)
+        live = await self._opened(leaf_id)
+        if live and live.opened is not ContextSource.CONTINUED:
+            await ground.around.restore(live, leaf_id, self._window_id)
+        return live
+
+    async def _opened(self, leaf_id: str | None) -> LiveSession | None:
+        ground = self._ground
+        agent = await ground.agent(self._window_id)
+        async with ground.services.db.read() as reader:
+            path = await messages.path(reader, leaf_id)
+            situation = await ground.situation(reader, agent, self._window_id, [*path, _NEXT_PROMPT])
+        match route.candidates(situation)[0]:
+            case route.Use(link):
+                if live := await ground.open_session_of(link):
+                    return live
+                if agent.abilities.quirks.load_destroys:
+                    return None
+                ground.doing(self._window_id, Doing.OPENING)
+                try:
+                    return await ground.sessions.open_cold(
+                        link, agent, ground.place_for(self._window_id), ground.ear
+                    )
+                except SessionGone as error:
+                    await ground.lose(link, str(error), self._window_id)
+                    return None
+            case route.New() if route.gap_of(situation.path, None) == 0:
+                ground.doing(self._window_id, Doing.OPENING)
+                return await ground.open_new(agent, self._window_id)
+            case _:
+                return None

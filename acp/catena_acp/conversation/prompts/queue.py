@@ -1,0 +1,227 @@
+"""The prompts of one window that wait: each keeps its files and what was in force when it was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from catena_acp.continuity.events import Problem, PromptReturned, QueueChanged, SessionState, Troubled
+from catena_acp.continuity.services import Tenure
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.sessions.settings import set_mode_and_model
+from catena_acp.conversation.prompts.rows import PromptRows
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import AgentError
+from catena_acp.trouble.troubles import Trouble
+from catena_store.database.database import Writer
+from catena_store.errors import NotFound, StoreError
+from catena_store.records import Attachment, Message, QueueItem
+from catena_store.windows import attachments, inputs, queue, windows
+
+
+@dataclass(frozen=True, slots=True)
+class TakenPrompt:
+    """A prompt whose turn it is: the row that it became, and what it was as it waited."""
+
+    row: Message
+    item: QueueItem
+
+
+class PromptQueue:
+    """Keeps them, in their order, and tells of every change."""
+
+    def __init__(self, core: ConversationRuntime, window_id: str, rows: PromptRows) -> None:
+        self._core = core
+        self._window_id = window_id
+        self._rows = rows
+        self.unserved = False  # something came since it was last looked at
+
+    async def add(self, text: str, files: Sequence[Attachment]) -> None:
+        """Put a prompt at the end, as it was typed."""
+        session = self._core.session(self._window_id)
+        typed_in = {"cwd": self._core.record.cwd, "model": session.model, "mode": session.mode}
+        data: dict[str, object] = {name: value for name, value in typed_in.items() if value}
+        if files:
+            data["attachments"] = [each.described() for each in files]
+        item_id = self._core.services.new_id()
+        async with self._core.writable().write() as tx:
+            await inputs.add(tx, text, self._core.record.cwd)
+            await windows.set_draft(tx, self._window_id, "")
+            await attachments.set_of_draft(tx, self._window_id, ())
+            await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
+            await attachments.add_to_item(tx, item_id, files)
+        self.unserved = True
+        await self.tell()
+
+    async def take_next(self, tenure: Tenure) -> TakenPrompt | None:
+        """Make a row of the first one; None where there is none, or it waits for the person."""
+        self.unserved = False
+        async with tenure.write() as tx:
+            item = await queue.first(tx, self._window_id)
+            if item is None:
+                return None
+            files = await attachments.of_item(tx, item.id)
+            await queue.remove(tx, item.id)
+            row = await self._rows.add(tx, item.text, files)
+        await self.tell()
+        return TakenPrompt(row, item)
+
+    async def remove(self, item_id: str) -> None:
+        """Take one out for good; its text stays among what was typed. Raises NotFound."""
+        async with self._core.writable().write() as tx:
+            await self._own(tx, item_id)
+            await queue.remove(tx, item_id)
+        await self.tell()
+
+    async def take_back(self, item_id: str) -> None:
+        """Give one back to be changed: text and files become the draft, before what is there. Raises NotFound."""
+        async with self._core.writable().write() as tx:
+            item = await self._own(tx, item_id)
+            files = await attachments.of_item(tx, item_id)
+            window = await windows.get(tx, self._window_id)
+            draft = window.draft if window else ""
+            kept = await attachments.of_draft(tx, self._window_id)
+            await windows.set_draft(
+                tx, self._window_id, f"{item.text}\n{draft}" if draft.strip() else item.text
+            )
+            await attachments.set_of_draft(tx, self._window_id, [*files, *kept])
+            await queue.remove(tx, item_id)
+        # Before anything else is waited for: whoever listens must not save a draft without it.
+        self._core.tell(PromptReturned(self._window_id, item.text, tuple(files)))
+        await self.tell()
+
+    async def move(self, item_id: str, position: int) -> None:
+        """Give one another place, counted from 0. Raises NotFound."""
+        async with self._core.writable().write() as tx:
+            await self._own(tx, item_id)
+            await queue.reorder(tx, item_id, position)
+        await self.tell()
+
+    async def put_first(self, item_id: str) -> QueueItem:
+        """Let one go next, whether it waited for the person or not. Raises NotFound."""
+        async with self._core.writable().write() as tx:
+            item = await self._own(tx, item_id)
+            await queue.put_first(tx, item_id)
+        self.unserved = True
+        await self.tell()
+        return item
+
+    async def get(self, item_id: str) -> QueueItem:
+        """One that waits. Raises NotFound."""
+        async with self._core.services.db.read() as reader:
+            item = await queue.get(reader, item_id)
+        if item is None or item.window_id != self._window_id or item.steering:
+            raise NotFound("queued prompt", item_id)
+        return item
+
+    async def release(self) -> None:
+        """Let all go on that an error held."""
+        async with self._core.writable().write() as tx:
+            await queue.release(tx, self._window_id)
+        self.unserved = True
+        await self.tell()
+
+    async def hold(self) -> None:
+        """Let all wait for the person; what does not work is not told, for something else went wrong before."""
+        if self._core.closing or self._core.tenure is None:
+            return
+        unserved, self.unserved = self.unserved, False  # what is held needs no look
+        try:
+            async with self._core.tenure.write() as tx:
+                await queue.hold(tx, self._window_id)
+        except StoreError:
+            self.unserved = unserved
+        else:
+            await self.tell()
+
+    async def tell(self) -> None:
+        """Tell what waits; one that is on its way into the running turn does not.
+
+        What cannot be read is told with the next change: what was changed is in the store, and goes on.
+        """
+        try:
+            async with self._core.services.db.read() as reader:
+                items = await queue.items(reader, self._window_id)
+        except StoreError:
+            return
+        self._core.tell(QueueChanged(self._window_id, tuple(each for each in items if not each.steering)))
+
+    async def _own(self, tx: Writer, item_id: str) -> QueueItem:
+        item = await queue.get(tx, item_id)
+        if item is None or item.window_id != self._window_id or item.steering:
+            raise NotFound("queued prompt", item_id)
+        return item
+
+
+class QueuedSettings:
+    """Puts a window's session into the mode and model of waiting prompts, and back when none waits any more.
+
+    Whatever the person or the agent switches meanwhile is theirs and is left alone.
+    """
+
+    def __init__(self, core: ConversationRuntime, window_id: str) -> None:
+        self._core = core
+        self._window_id = window_id
+        self._before: tuple[str, str | None, str | None] | None = (
+            None  # link, mode, model that the person chose
+        )
+        self._ours: tuple[str | None, str | None] | None = None  # what we put in force instead
+
+    async def restore(self, live: LiveSession, item: QueueItem) -> None:
+        """Put the session into what the prompt was typed in; where that fails it is told, and the prompt goes out."""
+        state = live.state
+        if (
+            self._ours is None
+            or self._before is None
+            or self._before[0] != live.link_id
+            or (_in_force(state) != self._ours)
+        ):
+            self._before = (live.link_id, state.mode, state.model)
+        why = await self._set(live, item.mode, item.model)
+        self._ours = _in_force(live.state)
+        missing = _not_in_force(live.state, item.mode, item.model)
+        if missing:
+            because = f": {why}" if why else " offers no such thing now"
+            self._core.tell(
+                Troubled(
+                    self._window_id,
+                    Problem(
+                        Trouble.REFUSED,
+                        f"A waiting prompt was typed in {' and '.join(missing)}, and {state.agent_title}"
+                        f"{' did not take that' if why else ''}{because}. It goes out as the session is.",
+                    ),
+                )
+            )
+
+    async def give_back(self) -> None:
+        """The queue has come to rest: the session is as the person chose it, unless it was switched since."""
+        before, ours, self._before, self._ours = self._before, self._ours, None, None
+        live = self._core.sessions.by_link(before[0]) if before else None
+        if before and live and live.agent.alive and _in_force(live.state) == ours:
+            why = await self._set(live, before[1], before[2])
+            # The turn before tells what the waiting prompt was typed in; this is what comes back after a restart.
+            await self._core.around.note_in_force(self._window_id, live)
+            if why:
+                text = f"{live.state.agent_title} did not go back to the mode and model of before: {why}."
+                self._core.tell(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
+
+    async def _set(self, live: LiveSession, mode: str | None, model: str | None) -> str | None:
+        try:
+            await set_mode_and_model(live, mode, model)
+        except AgentError as error:
+            return str(error)
+        return None
+
+
+def _in_force(state: SessionState) -> tuple[str | None, str | None]:
+    return state.mode, state.model
+
+
+def _not_in_force(state: SessionState, mode: str | None, model: str | None) -> list[str]:
+    names = []
+    if mode and mode != state.mode:
+        known = next((choice.name for choice in state.modes if choice.id == mode), mode)
+        names.append(f"the mode “{known}”")
+    if model and model != state.model:
+        names.append(f"the model “{model}”")
+    return names

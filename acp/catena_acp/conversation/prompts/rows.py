@@ -1,0 +1,139 @@
+"""A prompt's row: how it is born in a window's branch, and how it is taken back where no agent takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from catena_acp.continuity.events import LeafMoved, MessageAdded
+from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_store.chains import turns
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import StoreError
+from catena_store.records import (
+    Attachment,
+    Kind,
+    Message,
+    MessageState,
+    NewMessage,
+    PathRow,
+    QueueItem,
+    StopReason,
+)
+from catena_store.windows import attachments, windows
+
+_CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these forget in silence
+
+
+def clears(text: str) -> bool:
+    """True for what no agent may hear: it becomes a barrier of ours."""
+    return text.strip() in _CLEARING
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A prompt row on its way, and what is to become of it where no agent takes it."""
+
+    row: Message
+    came_from: str | None  # the window's leaf before
+    typed: bool = True  # its text is to return to the composer
+    born: bool = True  # the row was made for this attempt
+    item: QueueItem | None = None  # what it was as it waited
+
+
+Birth = tuple[Attempt, MessageAdded | LeafMoved]  # a prompt whose row was made, and what is to be told of it
+
+
+async def last_prompt(reader: Reader, path: Sequence[PathRow]) -> tuple[int, Message | None]:
+    """Where the branch's last turn begins, and its prompt; not what was said into the turn later."""
+    for at in reversed(range(len(path))):
+        if path[at].kind is Kind.USER:
+            prompt = await messages.get(reader, path[at].id)
+            if prompt and not prompt.data.get("steered"):
+                return at, prompt
+    return -1, None
+
+
+class PromptRows:
+    """The prompts of one window, as rows."""
+
+    def __init__(self, core: ConversationRuntime, window_id: str) -> None:
+        self._core = core
+        self._window_id = window_id
+
+    async def add_barrier(
+        self, tx: Writer, text: str = "cleared by you", more: Mapping[str, Any] | None = None
+    ) -> Message:
+        leaf = await self._leaf(tx)
+        row = await messages.insert(
+            tx,
+            NewMessage(
+                id=self._core.services.new_id(),
+                conversation_id=self._core.record.id,
+                parent_id=leaf,
+                kind=Kind.SEAM,
+                text=text,
+                data={"cleared": True, **(more or {})},
+                barrier=True,
+            ),
+        )
+        await windows.advance(tx, self._window_id, row.id)
+        return row
+
+    async def add(self, tx: Writer, text: str, files: Sequence[Attachment] = ()) -> Message:
+        """A prompt with what is attached to it, below the window's leaf."""
+        if clears(text):
+            return await self.add_barrier(tx)
+        leaf = await self._leaf(tx)
+        # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
+        data = {"attachments": [each.described() for each in files]} if files else {}
+        row = await messages.refused_below(tx, self._core.record.id, leaf, text)
+        if row and row.data.get("attachments") == data.get("attachments"):
+            row = await messages.update(tx, row.id, state=MessageState.FINAL)
+        else:
+            row = await messages.insert(
+                tx,
+                NewMessage(
+                    id=self._core.services.new_id(),
+                    conversation_id=self._core.record.id,
+                    parent_id=leaf,
+                    kind=Kind.USER,
+                    text=text,
+                    data=data,
+                ),
+            )
+            await attachments.add_to_message(tx, row.id, files)
+        await windows.advance(tx, self._window_id, row.id)
+        await conversations.touch(tx, self._core.record.id)
+        return row
+
+    async def _leaf(self, tx: Writer) -> str | None:
+        """Where the window stands. Raises StoreError where that is in another conversation by now."""
+        window = await windows.get(tx, self._window_id)
+        if window and window.conversation_id != self._core.record.id:
+            raise StoreError("this tab shows another conversation by now")
+        return window.leaf_id if window else None
+
+    async def put_back(self, attempt: Attempt, claimed: RunningTurn | None) -> list[Attachment]:
+        """Take the row back; what was typed is the draft again, with the files that are returned."""
+        async with self._core.writable().write() as tx:
+            if claimed:
+                await turns.end(tx, claimed.turn.id, stop_reason=StopReason.NOT_SENT)
+            if attempt.born:
+                await messages.update(tx, attempt.row.id, state=MessageState.REFUSED)
+            files = await attachments.of_message(tx, attempt.row.id) if attempt.typed else []
+            left = await windows.get(tx, self._window_id)
+            await windows.set_leaf(tx, self._window_id, attempt.came_from)
+            stands = await windows.get(tx, self._window_id)
+            if attempt.typed and stands:
+                # What was typed meanwhile is kept where the prompt stands that is taken back.
+                drafts = (left.draft if left else "", stands.draft)
+                behind = [draft for draft in dict.fromkeys(drafts) if draft.strip()]
+                await windows.set_draft(tx, self._window_id, "\n".join([attempt.row.text, *behind]))
+            if files:
+                kept = await attachments.of_draft(tx, self._window_id)
+                await attachments.set_of_draft(tx, self._window_id, [*files, *kept])
+        return files

@@ -1,0 +1,318 @@
+"""Following conversations that another client holds: what it writes is told here as if it were done here.
+
+One look at the file's version for the whole process, and a look at the rows only where that moved. While nothing is
+followed nothing is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from catena_acp.continuity.events import (
+    ConversationEvent,
+    Doing,
+    LeafMoved,
+    MessageAdded,
+    MessageChanged,
+    MessageGrew,
+    QueueChanged,
+    Renamed,
+)
+from catena_acp.continuity.services import Services
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_store.clients import following
+from catena_store.clients.following import Standing
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import StoreError
+from catena_store.records import Lease, Message, MessageState, QueueItem
+from catena_store.windows import queue, windows
+
+_MOST_ADDED = 500  # rows told one by one; a branch that grew by more is read anew
+
+
+class FollowingWindow:
+    """A window of ours on the branch that another client's window stands on."""
+
+    def __init__(self, window_id: str, *, lost: bool) -> None:
+        self.id = window_id
+        self.follows = lost
+        self._lost = lost  # what it shows may never have been written: it is read anew
+        self.went = False  # the person went elsewhere while it was looked at: what was found is not for them
+        self._begun = False
+        self._kept: str | None = None  # where it stands in the store
+        self._leaf: str | None = None  # where what was told ends
+        self._rows: dict[str, Message] = {}  # those that may change, as they were told
+        self._heard: set[str] = set()  # rows told whole; of others a listener may know more than we
+        self._queue: tuple[QueueItem, ...] = ()
+
+    @property
+    def moved(self) -> bool:
+        """True where the store does not have its place."""
+        return self.follows and self._leaf != self._kept
+
+    async def look(self, reader: Reader, standing: Standing) -> list[ConversationEvent]:
+        """What is to be told since the last look."""
+        if not await self._find_place(reader, standing):
+            return []
+        news = await self._changes(reader, standing)
+        if standing.window_id is None:
+            news += [LeafMoved(self.id, self._leaf)] if self._lost else []
+            self._lost = False
+        elif self.follows:
+            news += await self._growth(reader, standing)
+            if standing.queue != self._queue:
+                self._queue = standing.queue
+                news.append(QueueChanged(self.id, standing.queue))
+        self._rows = {
+            id: row for id, row in self._rows.items() if following.may_change(row, standing.running)
+        }
+        self._heard &= self._rows.keys()
+        return news
+
+    async def keep(self, tx: Writer) -> None:
+        """Put its place into the store, unless the person went elsewhere in the meantime."""
+        window = await windows.get(tx, self.id)
+        if window is None or window.leaf_id != self._kept:
+            self.went = True
+            return
+        if self._leaf is None:
+            await windows.set_leaf(tx, self.id, None)
+        else:
+            await windows.advance(tx, self.id, self._leaf)
+        self._kept = self._leaf
+
+    async def _find_place(self, reader: Reader, standing: Standing) -> bool:
+        """See where the window stands, and whether it follows: it does where the other's branch goes on from there."""
+        window = await windows.get(reader, self.id)
+        if window is None:
+            return False
+        went, self.went = self.went, False
+        if self._begun and not went and window.leaf_id == self._kept:
+            return True
+        before, self._kept = self._kept, window.leaf_id
+        begun, self._begun = self._begun, True
+        if not self._lost:
+            self.follows = standing.window_id is None or await self._goes_along(
+                reader, before if begun else None, standing.leaf_id
+            )
+        # By nobody that we follow: there it stays, and is read anew.
+        moved = begun and standing.window_id is None
+        self._lost = self._lost or moved
+        if not begun or not self.follows or went or moved:
+            self._start_at(window.leaf_id, await self._unsettled(reader, standing, window.leaf_id))
+        return True
+
+    async def _goes_along(self, reader: Reader, before: str | None, leaf: str | None) -> bool:
+        """True where the window stands on the other's branch, and was not moved up by the person."""
+        forward = self._kept == leaf or await following.goes_on(reader, before, self._kept)
+        return forward and await following.goes_on(reader, self._kept, leaf)
+
+    async def _changes(self, reader: Reader, standing: Standing) -> list[ConversationEvent]:
+        """What became of rows that were told."""
+        over = {row.turn_id for row in self._rows.values() if row.turn_id} - standing.running
+        due = [id for id, row in self._rows.items() if _is_due(row, over)]
+        news: list[ConversationEvent] = []
+        for row in await following.again(reader, due) if due else ():
+            news += self._difference(self._rows[row.id], row)
+            self._rows[row.id] = row
+        return news
+
+    def _difference(self, before: Message, now: Message) -> Iterable[ConversationEvent]:
+        if now == before:
+            return
+        if now.id not in self._heard:
+            self._heard.add(now.id)
+            yield MessageChanged(self.id, now)
+            return
+        grew = before.state is MessageState.OPEN and now.text.startswith(before.text)
+        if grew and now.text != before.text:
+            yield MessageGrew(self.id, now.id, now.text[len(before.text) :])
+        if not grew or replace(before, text=now.text) != now:
+            yield MessageChanged(self.id, now)
+
+    async def _growth(self, reader: Reader, standing: Standing) -> Sequence[ConversationEvent]:
+        leaf = standing.leaf_id
+        added = None if self._lost else await following.grown(reader, self._leaf, leaf, _MOST_ADDED)
+        if added is None:
+            self._lost = False
+            self._start_at(leaf, await self._unsettled(reader, standing, leaf))
+            return [LeafMoved(self.id, leaf)]
+        self._leaf = leaf
+        for row in added:
+            self._rows[row.id] = row
+            self._heard.add(row.id)
+        return [MessageAdded(self.id, row) for row in added]
+
+    async def _unsettled(self, reader: Reader, standing: Standing, leaf: str | None) -> list[Message]:
+        return await following.unsettled(reader, standing.record.id, leaf)
+
+    def _start_at(self, leaf: str | None, unsettled: Sequence[Message]) -> None:
+        """From here on changes are told; what is there already is read by whoever shows it."""
+        self._leaf = leaf
+        self._rows = {row.id: row for row in unsettled}
+        self._heard.clear()
+
+
+def _is_due(row: Message, over: set[str]) -> bool:
+    """Rows of a turn that are closed change seldom: they are read again when the turn is over."""
+    return row.state is MessageState.OPEN or row.turn_id is None or row.turn_id in over
+
+
+LOOK_SECONDS = 0.25
+HOLDER_SECONDS = 1.0  # between two looks at whether the holder lives
+
+
+class Following:
+    """Everything that this process follows."""
+
+    def __init__(self, services: Services, is_dead: Callable[[Lease], bool]) -> None:
+        self._services = services
+        self._is_dead = is_dead
+        self._followed: dict[str, _Followed] = {}
+        self._wake = asyncio.Event()
+        self._looking = asyncio.Lock()
+        self._failing = False
+        self._version: int | None = None  # of the file, when everything was looked at
+
+    def follow(self, core: ConversationRuntime, *, lost: bool = False) -> None:
+        """Tell what another client does; ``lost`` where it took what was ours, and our windows go where it is."""
+        self._followed[core.record.id] = _Followed(core, self._services, lost=lost)
+        self._version = None
+        self._wake.set()
+
+    async def let_go(self, core: ConversationRuntime) -> None:
+        """Look once more, so that our windows stand where the other's did; then no longer. Raises StoreError."""
+        async with self._looking:
+            followed = self._followed.get(core.record.id)
+            if followed is not None and followed.core is core:
+                await followed.end()
+                del self._followed[core.record.id]
+
+    async def drop(self, conversation_id: str) -> None:
+        """Follow it no longer, without another look."""
+        async with self._looking:
+            self._followed.pop(conversation_id, None)
+
+    async def run(self) -> None:
+        """Look again and again; ends when it is cancelled."""
+        holder_due = 0.0
+        while True:
+            if not self._followed:
+                self._wake.clear()
+                await self._wake.wait()
+            async with self._looking:
+                await self._look_if_possible()
+                now = self._services.monotonic()
+                if now >= holder_due:
+                    holder_due = now + HOLDER_SECONDS
+                    for followed in self._followed.values():
+                        followed.judge_holder(self._is_dead)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look_if_possible(self) -> None:
+        """A store that is busy is looked at again; that it cannot be read is told to whoever wants to write."""
+        try:
+            await self._look()
+            self._failing = False
+        except StoreError:
+            if not self._failing:
+                logging.getLogger(__name__).warning("nothing can be followed", exc_info=True)
+            self._failing = True
+
+    async def _look(self) -> None:
+        version = await self._services.db.data_version()
+        for followed in list(self._followed.values()):
+            if version != self._version or followed.is_behind:
+                await followed.look()
+        self._version = version
+
+
+class _Followed:
+    """One conversation that another client holds."""
+
+    def __init__(self, core: ConversationRuntime, services: Services, *, lost: bool) -> None:
+        self.core = core
+        self._services = services
+        self._lost = lost
+        self._views: dict[str, FollowingWindow] = {}
+        self._standing: Standing | None = None
+        self._lease: Lease | None = None
+        self._looked = False
+
+    @property
+    def is_behind(self) -> bool:
+        """True where a window was opened since the last look, or moved by the person in the middle of it."""
+        return not self.core.windows <= self._views.keys() or any(view.went for view in self._views.values())
+
+    def judge_holder(self, is_dead: Callable[[Lease], bool]) -> None:
+        """Tell where the holder has died, or is another one."""
+        if self._looked:
+            free = self._lease is None or is_dead(self._lease)
+            self.core.held_by(self._lease.owner if self._lease else self.core.holder, free=free)
+
+    async def end(self) -> None:
+        """Look once more; what waits is from now on what waits here. Raises StoreError."""
+        await self.look()
+        async with self._services.db.read() as reader:
+            ours = {view.id: await queue.items(reader, view.id) for view in self._views.values()}
+        for window_id, items in ours.items():
+            self.core.tell(QueueChanged(window_id, tuple(items)))
+
+    async def look(self) -> None:
+        """Read what is new, move our windows along, then tell. Raises StoreError."""
+        try:
+            await self._look()
+        except StoreError:
+            # What was found may be told in part: everything is read anew the next time.
+            self._views.clear()
+            self._lost = True
+            raise
+
+    async def _look(self) -> None:
+        core = self.core
+        self._views = {id: self._views.get(id) or FollowingWindow(id, lost=self._lost) for id in core.windows}
+        async with self._services.db.read() as reader:
+            standing = await following.standing(reader, core.record.id, list(self._views), self._standing)
+            if standing is None:
+                return
+            looks = [await view.look(reader, standing) for view in self._views.values()]
+        self._lost, self._standing = False, standing
+        moved = [view for view in self._views.values() if view.moved]
+        if moved:
+            # A store that cannot be written can still be followed.
+            with contextlib.suppress(StoreError):
+                async with self._services.db.write() as tx:
+                    for view in moved:
+                        await view.keep(tx)
+        self._learn(standing)
+        for view, news in zip(list(self._views.values()), looks, strict=True):
+            if standing.busy and view.follows and core.doing(view.id) is Doing.IDLE:
+                core.begin_turn(view.id)
+                core.now(view.id, Doing.WORKING)
+            for item in news if not view.went else ():
+                core.tell(item)
+            if not standing.busy:
+                core.now(view.id, Doing.IDLE)
+
+    def _learn(self, standing: Standing) -> None:
+        core, before = self.core, self.core.record
+        core.record = standing.record
+        if standing.record.title != before.title:
+            for window_id in core.windows:
+                core.tell(Renamed(window_id, standing.record.title))
+        if standing.record.agent != before.agent:
+            for window_id in core.windows:
+                core.carried_by_none(window_id)
+        lease, before_it = standing.lease, self._lease
+        if lease is not None and lease.owner.id == self._services.owner.id:
+            return  # being taken over: whoever does that tells it
+        self._lease = lease
+        if lease is None:
+            core.held_by(core.holder, free=True)
+        elif before_it is None or before_it.owner != lease.owner:
+            core.held_by(lease.owner, free=core.free and not self._looked)
+        self._looked = True

@@ -1,0 +1,366 @@
+"""The standing parts of one live conversation, and the way of everything that its sessions tell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+from catena_acp.continuity.errors import HELD_ELSEWHERE, ReadOnly
+from catena_acp.continuity.events import (
+    ConversationEvent,
+    Doing,
+    DoingChanged,
+    HoldChanged,
+    Renamed,
+    SessionChanged,
+    SessionState,
+)
+from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.services import Services, SpecOf, Tenure, title_of
+from catena_acp.continuity.sessions.agent_pool import Agents
+from catena_acp.continuity.sessions.environment import Environment
+from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
+from catena_acp.continuity.turns.late_updates import LateUpdates
+from catena_acp.continuity.turns.permissions import PendingPermissions
+from catena_acp.continuity.turns.tool_data import call_of
+from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.conversation import journal
+from catena_acp.errors import AgentError, AgentMissing
+from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TitleChanged
+from catena_acp.port import AgentPort, AgentSpec
+from catena_store.conversations import conversations, directories
+from catena_store.errors import StoreError, StoreReadOnly
+from catena_store.records import ConversationRecord as Record
+from catena_store.records import Owner
+
+__all__ = ["HELD_ELSEWHERE", "ConversationRuntime", "ReadOnly"]
+
+
+class ConversationRuntime:
+    """What the windows of one conversation share."""
+
+    def __init__(
+        self,
+        services: Services,
+        record: Record,
+        tenure: Tenure | None,
+        agents: Agents,
+        sessions: Sessions,
+        spec_of: SpecOf,
+        agent_started: Callable[[str, AgentPort], None],
+    ) -> None:
+        self.services = services
+        self.record = record
+        self.tenure = tenure
+        self.holder: Owner | None = None  # the other client that has it, or had it last
+        self.free = False  # that client is gone
+        self.lost: Callable[[], None] = lambda: None  # called where another client took what was ours
+        self.closing = False
+        self.asks = PendingPermissions(self.tell)
+        self.around = Environment(services, record.id, self.tell)
+        self.sessions = sessions
+        self._ear = SessionListener(self._received, self._session_changed, self._settle)
+        self._between = LateUpdates(services, tenure, self.tell) if tenure else None
+        self._agents = agents
+        self._spec_of = spec_of
+        self._agent_started = agent_started
+        self._listeners: list[Callable[[ConversationEvent], None]] = []
+        self._running: dict[str, RunningTurn] = {}  # by link
+        self._carriers: dict[str, str] = {}  # the link that carries a window
+        self._doing: dict[str, tuple[Doing, float]] = {}  # of a window, and since when its turn runs
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- telling
+
+    def subscribe(self, listener: Callable[[ConversationEvent], None]) -> Callable[[], None]:
+        """Tell ``listener`` everything from now on; returns the end of it."""
+        self._listeners.append(listener)
+
+        def end() -> None:
+            with contextlib.suppress(ValueError):
+                self._listeners.remove(listener)
+
+        return end
+
+    def tell(self, news: ConversationEvent) -> None:
+        """Tell every listener."""
+        for listener in list(self._listeners):
+            listener(news)
+
+    def doing(self, window_id: str) -> Doing:
+        """What a window's turn does now."""
+        return self._doing.get(window_id, (Doing.IDLE, 0.0))[0]
+
+    def begin_turn(self, window_id: str) -> None:
+        """The clock of the window's turn starts."""
+        if window_id in self._doing:
+            self._doing[window_id] = (self.doing(window_id), self.services.monotonic())
+
+    def now(self, window_id: str, doing: Doing) -> None:
+        """The window's turn does something else."""
+        # A window that was left in mid-turn stays left.
+        before, since = self._doing.get(window_id, (doing, 0.0))
+        if before is not doing:
+            self._doing[window_id] = (doing, since)
+            self.tell(DoingChanged(window_id, doing, since))
+
+    # --- writing
+
+    def writable(self) -> Tenure:
+        """Our hold of the lease. Raises ReadOnly where another client has it, StoreReadOnly where nobody can."""
+        if self.services.db.read_only:
+            raise StoreReadOnly(self.services.db.path)
+        if self.tenure is None:
+            raise ReadOnly(self.holder, self.services.owner.host, free=self.free)
+        return self.tenure
+
+    def take(self, tenure: Tenure) -> None:
+        """The conversation is ours now."""
+        self.tenure, self._between = tenure, LateUpdates(self.services, tenure, self.tell)
+        self.holder, self.free = None, False
+        self._tell_hold()
+
+    def lose(self) -> None:
+        """Another client took what was ours: from now on we only read, and our agents do nothing more in it."""
+        if self.tenure is not None:
+            self.tenure = self._between = None
+            for running in self._running.values():
+                self.asks.cancel(running.live.link_id)
+                self.spawn(running.stop())
+            self._tell_hold()
+            if not self.closing:
+                self.lost()
+
+    def held_by(self, holder: Owner | None, *, free: bool) -> None:
+        """Another client has it; ``free`` where that one is gone."""
+        if self.tenure is None and (holder, free) != (self.holder, self.free):
+            self.holder, self.free = holder, free
+            self._tell_hold()
+
+    def _tell_hold(self) -> None:
+        for window_id in self.windows:
+            self.tell(HoldChanged(window_id, read_only=self.tenure is None, free=self.free))
+
+    def spec_of(self, agent: str, profile: str) -> AgentSpec:
+        """How the agent of a link is started. Raises AgentMissing."""
+        return self._spec_of(agent, profile)
+
+    def title_of(self, agent: str, profile: str) -> str:
+        """What a person reads for the agent of a link."""
+        try:
+            return self.services.titles.of(self._spec_of(agent, profile))
+        except AgentMissing:
+            return agent
+
+    def ground(self, cwd: str | None = None, spec: AgentSpec | None = None) -> SendContext:
+        """What a prompt is sent with; in another directory where it was typed there. Raises ReadOnly, AgentMissing."""
+        tenure = self.writable()
+        assert self._between is not None, "whoever may write has it"
+        return SendContext(
+            services=self.services,
+            tenure=tenure,
+            record=replace(self.record, cwd=cwd) if cwd else self.record,
+            spec=spec or self._spec_of(self.record.agent, self.record.profile),
+            agents=self._agents,
+            sessions=self.sessions,
+            ear=self._ear,
+            open_windows=lambda: self.windows,
+            agent_started=lambda agent: self._agent_started(self.record.family, agent),
+            tell=self.tell,
+            doing=self.now,
+            asked=self._asked,
+            attach=self._attach,
+            detach=self.turn_over,
+            settle=self._between.settle,
+            claimed=self.carried_by,
+            around=self.around,
+        )
+
+    async def rename(self, title: str | None, *, by: str | None = None) -> None:
+        """Give the conversation a title; what was done ``by`` a person in a window can be undone there."""
+        async with self.writable().write() as tx:
+            if by is None:
+                await conversations.set_title(tx, self.record.id, title)
+            else:
+                await journal.rename(tx, window_id=by, conversation_id=self.record.id, title=title)
+        self._renamed(title)
+
+    def _renamed(self, title: str | None) -> None:
+        self.record = replace(self.record, title=title)
+        for window_id in self._doing:
+            self.tell(Renamed(window_id, title))
+
+    # --- windows and the sessions that carry them
+
+    @property
+    def windows(self) -> frozenset[str]:
+        """Those that are open in this client."""
+        return frozenset(self._doing)
+
+    def enter(self, window_id: str) -> None:
+        """The window is open in this client: what it owns is its own."""
+        self._doing.setdefault(window_id, (Doing.IDLE, 0.0))
+
+    def leave(self, window_id: str) -> None:
+        """The window was closed for good: what it owned is anybody's."""
+        self._doing.pop(window_id, None)
+        self._carriers.pop(window_id, None)
+
+    def carried_by(self, window_id: str, live: LiveSession) -> None:
+        """The window is carried by this session from now on."""
+        self._carriers[window_id] = live.link_id
+        self.tell(SessionChanged(window_id, live.state))
+
+    def carried_by_none(self, window_id: str) -> None:
+        """What carries the window next is open."""
+        self._carriers.pop(window_id, None)
+        self.tell(SessionChanged(window_id, self.session(window_id)))
+
+    def session(self, window_id: str) -> SessionState:
+        """What is known of the session that carries a window."""
+        link_id = self._carriers.get(window_id)
+        if link_id and (live := self.sessions.by_link(link_id)):
+            return live.state
+        return SessionState(agent_title=self.agent_title)
+
+    @property
+    def agent_title(self) -> str:
+        """What the person reads for the agent that the next prompt goes to."""
+        try:
+            spec = self._spec_of(self.record.agent, self.record.profile)
+        except AgentMissing:
+            return self.record.agent
+        agent = self._agents.live(spec, self.record.family)
+        return title_of(spec, agent.abilities) if agent else self.services.titles.of(spec)
+
+    def last_lines(self) -> tuple[str, ...]:
+        """The last lines of standard error of the agent that the next prompt goes to, as far as it runs."""
+        try:
+            agent = self._agents.live(
+                self._spec_of(self.record.agent, self.record.profile), self.record.family
+            )
+        except AgentMissing:
+            return ()
+        return agent.stderr_tail if agent else ()
+
+    def live(self, window_id: str) -> LiveSession:
+        """The open session that carries a window. Raises AgentError."""
+        link_id = self._carriers.get(window_id)
+        live = self.sessions.by_link(link_id) if link_id else None
+        if live is None or not live.agent.alive:
+            raise AgentError("no session is open yet; send a message first")
+        return live
+
+    @property
+    def own_sessions(self) -> list[LiveSession]:
+        """The live sessions that tell us, and no other conversation of the family."""
+        return [live for live in self.sessions if live.ear is self._ear]
+
+    def agent_died(self, agent: AgentPort) -> None:
+        """A process of ours ends; what it carries is cold from now on."""
+        dead = {live.link_id for live in self.sessions if live.agent is agent}
+        for window_id in [window_id for window_id, link_id in self._carriers.items() if link_id in dead]:
+            self.carried_by_none(window_id)
+
+    def turn_over(self, running: RunningTurn) -> None:
+        """The turn is closed: what its session still tells comes between turns."""
+        self._running.pop(running.live.link_id, None)
+        self.asks.cancel(running.live.link_id)
+        for event in running.leftover():
+            self._received(running.live, event)
+
+    async def settle(self) -> None:
+        """Bring into the store what sessions have told between turns."""
+        if self._between:
+            await self._between.settle_all()
+
+    async def _settle(self, link_id: str) -> None:
+        if self._between:
+            await self._between.settle(link_id)
+
+    async def close(self) -> None:
+        """Bring into the store what sessions told between turns, and close them."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+        await self.settle()
+        await asyncio.gather(*(self.sessions.let_go(live) for live in self.sessions if live.ear is self._ear))
+
+    # --- what sessions tell
+
+    def _attach(self, running: RunningTurn) -> None:
+        self._running[running.live.link_id] = running
+
+    def _received(self, live: LiveSession, event: Event) -> None:
+        if isinstance(event, TitleChanged) and event.title and self.record.title is None and self.tenure:
+            self.spawn(self._retitle(event.title))
+        running = self._running.get(live.link_id)
+        if running and running.live is live:
+            running.receive(event)
+        elif isinstance(event, PermissionAsked | PermissionWithdrawn):
+            self._asked(live, event)
+        elif self._between:
+            self._between.receive(live, event)
+
+    def _asked(self, live: LiveSession, event: PermissionAsked | PermissionWithdrawn) -> None:
+        """A permission is asked or withdrawn; within a turn, after the tool call it is about was committed."""
+        if isinstance(event, PermissionWithdrawn):
+            self.asks.withdrawn(event.ask_id)
+            return
+        running = self._running.get(live.link_id)
+        carried = (window_id for window_id, link_id in self._carriers.items() if link_id == live.link_id)
+        window_id = running.window_id if running else next(carried, None)
+        if window_id is None:
+            live.agent.answer_permission(event.ask_id, None)
+            return
+        call_id = event.tool_call.tool_call_id
+        data = running.reducer.tool(call_id) if running else None
+        known = call_of(call_id, data) if data else None
+        self.asks.add(window_id, live.link_id, live.agent, event, known)
+        if running and running.stopping:
+            self.asks.cancel(live.link_id)
+        elif running:
+            self.now(window_id, Doing.ASKING)
+
+    async def _retitle(self, title: str) -> None:
+        with contextlib.suppress(StoreError, ReadOnly):
+            async with self.writable().write() as tx:
+                record = await conversations.get(tx, self.record.id)
+                if record is None or record.title is not None:  # the person was faster
+                    return
+                await conversations.set_title(tx, self.record.id, title)
+            self._renamed(title)
+
+    def _session_changed(self, live: LiveSession) -> None:
+        for window_id, link_id in self._carriers.items():
+            if link_id == live.link_id:
+                self.tell(SessionChanged(window_id, live.state))
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something in the background, to its end before the conversation is closed."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def change_directories(
+    core: ConversationRuntime, *, add: str | None = None, remove: str | None = None
+) -> bool:
+    """Add or remove a directory, in the store and for the sessions that are open; False where nothing changed.
+
+    Raises ReadOnly, StoreError.
+    """
+    changed = False
+    async with core.writable().write() as tx:
+        if add is not None:
+            changed = await directories.add(tx, core.record.id, add)
+        if remove is not None:
+            changed = await directories.remove(tx, core.record.id, remove) or changed
+        now = await directories.of_conversation(tx, core.record.id)
+    core.around.directories = now
+    for live in core.own_sessions:
+        if live.agent.alive:
+            live.agent.allow_directories(live.session_id, core.around.existing_directories)
+    return changed

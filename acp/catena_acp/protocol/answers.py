@@ -1,0 +1,287 @@
+"""An agent's answers, as the agent wrote them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from catena_acp.abilities import Abilities, AuthMethod, quirks_of
+from catena_acp.errors import ProtocolBroken
+from catena_acp.events import (
+    CommandsChanged,
+    ConfigChoice,
+    Event,
+    ListedSession,
+    ModesChanged,
+    Option,
+    OptionsChanged,
+    PromptEnded,
+    SessionOpened,
+    SessionPage,
+    TitleChanged,
+    UsageReported,
+)
+from catena_acp.protocol.json_reading import MAX_NAME, Json, objects, part, text
+from catena_acp.protocol.json_reading import name as name_of
+from catena_acp.protocol.json_reading import text as text_of
+
+MAX_SESSIONS = 50_000  # of one page; some agents list all that they have
+LEGACY_MODEL = "model"  # the id of the option that stands for the `models` state of older agents
+
+
+def session_id_of(answer: Json, asked: str | None) -> str:
+    """The session that an answer names; ``asked`` where it names none. Raises ProtocolBroken for a blank one."""
+    named = answer.get("sessionId")
+    if named is None:
+        named = asked
+    if not isinstance(named, str) or not named.strip():
+        raise ProtocolBroken("the answer names no session")
+    if len(named) > MAX_NAME:
+        raise ProtocolBroken(f"the answer names a session with more than {MAX_NAME} characters")
+    return named
+
+
+def prompt_ended_of(answer: Json) -> PromptEnded:
+    """Why a turn ended, whatever the word. Raises ProtocolBroken where the answer has none."""
+    stop_reason, usage = answer.get("stopReason"), answer.get("usage")
+    if not isinstance(stop_reason, str) or not stop_reason:
+        raise ProtocolBroken("the answer to the prompt does not say why the turn ended")
+    return PromptEnded(stop_reason, usage if isinstance(usage, dict) else None)
+
+
+def page_of(answer: Json) -> SessionPage:
+    """One page of ``session/list``; sessions without an id are left out."""
+    return SessionPage(
+        tuple(
+            ListedSession(
+                session_id=item["sessionId"],
+                cwd=text_of(item, "cwd") or "",
+                title=name_of(item, "title"),
+                updated_at=text_of(item, "updatedAt"),
+            )
+            for item in objects(answer.get("sessions"), MAX_SESSIONS)
+            if isinstance(item.get("sessionId"), str)
+        ),
+        text_of(answer, "nextCursor") or None,
+    )
+
+
+def modes_of(result: Json) -> ModesChanged | None:
+    """The modes in the answer that opened a session."""
+    modes = part(result, "modes")
+    current = name_of(modes, "currentModeId") if modes is not None else None
+    if modes is None or current is None:
+        return None
+    choices = tuple(
+        ConfigChoice(mode["id"], name_of(mode, "name") or mode["id"], name_of(mode, "description"))
+        for mode in objects(modes.get("availableModes"))
+        if isinstance(mode.get("id"), str) and len(mode["id"]) <= MAX_NAME
+    )
+    return ModesChanged(current, choices)
+
+
+def options_of(holder: Json) -> tuple[Option, ...] | None:
+    """The options under ``configOptions``; None where that is not a list."""
+    listed = holder.get("configOptions")
+    if not isinstance(listed, list):
+        return None
+    return tuple(option for option in map(_option, objects(listed)) if option is not None)
+
+
+def legacy_model_of(result: Json) -> Option | None:
+    """The ``models`` state that older agents send, as the option that took its place."""
+    models = part(result, "models")
+    current = text_of(models, "currentModelId") if models is not None else None
+    if models is None or current is None:
+        return None
+    choices = tuple(
+        ConfigChoice(
+            model["modelId"], name_of(model, "name") or model["modelId"], name_of(model, "description")
+        )
+        for model in objects(models.get("availableModels"))
+        if isinstance(model.get("modelId"), str) and len(model["modelId"]) <= MAX_NAME
+    )
+    return Option(LEGACY_MODEL, "Model", "model", "select", current, choices)
+
+
+def _option(option: Json) -> Option | None:
+    option_id, kind, value = text_of(option, "id"), text_of(option, "type"), option.get("currentValue")
+    if option_id is None or kind is None or not isinstance(value, (str, bool)):
+        return None
+    if max(len(option_id), len(kind), len(str(value))) > MAX_NAME:
+        return None
+    return Option(
+        option_id,
+        name_of(option, "name") or option_id,
+        name_of(option, "category"),
+        kind,
+        value,
+        tuple(_choices(option.get("options"), None)),
+        name_of(option, "description"),
+    )
+
+
+def _choices(listed: object, group: str | None) -> Iterable[ConfigChoice]:
+    for item in objects(listed):
+        if isinstance(item.get("options"), list):
+            yield from _choices(item["options"], name_of(item, "name") or name_of(item, "group"))
+        elif isinstance(item.get("value"), str) and len(item["value"]) <= MAX_NAME:
+            name = name_of(item, "name") or item["value"]
+            yield ConfigChoice(item["value"], name, name_of(item, "description"), group)
+
+
+PROTOCOL_VERSION = 1
+
+
+def abilities_of(answer: Json) -> Abilities:
+    """What the answer advertises, and what is known of that agent besides. Anything odd in it counts as absent.
+
+    Raises ValueError where it names no protocol version.
+    """
+    version = answer.get("protocolVersion")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise ValueError("no protocol version in the answer")
+    info = _part(answer, "agentInfo")
+    name = name_of(info, "name") or ""
+    able = _part(answer, "agentCapabilities")
+    session = _part(able, "sessionCapabilities")
+    prompt = _part(able, "promptCapabilities")
+    mcp = _part(able, "mcpCapabilities")
+    quirks = quirks_of(name)
+    return Abilities(
+        name=name,
+        title=name_of(info, "title") or name,
+        version=name_of(info, "version") or "",
+        protocol_version=version,
+        load=able.get("loadSession") is True,
+        resume=_offered(session, "resume") or quirks.resume_unadvertised,
+        fork=_offered(session, "fork"),
+        list=_offered(session, "list"),
+        close=_offered(session, "close"),
+        delete=_offered(session, "delete"),
+        logout=_offered(_part(able, "auth"), "logout"),
+        additional_directories=_offered(session, "additionalDirectories"),
+        image=prompt.get("image") is True,
+        audio=prompt.get("audio") is True,
+        embedded_context=prompt.get("embeddedContext") is True,
+        mcp_http=mcp.get("http") is True,
+        mcp_sse=mcp.get("sse") is True,
+        steering=_part(_part(answer, "_meta"), "steering").get("supported") is True,
+        auth_methods=auth_methods_of(answer.get("authMethods")),
+        quirks=quirks,
+    )
+
+
+def auth_methods_of(offered: object) -> tuple[AuthMethod, ...]:
+    """The login methods in a handshake, or in the data of a refusal that wants one; what has no id is none."""
+    return tuple(_auth_method(method) for method in objects(offered) if isinstance(method.get("id"), str))
+
+
+def _auth_method(method: Json) -> AuthMethod:
+    """A login method; a terminal one was an extension under ``_meta`` before it came into the protocol."""
+    meta = _part(method, "_meta")
+    extension = _part(meta, "terminal-auth")
+    kind = text(method, "type") or ("terminal" if extension else text(meta, "type")) or "agent"
+    source = extension or (meta if text(meta, "type") == "terminal" else method)
+    command = text(extension, "command")
+    listed = source.get("args")
+    args = tuple(arg for arg in listed if isinstance(arg, str)) if isinstance(listed, list) else ()
+    return AuthMethod(
+        id=method["id"],
+        name=name_of(method, "name") or method["id"],
+        description=name_of(method, "description"),
+        kind=kind,
+        command=(command, *args) if command else (),
+        args=() if command else args,
+        env=tuple((name, value) for name, value in _part(source, "env").items() if isinstance(value, str)),
+        variables=tuple(
+            variable["name"]
+            for variable in objects(method.get("vars"))
+            if isinstance(variable.get("name"), str)
+        ),
+    )
+
+
+def _offered(holder: Json, name: str) -> bool:
+    """A capability is offered by being there: an empty object is a yes, null and false are not."""
+    value = holder.get(name)
+    return value is True or isinstance(value, dict)
+
+
+def _part(holder: Json, name: str) -> Json:
+    return part(holder, name) or {}
+
+
+class SessionStates:
+    """The open sessions of one agent, and the options of each.
+
+    Older agents keep their models apart from the options; here they are an option like the others, unless the agent has
+    one for the model itself.
+    """
+
+    def __init__(self) -> None:
+        self._options: dict[str, tuple[Option, ...]] = {}
+        self._legacy_models: dict[str, Option] = {}
+
+    @property
+    def open(self) -> frozenset[str]:
+        return frozenset(self._options)
+
+    def opened(self, answer: Json, session_id: str, replay: list[Event]) -> SessionOpened:
+        """A session was opened, and this is the answer and what was told before it."""
+        legacy = legacy_model_of(answer)
+        if legacy is not None:
+            self._legacy_models[session_id] = legacy
+        options = self._complete(session_id, options_of(answer) or ())
+        self._options[session_id] = options
+        return SessionOpened(session_id, modes_of(answer), options, tuple(replay))
+
+    def still_so(self, opened: SessionOpened) -> Iterator[Event]:
+        """What the replay said of the session itself, where the answer, which is newer, does not say it."""
+        for event in opened.replay:
+            match event:
+                case CommandsChanged() | TitleChanged() | UsageReported():
+                    yield event
+                case ModesChanged() if opened.modes is None:
+                    yield event
+                case OptionsChanged() if not opened.options:
+                    yield event
+
+    def told(self, session_id: str, event: Event) -> Event:
+        """The event as listeners shall have it."""
+        if isinstance(event, OptionsChanged):
+            return OptionsChanged(self.options_told(session_id, event.options))
+        return event
+
+    def options_told(self, session_id: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
+        """The agent said what its options are; all of them, as they stand now."""
+        options = self._complete(session_id, options)
+        if session_id in self._options:
+            self._options[session_id] = options
+        return options
+
+    def legacy_model_is(self, session_id: str, option_id: str) -> bool:
+        """True where that option stands for the models of an older agent."""
+        legacy = self._legacy_models.get(session_id)
+        return legacy is not None and legacy.id == option_id and legacy in self._options.get(session_id, ())
+
+    def set_here(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
+        """An option was set, and the agent did not say what its options are now."""
+        if self.legacy_model_is(session_id, option_id):
+            self._legacy_models[session_id] = replace(self._legacy_models[session_id], value=value)
+        options = tuple(
+            replace(option, value=value) if option.id == option_id else option
+            for option in self._options.get(session_id, ())
+        )
+        return self.options_told(session_id, options)
+
+    def forget(self, session_id: str) -> None:
+        """The session is over."""
+        self._options.pop(session_id, None)
+        self._legacy_models.pop(session_id, None)
+
+    def _complete(self, session_id: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
+        legacy = self._legacy_models.get(session_id)
+        if legacy is None or any(option.category == legacy.category for option in options):
+            return options
+        return (legacy, *options)

@@ -1,0 +1,179 @@
+"""What an agent said and nobody has taken yet, with text that came in pieces joined.
+
+An answer comes in hundreds of chunks a second, a replayed history in tens of thousands. Joining them before anything
+looks at them is what makes both cheap: the cost of a message is in its dispatch, not in its length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import IO
+
+from catena_acp.protocol.framing import UPDATE, Message, session_named
+
+MAX_MESSAGES = 2_000
+MAX_BYTES = 32 * 1024 * 1024
+MAX_JOINED = 64 * 1024  # characters of one joined chunk
+
+_CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
+_PLAIN_PARAMS = frozenset({"sessionId", "update"})
+_PLAIN_UPDATE = frozenset({"sessionUpdate", "content", "messageId"})
+_PLAIN_CONTENT = frozenset({"type", "text"})
+
+
+@dataclass(slots=True)
+class _Entry:
+    message: Message
+    size: int
+    session_id: str | None = None
+    key: tuple[object, ...] | None = None  # what the next chunk must have in common with this one
+    parts: list[str] = field(default_factory=list)
+    characters: int = 0
+
+
+class Inbox:
+    """Messages in the order in which they came.
+
+    Adjacent text chunks of the same session, variant and message id become one. Nothing is joined across another
+    message of the same session, nor across an answer, since nobody can say which session that belongs to.
+    """
+
+    def __init__(self) -> None:
+        self._entries: deque[_Entry] = deque()
+        self._growing: dict[str, _Entry] = {}  # by session: the chunk that the next one may be joined to
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def full(self) -> bool:
+        """True where more should be left in the pipe until some of this is taken."""
+        return len(self._entries) >= MAX_MESSAGES or self._bytes >= MAX_BYTES
+
+    def put(self, message: Message, size: int) -> None:
+        """Add a message that took ``size`` bytes on the wire."""
+        self._bytes += size
+        session_id = session_named(message)
+        if session_id is None:
+            self._growing.clear()
+            self._entries.append(_Entry(message, size))
+            return
+        key = _chunk_key(message)
+        growing = self._growing.get(session_id)
+        if growing is not None and key is not None and growing.key == key and growing.characters < MAX_JOINED:
+            text: str = message["params"]["update"]["content"]["text"]
+            growing.parts.append(text)
+            growing.characters += len(text)
+            growing.size += size
+            return
+        entry = _Entry(message, size, session_id, key)
+        self._entries.append(entry)
+        if key is None:
+            self._growing.pop(session_id, None)
+        else:
+            entry.parts.append(message["params"]["update"]["content"]["text"])
+            self._growing[session_id] = entry
+
+    def take(self) -> Message:
+        """The oldest message."""
+        entry = self._entries.popleft()
+        self._bytes -= entry.size
+        if entry.session_id is not None and self._growing.get(entry.session_id) is entry:
+            del self._growing[entry.session_id]
+        if len(entry.parts) > 1:
+            entry.message["params"]["update"]["content"]["text"] = "".join(entry.parts)
+        return entry.message
+
+
+def _chunk_key(message: Message) -> tuple[object, ...] | None:
+    """What two chunks must have in common to be one; None for anything but plain text without ``_meta``."""
+    if message.get("method") != UPDATE:
+        return None
+    params = message["params"]
+    update = params["update"]
+    kind, content, message_id = update.get("sessionUpdate"), update.get("content"), update.get("messageId")
+    if (
+        isinstance(kind, str)
+        and kind in _CHUNKS
+        and isinstance(content, dict)
+        and content.get("type") == "text"
+        and isinstance(content.get("text"), str)
+        and (message_id is None or isinstance(message_id, str))
+        and params.keys() <= _PLAIN_PARAMS
+        and update.keys() <= _PLAIN_UPDATE
+        and content.keys() <= _PLAIN_CONTENT
+    ):
+        return (kind, message_id)
+    return None
+
+
+MAX_UNREAD = 32 * 1024 * 1024
+
+
+class Outbox(asyncio.BaseProtocol):
+    """The pipe that the agent reads from. Nothing here waits: what it does not read yet is kept.
+
+    ``moved`` is called when the agent has read some, ``lost`` once when it will read no more.
+    """
+
+    def __init__(self, moved: Callable[[], None], lost: Callable[[], None]) -> None:
+        self._moved = moved
+        self._lost = lost
+        self._pipe: asyncio.WriteTransport | None = None
+        self._writable = True
+        self._waiting: deque[tuple[str | None, bytes]] = deque()
+        self._unread = 0
+
+    @property
+    def full(self) -> bool:
+        """True where so much waits that nothing should be read that asks for an answer."""
+        return self._unread > MAX_UNREAD
+
+    async def connect(self, pipe: IO[bytes]) -> None:
+        self._pipe, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: self, pipe)
+
+    def put(self, line: bytes, session_id: str | None = None, *, ahead: bool = False) -> None:
+        """Send a line. One that goes ``ahead`` passes what waits for other sessions, and nothing of its own session: a
+        cancel must not come before the prompt that it is to stop."""
+        self._unread += len(line)
+        if ahead:
+            own = [place for place, (named, _) in enumerate(self._waiting) if named == session_id]
+            self._waiting.insert(own[-1] + 1 if own else 0, (session_id, line))
+        else:
+            self._waiting.append((session_id, line))
+        self._flush()
+
+    def close(self) -> None:
+        """Let the agent see the end of its input; what it has not read is thrown away."""
+        self._drop_all()
+        pipe, self._pipe = self._pipe, None
+        if pipe is not None:
+            pipe.abort()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._flush()
+        self._moved()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._writable = False
+        self._pipe = None
+        self._drop_all()
+        self._lost()
+
+    def _flush(self) -> None:
+        while self._waiting and self._writable and self._pipe is not None:
+            _, line = self._waiting.popleft()
+            self._unread -= len(line)
+            self._pipe.write(line)
+
+    def _drop_all(self) -> None:
+        self._waiting.clear()
+        self._unread = 0

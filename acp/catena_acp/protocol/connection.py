@@ -1,0 +1,428 @@
+"""Every method that we may call on an agent, gated by what it can do.
+
+The SDK makes and checks the requests. Answers are read as the agent wrote them, for the reasons that ``translate``
+gives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+from acp import RequestError, connect_to_agent
+from acp.schema import Implementation
+from pydantic import ValidationError
+
+from catena_acp.abilities import Abilities
+from catena_acp.errors import AgentError, AgentGone, AgentRefused, AgentSilent, NotOffered, ProtocolBroken
+from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
+from catena_acp.port import Limits, SessionPlace
+from catena_acp.protocol.answers import (
+    PROTOCOL_VERSION,
+    SessionStates,
+    abilities_of,
+    options_of,
+    page_of,
+    prompt_ended_of,
+    session_id_of,
+)
+from catena_acp.protocol.callbacks import Callbacks
+from catena_acp.protocol.delivery import Delivery
+from catena_acp.protocol.files import FileAccess
+from catena_acp.protocol.json_reading import Json
+from catena_acp.protocol.outgoing import (
+    anchor,
+    capabilities_besides,
+    client_capabilities,
+    content_block,
+    directories,
+    servers,
+)
+from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, refusal
+from catena_acp.protocol.transport import CURRENT_CALL, Call, StdioTransport
+
+
+class Requests:
+    """The one place where requests to an agent are made.
+
+    ``gone`` tells how the agent ended, once its connection fails.
+    """
+
+    def __init__(self, transport: StdioTransport, gone: Callable[[], Awaitable[AgentGone]]) -> None:
+        self._transport = transport
+        self._gone = gone
+        self.agent_name = ""
+
+    async def ask(
+        self,
+        request: Callable[[], Awaitable[object]],
+        *,
+        limit: float | None = None,
+        session_id: str | None = None,
+        opening: bool = False,
+        anchor: str | None = None,
+        additions: dict[str, Any] | None = None,
+    ) -> Json:
+        """Make a request through the SDK and return the result as the agent wrote it, an empty one for null.
+
+        The answer is awaited in this very task, and nothing stands between its arrival and our return: what was told
+        before it is known by then, and what is told after it is not.
+        """
+        call = Call(additions)
+        token = CURRENT_CALL.set(call)
+        try:
+            async with asyncio.timeout(limit):
+                await request()
+        except TimeoutError as error:
+            raise AgentSilent(f"no answer within {limit:g} seconds") from error
+        except RequestError as error:
+            raise self._refusal(error.code, str(error), error.data, session_id, opening, anchor) from error
+        except ValidationError as error:
+            # An answer that the SDK's models do not fit is read all the same; a request that they do not fit is ours.
+            if not call.answered:
+                raise ProtocolBroken(f"the request cannot be made: {_first_words(error)}") from error
+        except OSError as error:
+            raise await self._gone() from error
+        finally:
+            CURRENT_CALL.reset(token)
+            self._transport.forget(call)
+        return _object(call.result)
+
+    async def raw(
+        self, method: str, params: dict[str, Any], *, limit: float, session_id: str | None = None
+    ) -> Json:
+        """Make a request that the SDK has no method for."""
+        try:
+            async with asyncio.timeout(limit):
+                answer = await self._transport.request(method, params)
+        except TimeoutError as error:
+            raise AgentSilent(f"no answer within {limit:g} seconds") from error
+        except OSError as error:
+            raise await self._gone() from error
+        refused = answer.get("error")
+        if refused is not None:
+            raise self._refusal(refused["code"], refused["message"], refused["data"], session_id, False, None)
+        return _object(answer["result"])
+
+    async def notify(self, notification: Callable[[], Awaitable[None]]) -> None:
+        """Send a notification through the SDK; it does not wait until the agent reads it."""
+        try:
+            await notification()
+        except OSError as error:
+            raise await self._gone() from error
+
+    def _refusal(
+        self, code: int, message: str, data: Any, session_id: str | None, opening: bool, anchor: str | None
+    ) -> AgentRefused:
+        return refusal(
+            code,
+            message,
+            data,
+            session_id=session_id,
+            opening=opening,
+            anchor=anchor,
+            agent_name=self.agent_name,
+        )
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _first_words(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+
+
+class Connection:
+    """The requests to one agent, and the state of its sessions that requests need.
+
+    ``gone`` tells how the agent ended, once its connection fails.
+    """
+
+    def __init__(
+        self,
+        transport: StdioTransport,
+        delivery: Delivery,
+        *,
+        files: FileAccess | None,
+        name_ask: Callable[[int], str],
+        gone: Callable[[], Awaitable[AgentGone]],
+        limits: Limits,
+    ) -> None:
+        self._requests = Requests(transport, gone)
+        self._delivery = delivery
+        self._files = files
+        self._limits = limits
+        self._callbacks = Callbacks(self._tell, files, name_ask, lambda: transport.has_room)
+        self._sdk = connect_to_agent(cast("Any", self._callbacks), transport, use_unstable_protocol=True)
+        self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
+        self._prompting: dict[str, int] = {}
+        self._states = SessionStates()
+
+    @property
+    def abilities(self) -> Abilities:
+        return self._abilities
+
+    async def initialize(self, client_version: str, limit: float) -> None:
+        """Shake hands. Raises ProtocolBroken where the agent speaks another version of the protocol."""
+        answer = await self._requests.ask(
+            lambda: self._sdk.initialize(
+                protocol_version=PROTOCOL_VERSION,
+                client_capabilities=client_capabilities(self._files),
+                client_info=Implementation(name="catena", title="Catena", version=client_version),
+            ),
+            limit=limit,
+            additions=capabilities_besides(),
+        )
+        try:
+            abilities = abilities_of(answer)
+        except ValueError as error:
+            raise ProtocolBroken(str(error)) from error
+        if abilities.protocol_version != PROTOCOL_VERSION:
+            raise ProtocolBroken(
+                f"speaks version {abilities.protocol_version} of the protocol, not {PROTOCOL_VERSION}"
+            )
+        self._abilities = abilities
+        self._requests.agent_name = abilities.name
+        self._callbacks.missing_files_are_empty = abilities.quirks.missing_files_must_be_empty
+
+    # Sessions.
+
+    async def new_session(self, place: SessionPlace) -> SessionOpened:
+        answer = await self._requests.ask(
+            lambda: self._sdk.new_session(
+                cwd=place.cwd,
+                additional_directories=directories(place, self._abilities),
+                mcp_servers=servers(place),
+            ),
+            limit=self._limits.opening,
+        )
+        return self._opened(answer, None, [], place)
+
+    async def resume_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+        self._require(self._abilities.resume, "session/resume")
+        with self._delivery.replaying(session_id) as replay:
+            answer = await self._requests.ask(
+                lambda: self._sdk.resume_session(
+                    session_id=session_id,
+                    cwd=place.cwd,
+                    additional_directories=directories(place, self._abilities),
+                    mcp_servers=servers(place),
+                ),
+                limit=self._limits.opening,
+                session_id=session_id,
+                opening=True,
+            )
+        return self._opened(answer, session_id, replay, place)
+
+    async def load_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+        self._require(self._abilities.load, "session/load")
+        with self._delivery.replaying(session_id) as replay:
+            answer = await self._requests.ask(
+                lambda: self._sdk.load_session(
+                    session_id=session_id,
+                    cwd=place.cwd,
+                    additional_directories=directories(place, self._abilities),
+                    mcp_servers=servers(place),
+                ),
+                limit=self._limits.opening,
+                session_id=session_id,
+                opening=True,
+            )
+        return self._opened(answer, session_id, replay, place)
+
+    async def fork_session(
+        self, session_id: str, place: SessionPlace, at: str | None = None
+    ) -> SessionOpened:
+        """Fork at the head, or ``at`` a message in the way that this agent has for it.
+
+        An agent that does not know that way forks everything and does not say so.
+        """
+        self._require(self._abilities.fork, "session/fork")
+        answer = await self._requests.ask(
+            lambda: self._sdk.fork_session(
+                session_id=session_id,
+                cwd=place.cwd,
+                additional_directories=directories(place, self._abilities),
+                mcp_servers=servers(place),
+                **anchor(at, self._abilities.quirks.fork_at_key),
+            ),
+            limit=self._limits.opening,
+            session_id=session_id,
+            opening=True,
+            anchor=at,
+        )
+        forked = session_id_of(answer, None)
+        return self._opened(answer, None, self._delivery.take_early(forked), place)
+
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
+        """One page of the agent's own sessions; ``cursor`` is the ``next`` of the page before, and must not be kept."""
+        self._require(self._abilities.list, "session/list")
+        answer = await self._requests.ask(
+            lambda: self._sdk.list_sessions(cwd=cwd, cursor=cursor), limit=self._limits.setting
+        )
+        return page_of(answer)
+
+    async def close_session(self, session_id: str) -> None:
+        """Close it where the agent offers that; a refusal is not an error."""
+        if self._abilities.close:
+            with suppress(AgentRefused):
+                await self._requests.ask(
+                    lambda: self._sdk.close_session(session_id=session_id), limit=self._limits.closing
+                )
+        self._forget(session_id)
+
+    async def close_open_sessions(self, limit: float) -> None:
+        """Close what is still open, all at once and within ``limit`` seconds, whatever comes of it."""
+        if not (self._abilities.close and self._states.open):
+            return
+        closing = [
+            asyncio.create_task(self.close_session(session_id)) for session_id in sorted(self._states.open)
+        ]
+        _, late = await asyncio.wait(closing, timeout=limit)
+        for task in late:
+            task.cancel()
+        for task in closing:
+            with suppress(AgentError, asyncio.CancelledError):
+                await task
+
+    async def delete_session(self, session_id: str) -> None:
+        self._require(self._abilities.delete, "session/delete")
+        await self._requests.raw(
+            "session/delete", {"sessionId": session_id}, limit=self._limits.setting, session_id=session_id
+        )
+        self._forget(session_id)
+
+    # Turns.
+
+    async def prompt(self, session_id: str, blocks: Sequence[PromptBlock]) -> PromptEnded:
+        """Prompt, and wait for the end of the turn; every update before it has been told by then."""
+        if not blocks:
+            raise ValueError("a prompt needs at least one block")
+        self._prompting[session_id] = self._prompting.get(session_id, 0) + 1
+        try:
+            answer = await self._requests.ask(
+                lambda: self._sdk.prompt(
+                    session_id=session_id, prompt=[content_block(block) for block in blocks]
+                ),
+                session_id=session_id,
+            )
+        except AgentRefused as error:
+            if error.code == CANCELLED:
+                return PromptEnded("cancelled", None)
+            raise
+        finally:
+            self._prompting[session_id] -= 1
+            if not self._prompting[session_id]:
+                del self._prompting[session_id]
+                self._callbacks.end_stopping(session_id)
+        return prompt_ended_of(answer)
+
+    async def cancel(self, session_id: str) -> None:
+        """Ask it to stop the turn, and answer what it waits for with `cancelled`."""
+        if session_id in self._prompting:
+            self._callbacks.begin_stopping(session_id)
+        else:
+            self._callbacks.withdraw_asks(session_id)
+        await self._requests.notify(lambda: self._sdk.cancel(session_id=session_id))
+
+    async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
+        """Say something into a running turn. Returns what came of it: injected, startedNewTurn, …"""
+        self._require(self._abilities.steering, "_session/steering")
+        prompt = [
+            content_block(block).model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks
+        ]
+        answer = await self._requests.raw(
+            "_session/steering",
+            {
+                "sessionId": session_id,
+                "prompt": prompt,
+                "_meta": {"steering": {"idleBehavior": "promptRequired"}},
+            },
+            limit=self._limits.setting,
+            session_id=session_id,
+        )
+        outcome = answer.get("outcome")
+        return outcome if isinstance(outcome, str) else "failed"
+
+    def answer_permission(self, ask_id: str, option_id: str | None) -> None:
+        self._callbacks.answer_permission(ask_id, option_id)
+
+    # Settings.
+
+    async def set_mode(self, session_id: str, mode_id: str) -> None:
+        await self._requests.ask(
+            lambda: self._sdk.set_session_mode(session_id=session_id, mode_id=mode_id),
+            limit=self._limits.setting,
+            session_id=session_id,
+        )
+
+    async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
+        """Set an option; the session's options thereafter, all of them."""
+        if self._states.legacy_model_is(session_id, option_id):
+            await self._requests.raw(
+                "session/set_model",
+                {"sessionId": session_id, "modelId": str(value)},
+                limit=self._limits.setting,
+                session_id=session_id,
+            )
+            return self._states.set_here(session_id, option_id, value)
+        answer = await self._requests.ask(
+            lambda: self._sdk.set_config_option(config_id=option_id, session_id=session_id, value=value),
+            limit=self._limits.setting,
+            session_id=session_id,
+        )
+        options = options_of(answer)
+        if options is None:
+            return self._states.set_here(session_id, option_id, value)
+        return self._states.options_told(session_id, options)
+
+    # Logins.
+
+    async def authenticate(self, method_id: str) -> None:
+        await self._requests.ask(
+            lambda: self._sdk.authenticate(method_id=method_id), limit=self._limits.login
+        )
+
+    async def logout(self) -> None:
+        self._require(self._abilities.logout, "logout")
+        await self._requests.raw("logout", {}, limit=self._limits.setting)
+
+    # The end.
+
+    async def close(self) -> None:
+        """The agent is gone: whatever waits for it waits no more."""
+        self._callbacks.withdraw_asks()
+        await self._sdk.close()
+
+    def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
+        """The session may ask us for files below these directories, too, and below no others."""
+        self._callbacks.allow_directories(session_id, directories)
+
+    def only_read(self, session_id: str) -> None:
+        """The session may write no file through us."""
+        self._callbacks.only_read(session_id)
+
+    def _opened(
+        self, answer: Json, asked: str | None, replay: list[Event], place: SessionPlace
+    ) -> SessionOpened:
+        opened = self._states.opened(answer, session_id_of(answer, asked), replay)
+        self.allow_directories(opened.session_id, place.additional_directories)
+        for event in self._states.still_so(opened):
+            self._tell(opened.session_id, event)
+        return opened
+
+    def _tell(self, session_id: str, event: Event) -> None:
+        self._delivery.tell(session_id, self._states.told(session_id, event))
+
+    def _forget(self, session_id: str) -> None:
+        self._callbacks.forget(session_id)
+        self._states.forget(session_id)
+        self._delivery.forget(session_id)
+
+    def _require(self, offered: bool, method: str) -> None:
+        if not offered:
+            raise NotOffered(NO_SUCH_METHOD, f"the agent does not offer {method}")

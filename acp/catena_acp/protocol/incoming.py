@@ -1,0 +1,280 @@
+"""What an agent wrote of a session, as events. Pure.
+
+It reads the JSON as the agent wrote it and not the SDK's models of it: those close enumerations that the protocol
+leaves open, drop list items that they do not know, and have no place for what became stable after them. Whatever
+cannot be understood becomes an ``UnknownUpdate``, never an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from catena_acp.events import (
+    Command,
+    CommandsChanged,
+    Compacted,
+    Event,
+    Location,
+    ModesChanged,
+    Noticed,
+    OptionsChanged,
+    OtherContent,
+    PermissionAsked,
+    PermissionOption,
+    PlanChanged,
+    PlanEntry,
+    Role,
+    TextChunk,
+    TitleChanged,
+    ToolCallChanged,
+    ToolContent,
+    ToolDiff,
+    ToolOther,
+    ToolTerminal,
+    ToolText,
+    UnknownUpdate,
+    UsageReported,
+)
+from catena_acp.protocol.answers import options_of
+from catena_acp.protocol.json_reading import MAX_NAME, Json, number, objects, part
+from catena_acp.protocol.json_reading import name as name_of
+from catena_acp.protocol.json_reading import text as text_of
+
+
+def events_of(update: Json) -> tuple[Event, ...]:
+    """What one session update says: mostly one event, none for empty text, an ``UnknownUpdate`` for what is odd."""
+    kind = name_of(update, "sessionUpdate") or update.get("sessionUpdate")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    events = reader(update) if reader is not None else None
+    if events is None:
+        return (UnknownUpdate(str(kind)[:MAX_NAME], update),)
+    return events
+
+
+def permission_of(ask_id: str, asked: Json) -> PermissionAsked:
+    """A permission request; options without an id are left out, since they could not be answered."""
+    tool_call = part(asked, "toolCall") or {}
+    options = tuple(
+        PermissionOption(
+            option["optionId"],
+            name_of(option, "name") or option["optionId"][:MAX_NAME],
+            name_of(option, "kind") or "",
+        )
+        for option in objects(asked.get("options"))
+        if isinstance(option.get("optionId"), str)
+    )
+    return PermissionAsked(ask_id, _tool_call(text_of(tool_call, "toolCallId") or "", tool_call), options)
+
+
+# The kinds of update. A reader answers None where it cannot read one.
+
+
+def _chunk(role: Role) -> Callable[[Json], tuple[Event, ...] | None]:
+    def read(update: Json) -> tuple[Event, ...] | None:
+        content = part(update, "content")
+        kind = text_of(content, "type") if content is not None else None
+        if content is None or kind is None:
+            return None
+        message_id = text_of(update, "messageId")
+        if kind == "text":
+            text = text_of(content, "text")
+            if text is None:
+                return None
+            return (TextChunk(role, text, message_id),) if text else ()
+        return (OtherContent(role, kind, _described(kind, content), message_id, content),)
+
+    return read
+
+
+def _tool(update: Json) -> tuple[Event, ...] | None:
+    tool_call_id = text_of(update, "toolCallId")
+    return None if tool_call_id is None else (_tool_call(tool_call_id, update),)
+
+
+def _plan(update: Json) -> tuple[Event, ...] | None:
+    entries = _plan_entries(update.get("entries"))
+    return None if entries is None else (PlanChanged(entries),)
+
+
+def _plan_update(update: Json) -> tuple[Event, ...] | None:
+    plan = part(update, "plan")
+    entries = _plan_entries(plan.get("entries")) if plan is not None else None
+    if plan is None or entries is None:
+        return None
+    return (PlanChanged(entries, text_of(plan, "planId")),)
+
+
+def _plan_removed(update: Json) -> tuple[Event, ...] | None:
+    plan_id = text_of(update, "planId")
+    return None if plan_id is None else (PlanChanged((), plan_id),)
+
+
+def _commands(update: Json) -> tuple[Event, ...] | None:
+    listed = update.get("availableCommands")
+    if not isinstance(listed, list):
+        return None
+    return (
+        CommandsChanged(
+            tuple(
+                Command(
+                    command["name"],
+                    name_of(command, "description") or "",
+                    name_of(part(command, "input") or {}, "hint"),
+                )
+                for command in objects(listed)
+                if 0 < len(name_of(command, "name") or "") < MAX_NAME
+            )
+        ),
+    )
+
+
+def _mode(update: Json) -> tuple[Event, ...] | None:
+    # The protocol's own page shows `modeId`, its schema `currentModeId`.
+    current = name_of(update, "currentModeId") or name_of(update, "modeId")
+    return None if current is None else (ModesChanged(current),)
+
+
+def _options(update: Json) -> tuple[Event, ...] | None:
+    options = options_of(update)
+    return None if options is None else (OptionsChanged(options),)
+
+
+def _session_info(update: Json) -> tuple[Event, ...] | None:
+    if "title" not in update:
+        return ()
+    title = name_of(update, "title")
+    return (TitleChanged(title or None),) if title is not None or update["title"] is None else None
+
+
+def _usage(update: Json) -> tuple[Event, ...] | None:
+    used, size = number(update.get("used")), number(update.get("size"))
+    if used is None or size is None:
+        return None
+    cost = part(update, "cost") or {}
+    return (UsageReported(int(used), int(size), number(cost.get("amount")), name_of(cost, "currency")),)
+
+
+def _notice(update: Json) -> tuple[Event, ...] | None:
+    parts = [text for name in ("title", "description", "message") if (text := text_of(update, name))]
+    if not parts:
+        return None
+    return (Noticed("\n".join(parts), name_of(update, "severity") or name_of(update, "level") or "info"),)
+
+
+def _compaction(update: Json) -> tuple[Event, ...] | None:
+    summary = update.get("summary")
+    parts = [text for block in objects(summary) if (text := text_of(block, "text"))]
+    told = "\n".join(parts) or text_of(update, "error")
+    return (Compacted(told, text_of(update, "status")),)
+
+
+def _compaction_chunk(update: Json) -> tuple[Event, ...] | None:
+    text = text_of(part(update, "content") or {}, "text")
+    return None if text is None else (Compacted(text, None),)
+
+
+_READERS: Mapping[str, Callable[[Json], tuple[Event, ...] | None]] = {
+    "user_message_chunk": _chunk("user"),
+    "agent_message_chunk": _chunk("agent"),
+    "agent_thought_chunk": _chunk("thought"),
+    "tool_call": _tool,
+    "tool_call_update": _tool,
+    "plan": _plan,
+    "plan_update": _plan_update,
+    "plan_removed": _plan_removed,
+    "available_commands_update": _commands,
+    "current_mode_update": _mode,
+    "config_option_update": _options,
+    "session_info_update": _session_info,
+    "usage_update": _usage,
+    "notice": _notice,
+    "compaction_update": _compaction,
+    "compaction_summary_chunk": _compaction_chunk,
+}
+
+
+# The parts of updates.
+
+
+def _tool_call(tool_call_id: str, told: Json) -> ToolCallChanged:
+    locations, content = told.get("locations"), told.get("content")
+    return ToolCallChanged(
+        tool_call_id,
+        title=name_of(told, "title"),
+        kind=name_of(told, "kind"),
+        status=name_of(told, "status"),
+        name=name_of(told, "name"),
+        locations=tuple(
+            Location(place["path"][:MAX_NAME], _line(place.get("line")))
+            for place in objects(locations)
+            if isinstance(place.get("path"), str)
+        )
+        if isinstance(locations, list)
+        else None,
+        content=tuple(map(_tool_content, objects(content))) if isinstance(content, list) else None,
+        raw_input=told.get("rawInput"),
+        raw_output=told.get("rawOutput"),
+    )
+
+
+def _tool_content(content: Json) -> ToolContent:
+    kind = text_of(content, "type") or "unknown"
+    if kind == "content":
+        block = part(content, "content") or {}
+        block_kind = text_of(block, "type") or "unknown"
+        text = text_of(block, "text")
+        if block_kind == "text" and text is not None:
+            return ToolText(text)
+        return ToolOther(block_kind, _described(block_kind, block))
+    path, new, terminal = (
+        text_of(content, "path"),
+        text_of(content, "newText"),
+        text_of(content, "terminalId"),
+    )
+    if kind == "diff" and path is not None and new is not None:
+        return ToolDiff(path, text_of(content, "oldText"), new)
+    if kind == "terminal" and terminal is not None:
+        return ToolTerminal(terminal)
+    return ToolOther(kind, _described(kind, content))
+
+
+def _plan_entries(listed: object) -> tuple[PlanEntry, ...] | None:
+    if not isinstance(listed, list):
+        return None
+    return tuple(
+        PlanEntry(
+            entry["content"][:MAX_NAME],
+            name_of(entry, "status") or "pending",
+            name_of(entry, "priority") or "medium",
+        )
+        for entry in objects(listed)
+        if isinstance(entry.get("content"), str)
+    )
+
+
+def _described(kind: str, block: Json) -> str:
+    """One line that says what a piece of content is."""
+    resource = part(block, "resource") or {}
+    name = name_of(block, "title") or name_of(block, "name")
+    uri = name_of(block, "uri") or name_of(resource, "uri")
+    mime = name_of(block, "mimeType") or name_of(resource, "mimeType")
+    data = text_of(block, "data") or text_of(resource, "blob")
+    text = text_of(resource, "text")
+    size = number(block.get("size"))
+    if size is None and data is not None:
+        size = len(data) * 3 // 4
+    elif size is None and text is not None:
+        size = len(text)
+    parts = [kind[:MAX_NAME].replace("_", " "), name, uri, mime, None if size is None else _bytes(int(size))]
+    return " ".join(", ".join(part for part in parts if part).split())
+
+
+def _bytes(size: int) -> str:
+    if size < 1024:
+        return f"{size} bytes"
+    return f"{size / 1024:.0f} KiB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MiB"
+
+
+def _line(value: object) -> int | None:
+    line = number(value)
+    return None if line is None else int(line)

@@ -1,0 +1,91 @@
+"""What we say, in the SDK's types."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, assert_never
+
+from acp import image_block, resource_link_block, text_block
+from acp.helpers import embedded_blob_resource, embedded_text_resource, resource_block
+from acp.schema import (
+    AuthCapabilities,
+    BooleanConfigOptionCapabilities,
+    ClientCapabilities,
+    ClientSessionCapabilities,
+    EmbeddedResourceContentBlock,
+    FileSystemCapabilities,
+    ImageContentBlock,
+    ResourceContentBlock,
+    SessionConfigOptionsCapabilities,
+    TextContentBlock,
+)
+
+from catena_acp.abilities import Abilities
+from catena_acp.events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
+from catena_acp.port import SessionPlace
+from catena_acp.protocol.files import FileAccess
+from catena_acp.protocol.framing import Message, whole_characters
+
+ContentBlock = TextContentBlock | ResourceContentBlock | ImageContentBlock | EmbeddedResourceContentBlock
+
+
+def client_capabilities(files: FileAccess | None) -> ClientCapabilities:
+    """What we offer an agent, so far as the SDK's models can say it."""
+    return ClientCapabilities(
+        fs=FileSystemCapabilities(
+            read_text_file=files is not None, write_text_file=files is not None and files.writable
+        ),
+        session=ClientSessionCapabilities(
+            config_options=SessionConfigOptionsCapabilities(boolean=BooleanConfigOptionCapabilities())
+        ),
+        auth=AuthCapabilities(terminal=True),
+        # The same, from before it came into the protocol.
+        field_meta={"terminal-auth": True},
+    )
+
+
+def capabilities_besides() -> Message:
+    """What we offer and the SDK's models have no field for. Not `plan`: of its three forms we read one."""
+    return {"clientCapabilities": {"session": {"notices": {}, "compaction": {}}}}
+
+
+def directories(place: SessionPlace, abilities: Abilities) -> list[str] | None:
+    """Further directories of a session, for an agent that takes some; None says nothing of them."""
+    return list(place.additional_directories) or None if abilities.additional_directories else None
+
+
+def servers(place: SessionPlace) -> list[Any]:
+    """The SDK makes its models of these; an agent of v1 wants the list even where it is empty."""
+    return list(place.mcp_servers)
+
+
+def anchor(at: str | None, key: str | None) -> dict[str, Any]:
+    """``_meta`` of a fork at a message; where it is not known which way an agent has, the one that most have."""
+    if at is None:
+        return {}
+    if key == "message_id":
+        return {"messageId": at}
+    return {"jetbrains": {"air": {"fork": {"version": 1, "messageId": at}}}}
+
+
+def content_block(block: PromptBlock) -> ContentBlock:
+    """A block of a prompt, in the SDK's type."""
+    match block:
+        case TextBlock(text):
+            return text_block(whole_characters(text))
+        case LinkBlock(uri, name):
+            return resource_link_block(whole_characters(name), whole_characters(uri))
+        case ImageBlock(data, mime):
+            return image_block(base64.b64encode(data).decode("ascii"), mime)
+        case FileBlock():
+            return _embedded(block)
+    assert_never(block)
+
+
+def _embedded(block: FileBlock) -> EmbeddedResourceContentBlock:
+    uri, content = whole_characters(block.uri), block.content
+    if isinstance(content, str):
+        text = whole_characters(content)
+        return resource_block(embedded_text_resource(uri, text, mime_type=block.mime))
+    blob = base64.b64encode(content).decode("ascii")
+    return resource_block(embedded_blob_resource(uri, blob, mime_type=block.mime))

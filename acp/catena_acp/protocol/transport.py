@@ -1,0 +1,318 @@
+"""Lines to an agent and from it: tolerant of whatever comes, joined, bounded, and never stuck behind a dead pipe.
+
+``StdioTransport`` has the shape that the SDK asks of a transport (``send``, ``receive``, ``close``). It stands between
+the SDK and the pipes because the SDK's own dies of one odd line, waits for ever on a closed pipe, and knows no
+back-pressure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import IO, Any
+
+from catena_acp.protocol import framing
+from catena_acp.protocol.buffers import Inbox, Outbox
+from catena_acp.protocol.framing import Message
+
+_TAKEN_BEFORE_OTHERS_RUN = 64
+_LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousands
+_BUSY = 0.005  # seconds that a turn of the loop takes where others have much to do
+
+
+async def _let_others_run() -> None:
+    """Give way, and for twice as long where the others are busy: what they cannot keep up with stays in the pipe."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await asyncio.sleep(0)
+    held_up = loop.time() - began
+    if held_up > _BUSY:
+        await asyncio.sleep(held_up)
+
+
+class Call:
+    """A request that goes through the SDK, so that its answer can be read as the agent wrote it.
+
+    ``additions`` are merged into the request's parameters: what the protocol has and the SDK's models have not.
+    """
+
+    def __init__(self, additions: Message | None = None) -> None:
+        self.additions = additions
+        self.answered = False
+        self.result: Any = None
+
+
+# The SDK sends in the task that called it, so this names the call that a request on its way out belongs to.
+CURRENT_CALL: ContextVar[Call | None] = ContextVar("CURRENT_CALL", default=None)
+
+
+class StdioTransport:
+    """The two ends of an agent's pipes.
+
+    ``offered`` names the requests that an agent may make; any other is answered "method not found" here. ``lost`` is
+    set once the agent can no longer be spoken with: it closed its output, or its input.
+    """
+
+    def __init__(
+        self, *, offered: frozenset[str], log: Callable[[str], None], max_line: int = framing.MAX_LINE
+    ) -> None:
+        self._offered = offered
+        self._log = log
+        self.dropped: Counter[str] = Counter()
+        self.lost = asyncio.Event()
+        self.emptied = asyncio.Event()  # everything that came has been taken, and nothing more will come
+        self._splitter = framing.LineSplitter(self._drop, max_line)
+        self._lines: deque[bytes] = deque()  # that came and are not looked at yet
+        self._inbox = Inbox()
+        self._arrived = asyncio.Event()
+        self._output_closed = asyncio.Event()
+        self._ended = False
+        self._received = 0
+        self._taken = 0
+        self._paused = False
+        self._reading: asyncio.ReadTransport | None = None
+        self._outbox = Outbox(self._read_on, self.lost.set)
+        self._calls: dict[int | str, Call] = {}
+        self._requests: dict[str, asyncio.Future[Message]] = {}
+        self._next_request = 1
+
+    async def connect(self, to_agent: IO[bytes], from_agent: IO[bytes]) -> None:
+        """Take over both pipes; they are closed with the transport."""
+        await self._outbox.connect(to_agent)
+        loop = asyncio.get_running_loop()
+        self._reading, _ = await loop.connect_read_pipe(lambda: _Output(self), from_agent)
+
+    # What the SDK calls.
+
+    async def send(self, message: Message) -> None:
+        """Put a message on its way; it does not wait until the agent reads it. Raises BrokenPipeError at once where
+        nobody reads any more, except for answers, which nobody misses then."""
+        if "method" not in message:
+            if not self.lost.is_set():
+                self._put_out(message)
+            return
+        self._raise_if_lost()
+        if "id" in message:
+            call = CURRENT_CALL.get() or Call()
+            self._calls[message["id"]] = call
+            if call.additions is not None:
+                message = {**message, "params": _merged(message.get("params") or {}, call.additions)}
+        self._put_out(message, ahead=message["method"] == "session/cancel")
+
+    async def receive(self) -> Message | None:
+        """The next message, or None when there will be no more."""
+        while True:
+            if self._inbox:
+                self._taken += 1
+                if self._taken % _TAKEN_BEFORE_OTHERS_RUN == 0:
+                    await _let_others_run()
+                message = self._inbox.take()
+                self._read_on()
+                return message
+            if self._ended:
+                self.emptied.set()
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    async def close(self) -> None:
+        """Close both pipes; ``receive`` ends."""
+        self._end()
+        self.close_input()
+
+    # What we call.
+
+    async def request(self, method: str, params: Message) -> Message:
+        """Ask what the SDK has no method for. Returns the answer, a result or an error; raises ConnectionError."""
+        self._raise_if_lost()
+        request_id = f"x{self._next_request}"
+        self._next_request += 1
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._requests[request_id] = answer
+        try:
+            self._put_out({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+            return await answer
+        finally:
+            self._requests.pop(request_id, None)
+
+    def forget(self, call: Call) -> None:
+        """Nobody waits for the answer to ``call`` any more; a late one is dropped."""
+        for request_id in [number for number, waiting in self._calls.items() if waiting is call]:
+            del self._calls[request_id]
+
+    def close_input(self) -> None:
+        """Let the agent see the end of its input; what it has not read is thrown away."""
+        self._outbox.close()
+
+    async def finish(self, quiet: float = 0.2, limit: float = 1.5) -> None:
+        """Take what is left in the pipe of a dead agent, then let ``receive`` end.
+
+        Waits for the pipe's end; but a grandchild may hold it open, so ``quiet`` seconds of silence will do, and after
+        ``limit`` seconds nothing more is waited for.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + limit
+        while not self._output_closed.is_set() and loop.time() < deadline:
+            seen = self._received
+            try:
+                async with asyncio.timeout(quiet):
+                    await self._output_closed.wait()
+            except TimeoutError:
+                if self._received == seen and not self._paused:
+                    break
+        self._end()
+
+    # What the pipes tell us.
+
+    def output_received(self, block: bytes) -> None:
+        self._received += len(block)
+        self._lines.extend(self._splitter.feed(block))
+        self._take_lines(_LINES_IN_A_TURN)
+        if self._lines:
+            asyncio.get_running_loop().call_soon(self._take_more)
+        if self._overloaded and not self._paused and self._reading is not None:
+            self._paused = True
+            self._reading.pause_reading()
+
+    def output_ended(self) -> None:
+        self._take_lines(len(self._lines))
+        if not self._ended and (last := self._splitter.last()).strip():
+            self._take_in(last)
+        self._output_closed.set()
+        self.lost.set()
+        self._arrived.set()
+
+    # Incoming.
+
+    def _take_lines(self, most: int) -> None:
+        for _ in range(min(most, len(self._lines))):
+            self._take_in(self._lines.popleft())
+        if self._inbox:
+            self._arrived.set()
+
+    def _take_more(self) -> None:
+        self._take_lines(_LINES_IN_A_TURN)
+        if self._lines:
+            asyncio.get_running_loop().call_soon(self._take_more)
+        self._read_on()
+
+    def _take_in(self, line: bytes) -> None:
+        for message in framing.messages_of(line, self._drop):
+            fit = self._fit(message)
+            if fit is not None:
+                self._inbox.put(fit, len(line))
+
+    def _fit(self, message: Message) -> Message | None:
+        """The message as the SDK shall see it, or None where it is settled here."""
+        method = message.get("method")
+        if method is None:
+            return self._fit_answer(message)
+        if not isinstance(method, str):
+            self._drop("message whose method is not a name")
+            return None
+        if "id" in message:
+            return self._fit_request(method, message)
+        match method:
+            case "session/update":
+                return framing.update_for_sdk(message, self._drop)
+            case "$/cancel_request":
+                return framing.cancel_for_sdk(message)
+        self._drop("notification of an unknown kind")
+        return None
+
+    def _fit_request(self, method: str, message: Message) -> Message | None:
+        request_id = framing.valid_id(message["id"])
+        if request_id is None:
+            self._drop("request with an odd id")
+            return None
+        if method not in self._offered:
+            error = {"code": -32601, "message": "Method not found", "data": {"method": method}}
+            if not self.lost.is_set():
+                self._put_out({"jsonrpc": "2.0", "id": request_id, "error": error})
+            return None
+        if method == "session/request_permission":
+            return framing.permission_for_sdk(message, request_id)
+        return framing.request_for_sdk(message, request_id)
+
+    def _fit_answer(self, message: Message) -> Message | None:
+        request_id = framing.valid_id(message.get("id"))
+        if request_id is None:
+            self._drop("message that is neither a request nor an answer")
+            return None
+        answer = framing.answer_for_sdk(message, request_id)
+        if isinstance(request_id, str) and (waiting := self._requests.get(request_id)) is not None:
+            if not waiting.done():
+                waiting.set_result(answer)
+            return None
+        call = self._calls.pop(request_id, None)
+        if call is None:
+            self._drop("answer that nobody waits for")
+            return None
+        call.answered = "result" in answer
+        call.result = message.get("result")
+        return answer
+
+    def _drop(self, reason: str) -> None:
+        self.dropped[reason] += 1
+        if self.dropped[reason] == 1:
+            self._log(f"the agent wrote a {reason}; it is dropped, and so are others like it")
+
+    @property
+    def has_room(self) -> bool:
+        """False while so much waits for the agent to read that nothing large should be added."""
+        return not self._outbox.full
+
+    @property
+    def _overloaded(self) -> bool:
+        return bool(self._lines) or self._inbox.full or self._outbox.full
+
+    def _read_on(self) -> None:
+        if self._paused and not self._overloaded and not self._ended and self._reading is not None:
+            self._paused = False
+            self._reading.resume_reading()
+
+    def _end(self) -> None:
+        if self._ended:
+            return
+        self._take_lines(len(self._lines))
+        self._ended = True
+        self.lost.set()
+        self._arrived.set()
+        if self._reading is not None:
+            self._reading.close()
+        for waiting in self._requests.values():
+            if not waiting.done():
+                waiting.set_exception(ConnectionError("the agent is gone"))
+
+    # Outgoing.
+
+    def _raise_if_lost(self) -> None:
+        if self.lost.is_set():
+            raise BrokenPipeError("the agent no longer reads")
+
+    def _put_out(self, message: Message, *, ahead: bool = False) -> None:
+        self._outbox.put(framing.encoded(message), framing.session_named(message), ahead=ahead)
+
+
+class _Output(asyncio.Protocol):
+    """The pipe that the agent writes to."""
+
+    def __init__(self, owner: StdioTransport) -> None:
+        self._owner = owner
+
+    def data_received(self, data: bytes) -> None:
+        self._owner.output_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._owner.output_ended()
+
+
+def _merged(base: Message, more: Message) -> Message:
+    merged = dict(base)
+    for key, value in more.items():
+        before = merged.get(key)
+        both = isinstance(before, dict) and isinstance(value, dict)
+        merged[key] = _merged(before, value) if both else value  # type: ignore[arg-type]
+    return merged

@@ -1,0 +1,147 @@
+"""Where a turn is played: from the script in the prompt to the one answer to the request."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from catena_acp.rehearsal.scenes import prose
+from catena_acp.rehearsal.scenes.failures import BREAKAGE
+from catena_acp.rehearsal.scenes.scene import NOTHING, Scene
+from catena_acp.rehearsal.scenes.speech import SPEECH
+from catena_acp.rehearsal.scenes.tools import TOOLS
+from catena_acp.rehearsal.script import ScriptStep, read_script
+from catena_acp.rehearsal.turn import ScriptedTurn, TurnCancelled, TurnStopped
+from catena_acp.rehearsal.wire import INTERNAL_ERROR, Heard, Refusal
+
+_CONTEXT_SIZE = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a turn ended, and what of it stays in the context: user, partial (all that was said) or nothing."""
+
+    keeps: str
+    stop_reason: str = ""
+    refusal: Refusal | None = None
+
+
+def begin(turn: ScriptedTurn, heard: Heard) -> None:
+    """Read the script and start to play it, in a thread of the turn's own."""
+    steps = read_script(turn.script, _FORMS)
+    # From the start: a stop must not slip in before the scene that ignores it.
+    turn.heeds_cancel = not any(step.scene == "hang" and step.word("hard") for step in steps)
+    threading.Thread(target=_play, args=(turn, steps, heard), daemon=True).start()
+
+
+def _play(turn: ScriptedTurn, steps: tuple[ScriptStep, ...], heard: Heard) -> None:
+    """Play the whole turn, keep what is to be kept, and answer."""
+    ending = _perform(turn, steps)
+    turn.take_no_more()
+    session = turn.session
+    _keep(turn, ending.keeps)
+    if ending.refusal is None and ending.stop_reason != "cancelled" and turn.entries:
+        _tell_title(turn)
+        _tell_usage(turn)
+    # Before the answer is out: the client may send its next prompt at once.
+    session.turn = None
+    if ending.refusal is not None:
+        heard.turn_ended(session.id, f"error {ending.refusal.code}")
+        turn.wire.refuse(turn.request_id, ending.refusal)
+    else:
+        heard.turn_ended(session.id, ending.stop_reason)
+        turn.wire.answer(turn.request_id, {"stopReason": ending.stop_reason, **_tokens(turn)})
+    for act in turn.afterwards:
+        act()
+
+
+def _perform(turn: ScriptedTurn, steps: tuple[ScriptStep, ...]) -> _Ending:
+    try:
+        for step in steps:
+            turn.heed_cancel()
+            turn.next_scene()
+            _SCENES[step.scene].perform(turn, step)
+        if not steps:
+            turn.say(prose.FREE_ANSWER.format(heard=_first_words(turn.script, 200)))
+        while (said := turn.next_steered()) is not None:
+            turn.next_scene()
+            _play_steered(turn, said)
+    except TurnCancelled:
+        return _Ending(turn.options.cancel_keeps, "cancelled")
+    except TurnStopped as stopped:
+        # The protocol: after a refusal the prompt and what came after it are not part of the next one.
+        return _Ending("nothing" if stopped.stop_reason == "refusal" else "partial", stopped.stop_reason)
+    except Refusal as refusal:
+        return _Ending(turn.options.error_keeps, refusal=refusal)
+    except OSError as error:
+        return _Ending(turn.options.error_keeps, refusal=Refusal(INTERNAL_ERROR, str(error)))
+    return _Ending("partial", "end_turn")
+
+
+def _play_steered(turn: ScriptedTurn, said: str) -> None:
+    """What was said into a turn is a script, too."""
+    steps = read_script(said, _FORMS)
+    for step in steps:
+        turn.next_scene()
+        _SCENES[step.scene].perform(turn, step)
+    if not steps:
+        turn.say(prose.HEEDED.format(heard=_first_words(said, 200)))
+
+
+def _keep(turn: ScriptedTurn, keeps: str) -> None:
+    transcript = turn.session.transcript
+    match keeps:
+        case "nothing":
+            transcript.forget(turn.id)
+        case "partial" if turn.entries:
+            words = sum(len(entry["text"].split()) for entry in turn.entries if "text" in entry)
+            transcript.said(turn.id, tuple(turn.entries), round(transcript.cost + 0.001 + words * 0.00002, 6))
+
+
+def _tell_title(turn: ScriptedTurn) -> None:
+    transcript = turn.session.transcript
+    if turn.options.titles and transcript.title is None:
+        transcript.named(_first_words(turn.script, 60) or "Rehearsal")
+        now = datetime.now(UTC).isoformat()
+        turn.update({"sessionUpdate": "session_info_update", "title": transcript.title, "updatedAt": now})
+
+
+def _tell_usage(turn: ScriptedTurn) -> None:
+    if turn.options.usage and not turn.usage_told:
+        cost = {"amount": turn.session.transcript.cost, "currency": "USD"}
+        used = turn.session.tokens
+        turn.update({"sessionUpdate": "usage_update", "used": used, "size": _CONTEXT_SIZE, "cost": cost})
+
+
+def _tokens(turn: ScriptedTurn) -> dict[str, Any]:
+    """The tokens of this turn, as the answer to a prompt may carry them."""
+    if not (turn.options.usage and turn.entries):
+        return {}
+    said = sum(len(entry["text"]) for entry in turn.entries if "text" in entry) // 4
+    heard = turn.session.tokens
+    return {"usage": {"inputTokens": heard, "outputTokens": said, "totalTokens": heard + said}}
+
+
+def _first_words(text: str, length: int) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= length else words[: length - 1].rstrip() + "…"
+
+
+def _help(turn: ScriptedTurn, step: ScriptStep) -> None:
+    acts = (("Words", SPEECH), ("Work", TOOLS), ("When things go wrong", BREAKAGE))
+    turn.say(prose.HELP.format(scenes="\n\n".join(_list(title, scenes) for title, scenes in acts)))
+
+
+def _list(title: str, scenes: dict[str, Scene]) -> str:
+    return "\n".join([f"## {title}", "", *(f"- `{scene.usage}`: {scene.about}" for scene in scenes.values())])
+
+
+_SCENES: Final = {
+    "help": Scene(NOTHING, _help, "help", "what can be rehearsed"),
+    **SPEECH,
+    **TOOLS,
+    **BREAKAGE,
+}
+_FORMS: Final = {name: scene.form for name, scene in _SCENES.items()}

@@ -1,0 +1,1 @@
+"""Scenes that the rehearsal agent plays: speech, prose, tools and failures."""

@@ -1,0 +1,214 @@
+"""The scenes of an agent at work: tool calls, permissions, and what it asks of the client."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from typing import Any, Final
+
+from catena_acp.rehearsal.scenes import prose
+from catena_acp.rehearsal.scenes.scene import MAYBE_TEXT, NOTHING, TEXT, WORD, Scene, text_content
+from catena_acp.rehearsal.script import ScriptStep
+from catena_acp.rehearsal.turn import ScriptedTurn
+
+_KINDS = "read|edit|delete|move|search|execute|think|fetch|switch_mode|other"
+_TOOL = rf"(?:(?P<kind>{_KINDS})\b\s*)?(?P<title>.*)"
+
+
+def _tool(turn: ScriptedTurn, step: ScriptStep) -> None:
+    call_id = _begin_tool(turn, step)
+    said = f"Pretended: {step.word('title') or 'nothing'}\n"
+    turn.tool_now(call_id, status="completed", content=[text_content(said)], rawOutput={"ok": True})
+
+
+def _begin(turn: ScriptedTurn, step: ScriptStep) -> None:
+    _begin_tool(turn, step)
+
+
+def _fail(turn: ScriptedTurn, step: ScriptStep) -> None:
+    call_id = _begin_tool(turn, step)
+    turn.tool_now(
+        call_id, status="failed", content=[text_content("It did not work.\n")], rawOutput={"ok": False}
+    )
+
+
+def _begin_tool(turn: ScriptedTurn, step: ScriptStep) -> str:
+    title = step.word("title") or "README.md"
+    call_id = turn.tool(
+        title=title,
+        kind=step.word("kind") or "other",
+        locations=[{"path": _in_cwd(turn, PurePath(title.split()[-1]).name), "line": 1}],
+        rawInput={"title": title},
+    )
+    turn.tool_now(call_id, status="in_progress")
+    return call_id
+
+
+def _edit(turn: ScriptedTurn, step: ScriptStep) -> None:
+    _change_file(turn, step, ask=True)
+
+
+def _edit_unasked(turn: ScriptedTurn, step: ScriptStep) -> None:
+    _change_file(turn, step, ask=False)
+
+
+def _change_file(turn: ScriptedTurn, step: ScriptStep, *, ask: bool) -> None:
+    path = _in_cwd(turn, step.word("word") or "")
+    diff = {"type": "diff", "path": path, "oldText": prose.OLD_FILE, "newText": prose.NEW_FILE}
+    call_id = turn.tool(
+        title=f"Edit {step.word('word')}",
+        kind="edit",
+        locations=[{"path": path}],
+        content=[diff],
+        rawInput={"path": path},
+    )
+    if ask and not turn.ask_permission(call_id).startswith("yes"):
+        turn.tool_now(call_id, status="failed")
+        turn.say(f"You said no, so I did not pretend to change `{step.word('word')}`.")
+        return
+    turn.tool_now(call_id, status="in_progress")
+    turn.tool_now(call_id, status="completed", rawOutput={"changed": path})
+    turn.say(f"I pretended to change `{step.word('word')}`.")
+
+
+def _run(turn: ScriptedTurn, step: ScriptStep) -> None:
+    command = step.word("text") or ""
+    call_id = turn.tool(title=command, kind="execute", rawInput={"command": command})
+    turn.tool_now(call_id, status="in_progress")
+    output = [text_content(f"```console\n$ {command}\n{prose.RUN_OUTPUT}```\n")]
+    turn.tool_now(
+        call_id, status="completed", content=output, rawOutput={"exitCode": 1, "output": prose.RUN_OUTPUT}
+    )
+
+
+def _ask(turn: ScriptedTurn, step: ScriptStep) -> None:
+    title = step.word("text") or "Do something that needs leave"
+    call_id = turn.tool(title=title, kind="execute", rawInput={"title": title})
+    chosen = turn.ask_permission(call_id)
+    turn.tool_now(call_id, status="completed" if chosen.startswith("yes") else "failed")
+    turn.say(f"You chose `{chosen}`.")
+
+
+def _redo(turn: ScriptedTurn, step: ScriptStep) -> None:
+    """What an agent does that repeats whatever it was not told is done."""
+    title = step.word("text") or ""
+    context = turn.session.transcript
+    heard = [text for _, text in context.context()[:-1]]
+    earlier_blocks = [block["text"] for block in turn.prompt[:-1] if block.get("type") == "text"]
+    done = [e["call"]["title"] for x in context.exchanges for e in x.entries if e["kind"] == "tool"]
+    if any(title in text for text in (*heard, *earlier_blocks, *done)):
+        turn.say(f"[already done] {title}")
+        return
+    call_id = turn.tool(title=title, kind="execute", rawInput={"title": title})
+    turn.tool_now(call_id, status="completed")
+
+
+def _read(turn: ScriptedTurn, step: ScriptStep) -> None:
+    path = _in_cwd(turn, step.word("word") or "")
+    call_id = turn.tool(title=f"Read {step.word('word')}", kind="read", locations=[{"path": path}])
+    if not turn.client_offers("fs", "readTextFile"):
+        turn.tool_now(
+            call_id, status="failed", content=[text_content("The client reads no files for agents.\n")]
+        )
+        return
+    _finish(turn, call_id, turn.ask_client("fs/read_text_file", path=path), "content")
+
+
+def _write(turn: ScriptedTurn, step: ScriptStep) -> None:
+    path = _in_cwd(turn, step.word("word") or "")
+    call_id = turn.tool(title=f"Write {step.word('word')}", kind="edit", locations=[{"path": path}])
+    if not turn.client_offers("fs", "writeTextFile"):
+        turn.tool_now(
+            call_id, status="failed", content=[text_content("The client writes no files for agents.\n")]
+        )
+        return
+    answer = turn.ask_client("fs/write_text_file", path=path, content=(step.word("text") or "") + "\n")
+    _finish(turn, call_id, answer, None)
+
+
+def _terminal(turn: ScriptedTurn, step: ScriptStep) -> None:
+    command, *args = (step.word("text") or "").split()
+    call_id = turn.tool(title=step.word("text"), kind="execute", rawInput={"command": command, "args": args})
+    if not turn.client_offers("terminal"):
+        turn.tool_now(
+            call_id, status="failed", content=[text_content("The client runs no terminals for agents.\n")]
+        )
+        return
+    made = turn.ask_client("terminal/create", command=command, args=args, cwd=turn.session.transcript.cwd)
+    terminal = (made.get("result") or {}).get("terminalId")
+    if terminal is None:
+        _finish(turn, call_id, made, None)
+        return
+    turn.tool_now(call_id, status="in_progress", content=[{"type": "terminal", "terminalId": terminal}])
+    turn.ask_client("terminal/wait_for_exit", terminalId=terminal)
+    output = turn.ask_client("terminal/output", terminalId=terminal)
+    turn.ask_client("terminal/release", terminalId=terminal)
+    turn.tool_now(call_id, status="completed", rawOutput=output.get("result"))
+    turn.say(f"The terminal said: {((output.get('result') or {}).get('output') or '').strip()}")
+
+
+def _form(turn: ScriptedTurn, step: ScriptStep) -> None:
+    schema = {
+        "type": "object",
+        "title": "A part in the play",
+        "properties": {
+            "name": {"type": "string", "title": "Name", "description": "How you want to be called"},
+            "lines": {"type": "integer", "title": "Lines", "minimum": 1, "maximum": 99, "default": 3},
+            "role": {"type": "string", "title": "Role", "enum": ["hero", "villain", "tree"]},
+            "mask": {"type": "boolean", "title": "With a mask", "default": False},
+        },
+        "required": ["name"],
+    }
+    answer = turn.ask_client(
+        "elicitation/create", mode="form", message="Who are you to be?", requestedSchema=schema
+    )
+    turn.say(f"[form] {json.dumps(answer.get('result') or answer.get('error'), ensure_ascii=False)}")
+
+
+def _url(turn: ScriptedTurn, step: ScriptStep) -> None:
+    answer = turn.ask_client(
+        "elicitation/create",
+        mode="url",
+        message="Look at the programme",
+        elicitationId=f"url-{turn.new_id()}",
+        url="https://example.org/programme",
+    )
+    turn.say(f"[url] {json.dumps(answer.get('result') or answer.get('error'))}")
+
+
+def _finish(turn: ScriptedTurn, call_id: str, answer: dict[str, Any], field: str | None) -> None:
+    """End a tool call as the client's answer has it, and say so."""
+    if "error" in answer:
+        words = str(answer["error"].get("message", ""))
+        turn.tool_now(call_id, status="failed", content=[text_content(words)])
+        turn.say(f"The client refused: {words}")
+        return
+    words = str((answer.get("result") or {}).get(field, "")) if field else "done"
+    turn.tool_now(call_id, status="completed", content=[text_content(words)])
+    turn.say(f"[file] {words}")
+
+
+def _in_cwd(turn: ScriptedTurn, path: str) -> str:
+    return str(PurePath(turn.session.transcript.cwd) / path)
+
+
+TOOLS: Final[dict[str, Scene]] = {
+    "tool": Scene(_TOOL, _tool, "tool [KIND] [TITLE]", "a tool call, from pending to completed"),
+    "begin": Scene(_TOOL, _begin, "begin [KIND] [TITLE]", "a tool call that stays in progress"),
+    "fail": Scene(_TOOL, _fail, "fail [KIND] [TITLE]", "a tool call that fails"),
+    "redo": Scene(TEXT, _redo, "redo TITLE", "a tool call, unless it heard that it is done"),
+    "edit": Scene(WORD, _edit, "edit PATH", "a diff; asks first, and changes nothing"),
+    "edit!": Scene(WORD, _edit_unasked, "edit! PATH", "the same without asking"),
+    "run": Scene(TEXT, _run, "run COMMAND", "output of a command that is not run"),
+    "ask": Scene(MAYBE_TEXT, _ask, "ask [TITLE]", "a permission"),
+    "read": Scene(WORD, _read, "read PATH", "reads a file through the client"),
+    "write": Scene(
+        r"(?P<word>\S+)(?: (?P<text>.*))?",
+        _write,
+        "write PATH TEXT",
+        "writes a file through the client",
+    ),
+    "terminal": Scene(TEXT, _terminal, "terminal COMMAND", "runs a command through the client"),
+    "form": Scene(NOTHING, _form, "form", "asks for a few fields"),
+    "url": Scene(NOTHING, _url, "url", "asks to open an address"),
+}

@@ -1,0 +1,204 @@
+"""What an agent's error is: the one place that tells rate limits, empty purses, overload and logins apart. Pure.
+
+That a session is gone is proved elsewhere (``refusals``), and narrowly.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from catena_acp.errors import (
+    AgentError,
+    AgentGone,
+    AgentMissing,
+    AgentRefused,
+    AgentSilent,
+    LoginNeeded,
+    NotOffered,
+    SessionGone,
+)
+from catena_acp.trouble import error_words
+from catena_acp.trouble.reset_times import end_in_data, end_in_words
+from catena_acp.trouble.troubles import Diagnosis, Trouble
+
+_DEPTH: Final = 6  # of nested data that is looked at
+_VALUES: Final = 1_000  # that are looked at
+_LONGEST: Final = 8_000  # characters of one text that are looked at,
+_ALL_WORDS: Final = 20_000  # … and of all together
+
+_STATUS_KEYS: Final = frozenset(["status", "statuscode", "httpstatus", "httpstatuscode", "code"])
+_KIND_KEYS: Final = frozenset(
+    [
+        "errorkind",
+        "errorname",
+        "errortype",
+        "errorcode",
+        "kind",
+        "type",
+        "code",
+        "reason",
+        "status",
+        "codexerrorinfo",
+    ]
+)
+
+
+def diagnose(error: AgentError, *, now: datetime) -> Diagnosis:
+    """What an agent's error is; what is not known is REFUSED, to be shown in the agent's own words."""
+    match error:
+        case AgentMissing():
+            return Diagnosis(Trouble.AGENT_MISSING)
+        case AgentGone():
+            return Diagnosis(Trouble.AGENT_GONE)
+        case AgentSilent():
+            return Diagnosis(Trouble.AGENT_SILENT)
+        case LoginNeeded():
+            return Diagnosis(Trouble.LOGIN_NEEDED)
+        case SessionGone():
+            return Diagnosis(Trouble.SESSION_LOST)
+        case NotOffered():
+            return Diagnosis(Trouble.REFUSED)
+        case AgentRefused(code=code, message=message, data=data):
+            return _of_refusal(code, message, data, now)
+        case _:
+            return Diagnosis(Trouble.NO_CARRIER)
+
+
+def diagnose_words(text: str, *, now: datetime) -> Diagnosis | None:
+    """What the only words of a turn are where they are an error; None where they may as well be an answer.
+
+    Only what agents are known to begin an error with counts, and only in a short text: an answer about rate limits
+    is none. An error of no known kind is REFUSED.
+    """
+    line = text.strip()
+    if not error_words.opens_like_an_error(line):
+        return None
+    resets_at = end_in_words(line, now)
+    trouble = _told_apart(_Evidence({}, error_words.statuses_in(line), [line]), resets_at)
+    return Diagnosis(trouble, resets_at if trouble in _ENDING else None)
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """What an error says of itself: kinds with the trouble that they name, HTTP statuses, and words."""
+
+    kinds: dict[str, Trouble] = field(default_factory=dict)
+    statuses: set[int] = field(default_factory=set)
+    texts: list[str] = field(default_factory=list)
+    seen: int = 0
+
+    def gather(self, value: Any, key: str = "", depth: int = 0) -> None:
+        """Take in nested data, as far as an agent may nest it."""
+        self.seen += 1
+        if depth > _DEPTH or self.seen > _VALUES:
+            return
+        name = re.sub(r"[^a-z]", "", key.lower())
+        match value:
+            case bool() | None:
+                return
+            case int() if name in _STATUS_KEYS and value in error_words.STATUSES:
+                self.statuses.add(value)
+            case str():
+                self._take_text(name, value[:_LONGEST])
+            case Mapping():
+                for inner, each in islice(value.items(), _VALUES):
+                    # Rust's enumerations are an object with the variant's name as its only key.
+                    if name in _KIND_KEYS:
+                        self._take_kind(str(inner))
+                    self.gather(each, str(inner), depth + 1)
+            case list() | tuple():
+                for each in value[:_VALUES]:
+                    self.gather(each, key, depth + 1)
+
+    def _take_text(self, name: str, text: str) -> None:
+        if name in _STATUS_KEYS and text.isdecimal() and len(text) == 3:
+            self.statuses.add(int(text))
+        if name in _KIND_KEYS:
+            self._take_kind(text)
+        if " " in text and sum(map(len, self.texts)) < _ALL_WORDS:
+            self.texts.append(text)
+        parsed = _parsed(text)
+        if parsed is not None:
+            self.gather(parsed, depth=_DEPTH - 3)
+
+    def _take_kind(self, text: str) -> None:
+        kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s.]+", "_", text[:80]).lower()
+        if (trouble := error_words.KINDS.get(kind)) is not None:
+            self.kinds[kind] = trouble
+
+
+def _of_refusal(code: int, message: str, data: Any, now: datetime) -> Diagnosis:
+    evidence = _Evidence()
+    evidence.gather(message, "message")
+    evidence.gather(data, "data")
+    if code in error_words.CODES:
+        evidence.statuses.add(code)
+    words = "\n".join(evidence.texts)
+    # Gemini's message is its provider's whole answer, as JSON.
+    resets_at = end_in_data([data, _parsed(message)], now) or end_in_words(words, now)
+    trouble = _told_apart(evidence, resets_at)
+    return Diagnosis(trouble, resets_at if trouble in _ENDING else None)
+
+
+_ENDING: Final = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.OVERLOAD})
+_LESS_SURE: Final = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOAD})
+
+
+def _told_apart(evidence: _Evidence, resets_at: datetime | None) -> Trouble:
+    """Kinds before statuses before words; but money and a full context travel under 429, 400 and 500, too."""
+    words = "\n".join(evidence.texts)
+    statuses = evidence.statuses | error_words.statuses_in(words)
+    kinds = set(evidence.kinds.values())
+    first = _first(kinds, _BY_WEIGHT) or _first(
+        {error_words.STATUSES[status] for status in statuses if status in error_words.STATUSES}, _BY_WEIGHT
+    )
+    if first is None or first in _LESS_SURE:
+        if error_words.CREDIT.search(words):
+            return Trouble.CREDIT
+        if error_words.CONTEXT.search(words):
+            return Trouble.CONTEXT_FULL
+        if error_words.QUOTA.search(words) and Trouble.RATE_LIMIT not in kinds:
+            return Trouble.RATE_LIMIT if resets_at else Trouble.CREDIT
+    return first or _by_words(words) or Trouble.REFUSED
+
+
+# Where an error names several, the one that asks most of the person.
+_BY_WEIGHT: Final = (
+    Trouble.CREDIT,
+    Trouble.CONTEXT_FULL,
+    Trouble.LOGIN_NEEDED,
+    Trouble.RATE_LIMIT,
+    Trouble.OVERLOAD,
+)
+
+
+def _first(found: Set[Trouble], order: Iterable[Trouble]) -> Trouble | None:
+    return next((trouble for trouble in order if trouble in found), None)
+
+
+def _by_words(words: str) -> Trouble | None:
+    for pattern, trouble in (
+        (error_words.RATE, Trouble.RATE_LIMIT),
+        (error_words.OVERLOAD, Trouble.OVERLOAD),
+        (error_words.LOGIN, Trouble.LOGIN_NEEDED),
+    ):
+        if pattern.search(words):
+            return trouble
+    return None
+
+
+def _parsed(text: str) -> Any:
+    """The JSON that a text holds from its first brace on; None where it holds none."""
+    at = text.find("{")
+    if at < 0 or len(text) > _LONGEST:
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(text, at)[0]
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,219 @@
+"""When a limit ends, as agents say it: in their data, or in words. Pure.
+
+A wall-clock time without a zone is one of this machine's, where the agent runs; one that has passed today is
+tomorrow's. What is past, or further away than a year, is not believed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
+from email.utils import parsedate_to_datetime
+from itertools import islice
+from typing import Any, Final
+
+_FURTHEST: Final = timedelta(days=400)
+_DEPTH: Final = 6  # of nested data that is looked at
+_VALUES: Final = 1_000  # that are looked at
+
+_MOMENTS: Final = frozenset(
+    [
+        "resetsat",
+        "resetat",
+        "resettime",
+        "resetstime",
+        "resets",
+        "reset",
+        "resettimestamp",
+        "ratelimitreset",
+        "xratelimitreset",
+        "xratelimitresetrequests",
+        "xratelimitresettokens",
+        "anthropicratelimitunifiedreset",
+    ]
+)
+_SECONDS: Final = frozenset(
+    [
+        "retryafter",
+        "retryafterseconds",
+        "retryaftersec",
+        "retryaftersecs",
+        "resetsinseconds",
+        "resetsin",
+        "resetinseconds",
+        "retrydelay",
+        "retryin",
+    ]
+)
+_MILLISECONDS: Final = frozenset(["retryafterms", "retryaftermillis", "retrydelayms", "resetsinms"])
+
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+_EPOCH = re.compile(r"\|(\d{10}|\d{13})(?!\d)")
+_SPAN = re.compile(
+    r"\b(?:try again|retry|retry after|resets?|reset|available(?: again)?|wait|comes? back)\s+"
+    r"(?:(?:in|after|for)\s+)?(?:about\s+|another\s+)?"
+    r"((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])[\s,]*(?:and\s+)?)+)",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m|s)", re.IGNORECASE)
+_UNITS: Final = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
+_ISO = re.compile(
+    r"\b(?:resets?|until|again|after)\b\D{0,16}?"
+    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(
+    r"\b(?:resets?|resetting|try again|retry|available(?: again)?|until)\b\s*(?:(?:at|on|by)\s+)?"
+    r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+    r"(?:,?\s+(?P<year>20\d\d))?,?\s+(?:at\s+)?)?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::\d\d)?\s*(?P<half>[ap]\.?m\b\.?)?"
+    r"\s*(?:\(?(?P<zone>[A-Za-z]+(?:/[A-Za-z_+-]+){1,2}|UTC|GMT|Z)\b\)?)?",
+    re.IGNORECASE,
+)
+
+
+def end_in_data(data: Any, now: datetime) -> datetime | None:
+    """The earliest time at which the limit may end, by an error's data; None where it tells none."""
+    items = islice(_items(data), _VALUES)
+    found = [at for key, value in items if (at := _by_key(key, value, now))]
+    return min(found, default=None)
+
+
+def end_in_words(text: str, now: datetime, zone: tzinfo | None = None) -> datetime | None:
+    """The same by words; ``zone`` is this machine's where it is None."""
+    if epoch := _EPOCH.search(text):
+        return _moment(int(epoch[1]), now)
+    if iso := _ISO.search(text):
+        return _moment(iso[1], now)
+    if span := _SPAN.search(text):
+        return _later(sum(float(n) * _UNITS[unit.lower()] for n, unit in _PART.findall(span[1])), now)
+    for clock in _CLOCK.finditer(text):
+        if at := _on_the_clock(clock, now, zone):
+            return at
+    return None
+
+
+def _items(data: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Every key and value in nested data, as far as an agent may nest it."""
+    if depth > _DEPTH:
+        return
+    if isinstance(data, Mapping):
+        for key, value in islice(data.items(), _VALUES):
+            yield str(key), value
+            yield from _items(value, depth + 1)
+    elif isinstance(data, list | tuple):
+        for value in data[:_VALUES]:
+            yield from _items(value, depth + 1)
+
+
+def _by_key(key: str, value: Any, now: datetime) -> datetime | None:
+    name = re.sub(r"[^a-z]", "", key.lower())
+    if name in _MOMENTS:
+        return _moment(value, now)
+    if name in _SECONDS or name in _MILLISECONDS:
+        seconds = _number(value)
+        if seconds is None and isinstance(value, str):
+            try:
+                return _believed(parsedate_to_datetime(value), now)
+            except (ValueError, OverflowError):
+                seconds = _span(value)
+        if seconds is None:
+            return None
+        return _later(seconds / 1000 if name in _MILLISECONDS else seconds, now)
+    return None
+
+
+def _span(text: str) -> float | None:
+    """`34.07s`, `1m30s`."""
+    parts = _PART.findall(text[:40])
+    return sum(float(n) * _UNITS[unit.lower()] for n, unit in parts) if parts else None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _later(seconds: float, now: datetime) -> datetime | None:
+    if not 0 < seconds <= _FURTHEST.total_seconds():
+        return None
+    return now + timedelta(seconds=seconds)
+
+
+def _moment(value: Any, now: datetime) -> datetime | None:
+    """A time as seconds or milliseconds since 1970, or as ISO 8601 (in UTC where it has no zone)."""
+    number = _number(value)
+    try:
+        if number is not None:
+            return _believed(datetime.fromtimestamp(number / 1000 if number > 1e11 else number, UTC), now)
+        if isinstance(value, str):
+            at = datetime.fromisoformat(re.sub(r"\s?(?:UTC|Z)$", "+00:00", value.strip()[:40], flags=re.I))
+            return _believed(at, now)
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None
+
+
+def _believed(at: datetime, now: datetime) -> datetime | None:
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at.astimezone(UTC) if now < at <= now + _FURTHEST else None
+
+
+def _on_the_clock(found: re.Match[str], now: datetime, zone: tzinfo | None) -> datetime | None:
+    half, minute = (found["half"] or "").lower()[:1], found["minute"]
+    hour = int(found["hour"])
+    if not half and minute is None:
+        return None  # a bare number is no time of day
+    if half and not 1 <= hour <= 12:
+        return None
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    here = now.astimezone(_zone(found["zone"]) or zone)
+    try:
+        at = here.replace(hour=hour, minute=int(minute or 0), second=0, microsecond=0)
+        if found["month"]:
+            month = _MONTHS.index(found["month"].lower()[:3]) + 1
+            at = at.replace(year=int(found["year"] or at.year), month=month, day=int(found["day"]))
+            if at <= here and not found["year"]:
+                at = at.replace(year=at.year + 1)
+        elif at <= here:
+            at += timedelta(days=1)
+    except ValueError:
+        return None
+    return _believed(at, now)
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    """A zone by its name; None where this machine does not know it."""
+    if name is None:
+        return None
+    if name.upper() in ("UTC", "GMT", "Z"):
+        return UTC
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def time_words(at: datetime, now: datetime) -> str:
+    """`17:00`, `tomorrow 09:00`, `24 Nov 09:00`, `2 Jan 2027 09:00`; seconds are rounded up to a whole minute."""
+    if at.second or at.microsecond:
+        at = at.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    here, today = at.astimezone(), now.astimezone().date()
+    clock = f"{here:%H:%M}"
+    if here.date() == today:
+        return clock
+    if here.date() == today + timedelta(days=1):
+        return f"tomorrow {clock}"
+    year = "" if here.year == today.year else f" {here.year}"
+    return f"{here.day} {here:%b}{year} {clock}"
