@@ -21,9 +21,9 @@ from pathlib import Path
 from textual import events
 from textual.pilot import Pilot
 
-from catena.app import CatenaApp
-from catena.open_tabs import OpenTabs
-from catena.start import Start
+from catena.app.app import CatenaApp
+from catena.settings.settings import Start
+from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.port import AgentPort, AgentSpec

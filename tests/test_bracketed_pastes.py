@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from catena.bracketed_pastes import BracketedPastes, Pasted
+from catena.terminal.input_filters import BracketedPastes, Pasted
 from tui_terminal import Place
 
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"

@@ -12,8 +12,8 @@ import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
-from catena.agent_checkpoints import tool_server
-from catena.cli import main
+from catena.app.mcp_server import tool_server
+from catena.cli.main import main
 from catena_acp.continuity.events import Asked, AskSettled, MessageAdded, Remarked, Troubled, TurnEnded
 from catena_acp.continuity.services import Checkpointing
 from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from catena.config import (
+from catena.errors import SettingsInvalid
+from catena.settings.settings import (
     FREQUENCIES,
     AgentSetting,
     CheckpointSetting,
     Permissions,
     Settings,
-    SettingsInvalid,
     load_settings,
 )
 from catena_store.conversations.checkpoints import Frequency

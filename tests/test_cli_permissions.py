@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.config import Permissions
-from catena.headless_permissions import ruled
+from catena.cli.run.permissions import ruled
+from catena.settings.settings import Permissions
 from catena_acp.continuity.events import Asked
 from catena_acp.events import PermissionOption, ToolCallChanged
 from cli_client import EXECUTABLE, Catena

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.screens.history import HistoryScreen
+from catena.screens.history.picker import HistoryScreen
 from catena_store.database.database import Database
 from cli_client import EXECUTABLE, Catena, run
 from test_store_database import as_somebody_else, public_directory

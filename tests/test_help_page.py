@@ -8,9 +8,9 @@ import pytest
 from textual.app import App
 from textual.widgets import Static
 
-from catena.commands import OWN_COMMANDS
-from catena.help_text import SECTIONS, help_text
-from catena.screens.page import PageScreen
+from catena.screens.common.page import PageScreen
+from catena.screens.help import SECTIONS, help_text
+from catena.widgets.commands import OWN_COMMANDS
 from transcript_scene import until
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from catena.agent_choice import agent_named
-from catena.config import AgentSetting, Settings
-from catena.tab import Tab
+from catena.settings.agents import agent_named
+from catena.settings.settings import AgentSetting, Settings
+from catena.workspace.tab import Tab
 from catena_acp.rehearsal.scenes import prose
 from catena_store.conversations import messages
 from catena_store.records import Kind, Message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from catena.cells import cells, cut
+from catena.text.formats import cells, cut
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from catena.agent_choice import agent_kept, agent_named, default_agent, name_of_kept
-from catena.config import AgentSetting, SettingsInvalid, load_settings
+from catena.errors import SettingsInvalid
+from catena.settings.agents import agent_kept, agent_named, default_agent, name_of_kept
+from catena.settings.settings import AgentSetting, load_settings
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 from catena_store.records import ContextSource

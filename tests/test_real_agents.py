@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.config import Settings
-from catena.serving import serving
+from catena.app.services import serving
+from catena.settings.settings import Settings
 from catena_acp.agents.catalog import spec_of_command
 from catena_acp.continuity.events import ConversationEvent, MessageGrew
 from catena_acp.continuity.routing.prior_context import BEGIN, END

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from catena.tidying import tidy
+from catena.app.services import tidy
 from catena_store.conversations import search
 from catena_store.database.database import Database
 from store_world import new_conversation, say, store
@@ -66,8 +66,8 @@ async def test_the_index_is_tidied_after_every_time_of_work_and_never_during_it(
 
 
 async def test_the_app_tidies_the_index(tmp_path: Path) -> None:
-    from catena.config import Settings
-    from catena.serving import serving
+    from catena.app.services import serving
+    from catena.settings.settings import Settings
 
     async with store(tmp_path) as db:
         await talk(db, "first", 60)

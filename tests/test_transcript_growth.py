@@ -9,19 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catena.widgets.transcript.answer import Answer
-from catena.widgets.transcript.column import IN_GAP, Anchor
-from catena.widgets.transcript.look import Look
-from catena.widgets.transcript.markdown import draw_markdown
-from catena.widgets.transcript.palette import Palette
-from catena.widgets.transcript.pieces import cut
-from catena.widgets.transcript.viewport import Viewport
+from catena.transcript.drawing.look import Palette, RenderOptions
+from catena.transcript.markdown.markdown import draw_markdown
+from catena.transcript.markdown.splitter import cut
+from catena.transcript.messages.answer import Answer
+from catena.transcript.model.column import IN_GAP, Anchor
+from catena.transcript.widget.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
 from transcript_scene import Writer, look, markdown, texts, viewport
 from walk_length import walks
 
 
-def answer_rows(answer: Answer, at: Look) -> list[str]:
+def answer_rows(answer: Answer, at: RenderOptions) -> list[str]:
     rows: list[str] = []
     for part in answer.parts:
         if lines := part.settle(at):

@@ -16,17 +16,21 @@ import pytest
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from catena.agent_choice import agent_named
-from catena.config import AgentSetting, Settings
-from catena.open_tabs import PAGE
-from catena.widgets.transcript import answer as answers
-from catena.widgets.transcript import code, flow, long_block, markdown, pieces, slices, sources
-from catena.widgets.transcript.answer import Answer
-from catena.widgets.transcript.column import IN_GAP, Anchor, Column
-from catena.widgets.transcript.finding import Finder
-from catena.widgets.transcript.search import Search
-from catena.widgets.transcript.selection import row_offset, selected_text
-from catena.widgets.transcript.viewport import Viewport
+from catena.settings.agents import agent_named
+from catena.settings.settings import AgentSetting, Settings
+from catena.transcript.drawing import flow
+from catena.transcript.markdown import code, markdown
+from catena.transcript.markdown import splitter as pieces
+from catena.transcript.messages import answer as answers
+from catena.transcript.messages import answer as long_block
+from catena.transcript.messages import parts as slices
+from catena.transcript.messages.answer import Answer
+from catena.transcript.model import source as sources
+from catena.transcript.model.column import IN_GAP, Anchor, Column
+from catena.transcript.widget.search import Finder, Search
+from catena.transcript.widget.selection import row_offset, selected_text
+from catena.transcript.widget.viewport import Viewport
+from catena.workspace.tabs import PAGE
 from catena_acp.continuity.events import MessageAdded
 from catena_store.conversations import messages
 from catena_store.records import Kind, Message, MessageState
@@ -69,19 +73,19 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.laid_out = self.looked_at = 0
-        lay, line = flow.lay, pieces.Cutter._line
+        lay, line = flow.lay, pieces.MarkdownSplitter._line
 
         def counted_lay(runs: Sequence[flow.Run], *rest: object, **named: object) -> object:
             self.laid_out += sum(len(text) for text, _ in runs) + 1
             return lay(runs, *rest, **named)  # type: ignore[arg-type]
 
-        def counted_line(cutter: pieces.Cutter, *rest: object) -> None:
+        def counted_line(cutter: pieces.MarkdownSplitter, *rest: object) -> None:
             self.looked_at += 1
             line(cutter, *rest)  # type: ignore[arg-type]
 
         for module in (flow, code, markdown):
             monkeypatch.setattr(module, "lay", counted_lay)
-        monkeypatch.setattr(pieces.Cutter, "_line", counted_line)
+        monkeypatch.setattr(pieces.MarkdownSplitter, "_line", counted_line)
 
     def take(self) -> int:
         laid_out, self.laid_out = self.laid_out, 0

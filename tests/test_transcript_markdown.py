@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 from rich.style import Style
 
-from catena.widgets.transcript.colouring import Colouring, lex
-from catena.widgets.transcript.inline import HREF
-from catena.widgets.transcript.lines import Line
-from catena.widgets.transcript.look import Look
-from catena.widgets.transcript.markdown import draw_markdown
-from catena.widgets.transcript.palette import Palette, role_names
-from catena.widgets.transcript.tables import fit_columns
+from catena.transcript.drawing.highlight import Colouring, lex
+from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.look import Palette, RenderOptions, role_names
+from catena.transcript.markdown.inline import HREF
+from catena.transcript.markdown.markdown import draw_markdown
+from catena.transcript.markdown.tables import fit_columns
 from transcript_scene import texts
 
 
 def draw(text: str, width: int = 60, *, narrow: bool = False) -> list[Line]:
-    return draw_markdown(text, Look(width, Palette.plain(), narrow, colouring=Colouring(eager=True)))
+    return draw_markdown(text, RenderOptions(width, Palette.plain(), narrow, colouring=Colouring(eager=True)))
 
 
 def rows(text: str, width: int = 60, *, narrow: bool = False) -> list[str]:
@@ -178,7 +177,7 @@ def test_a_code_block_of_more_than_two_thousand_lines_stays_plain() -> None:
 def test_code_is_coloured_when_its_colours_are_known_and_plain_before() -> None:
     marked = Palette(**{name: Style(bold=name == "keyword") for name in role_names()})
     colouring = Colouring()
-    look = Look(60, marked, colouring=colouring)
+    look = RenderOptions(60, marked, colouring=colouring)
     text = "```python\nreturn 1\n```"
     assert not any(
         segment.style and segment.style.bold

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from catena.widgets.transcript.diff import change_of
-from catena.widgets.transcript.durations import duration_text
+from catena.text.formats import duration_text
+from catena.transcript.messages.diff import change_of
 from catena_store.records import Kind, Message, MessageState
 from transcript_scene import Writer, at, column, viewport
 

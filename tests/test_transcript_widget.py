@@ -11,7 +11,7 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from catena.widgets.transcript import Transcript
+from catena.transcript import Transcript
 from catena_store.records import Kind, MessageState
 from transcript_scene import Writer, at, markdown, page, posted, scene, settled, shown, until
 from tui_messages import press, taken_in

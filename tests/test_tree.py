@@ -8,10 +8,9 @@ from typing import cast
 
 import pytest
 
-from catena.comparison_page import comparison_page
-from catena.quotes import quote
-from catena.tree_rows import Arrangement, TreeLine
-from catena.tree_words import found_by, tree_row
+from catena.screens.tree.comparison import comparison_page
+from catena.screens.tree.rows import found_by, quote, tree_row
+from catena.text.tree import Arrangement, TreeLine
 from catena.widgets.row_list import Row
 from catena_acp.conversation.inspection.tree import TreeFace
 from catena_acp.conversation.runtime import ConversationRuntime

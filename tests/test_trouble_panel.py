@@ -14,11 +14,10 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from catena.screens.trouble_acts import _behind
-from catena.tab import Tab
-from catena.tab_trouble import Standing, TabTrouble
-from catena.trouble_words import changes_in, duration, words_of
-from catena.widgets.trouble_panel import TroublePanel
+from catena.screens.chat.actions.trouble import _behind
+from catena.screens.chat.panels.trouble import TroublePanel, changes_in, duration, words_of
+from catena.workspace.tab import Tab
+from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.events import (
     LeafMoved,
     Problem,
@@ -40,18 +39,18 @@ REHEARSAL = ("rehearsal", "")
 EVERYTHING = (Offer.RETRY, Offer.WAIT, Offer.LOGIN, Offer.OTHER_AGENT, Offer.LAST_LINES, Offer.TAKE_OVER)
 
 
-def limit(resets_at: datetime | None = NOON + timedelta(minutes=12), **more: Any) -> Standing:
+def limit(resets_at: datetime | None = NOON + timedelta(minutes=12), **more: Any) -> StandingTrouble:
     problem = Problem(
         Trouble.RATE_LIMIT,
         "Rehearsal is rate limited. What it said is kept.",
         offers=(Offer.WAIT, Offer.RETRY, Offer.OTHER_AGENT),
         resets_at=resets_at,
     )
-    return replace(Standing(problem, REHEARSAL, "row"), **more)
+    return replace(StandingTrouble(problem, REHEARSAL, "row"), **more)
 
 
-def gone(*offers: Offer) -> Standing:
-    return Standing(Problem(Trouble.AGENT_GONE, "Rehearsal ended.", offers=offers), REHEARSAL, "row")
+def gone(*offers: Offer) -> StandingTrouble:
+    return StandingTrouble(Problem(Trouble.AGENT_GONE, "Rehearsal ended.", offers=offers), REHEARSAL, "row")
 
 
 class Stage(App[None]):
@@ -112,7 +111,9 @@ async def test_each_key_takes_its_offer_while_the_panel_has_the_focus_and_is_typ
 ) -> None:
     async with on_stage() as (stage, pilot):
         until = NOON + timedelta(hours=1)
-        stage.panel.show(Standing(Problem(Trouble.REFUSED, "no", (), EVERYTHING, until), REHEARSAL, None))
+        stage.panel.show(
+            StandingTrouble(Problem(Trouble.REFUSED, "no", (), EVERYTHING, until), REHEARSAL, None)
+        )
         await press(pilot, key)
         assert stage.query_one(Input).value == key and not stage.taken
         stage.panel.focus()
@@ -208,7 +209,9 @@ async def test_what_goes_away_while_it_has_the_keys_gives_them_back() -> None:
 async def test_w27_what_an_agent_says_of_its_trouble_is_text() -> None:
     async with on_stage() as (stage, pilot):
         said = "[bold]no[/bold] \x1b[31mred \x9d52;c;x\x07 \u202eback\nand another line"
-        stage.panel.show(Standing(Problem(Trouble.REFUSED, said, offers=(Offer.RETRY,)), REHEARSAL, None))
+        stage.panel.show(
+            StandingTrouble(Problem(Trouble.REFUSED, said, offers=(Offer.RETRY,)), REHEARSAL, None)
+        )
         await taken_in(pilot)
         shown = "\n".join(stage.rows())
         assert "[bold]no[/bold]" in shown and "and another line" in shown
@@ -218,7 +221,7 @@ async def test_w27_what_an_agent_says_of_its_trouble_is_text() -> None:
 async def test_a_long_story_is_cut_and_leaves_the_offers_on_the_screen() -> None:
     async with on_stage((60, 20)) as (stage, pilot):
         stage.panel.show(
-            Standing(Problem(Trouble.REFUSED, "word " * 200, offers=(Offer.RETRY,)), REHEARSAL, None)
+            StandingTrouble(Problem(Trouble.REFUSED, "word " * 200, offers=(Offer.RETRY,)), REHEARSAL, None)
         )
         await taken_in(pilot)
         assert stage.panel.content_size.height == 4
@@ -277,7 +280,7 @@ def ended(stop: StopReason | None = None, problem: Problem | None = None) -> Tur
     return TurnEnded("w", turn, problem)
 
 
-def heard(trouble: TabTrouble, *news: object, agent: str = "rehearsal") -> Standing | None:
+def heard(trouble: TabTrouble, *news: object, agent: str = "rehearsal") -> StandingTrouble | None:
     for each in news:
         trouble.hear(each, agent=(agent, ""), leaf_id="row")  # type: ignore[arg-type]
     return trouble.standing

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.aside_prompts import PULL_REQUEST, SUMMARY
-from catena.screens.aside import AsideScreen
-from catena.widgets.transcript import Transcript
+from catena.screens.aside.screen import PULL_REQUEST, SUMMARY, AsideScreen
+from catena.transcript import Transcript
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_store.records import Cause
 from conversation_world import World

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.screens.edit_acts import EditActs
-from catena.screens.history import HistoryScreen
+from catena.screens.chat.actions.editing import EditActions
+from catena.screens.history.picker import HistoryScreen
 from catena_acp.port import AgentSpec
 from catena_store.errors import StoreError
 from conversation_world import World
@@ -25,7 +25,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def edits(person: Person) -> EditActs:
+def edits(person: Person) -> EditActions:
     assert person.app.chat.acts is not None
     return person.app.chat.acts.edits
 

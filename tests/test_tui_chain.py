@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.config import Settings
-from catena.screens.chain import ChainScreen
+from catena.screens.chain.screen import ChainScreen
+from catena.settings.settings import Settings
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.inspection.chain import Chain
 from catena_acp.port import AgentSpec

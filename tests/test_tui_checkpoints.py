@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from catena.config import CheckpointSetting, Settings
-from catena.screens.checkpoints import CheckpointsScreen
+from catena.screens.checkpoints.screen import CheckpointsScreen
+from catena.settings.settings import CheckpointSetting, Settings
 from catena_acp.conversation.inspection.price import Price
 from catena_store.conversations import rewind_requests
 from catena_store.conversations.checkpoints import Frequency

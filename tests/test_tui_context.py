@@ -6,8 +6,8 @@ import base64
 
 import pytest
 
-from catena.safe_text import safe
-from catena.screens.context import ContextScreen
+from catena.screens.context.screen import ContextScreen
+from catena.text.safe_text import safe
 from catena_acp.conversation.inspection.context import LEFT_OUT_SHOWN
 from catena_store.records import ContextSource
 from conversation_world import World

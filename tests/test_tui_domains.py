@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.config import AgentSetting, Settings
-from catena.files_page import files_page
+from catena.screens.files import files_page
+from catena.settings.settings import AgentSetting, Settings
 from catena_acp.conversation.inspection.files_touched import FileDiff, FileTouched
 from tui_pilot import Person, at_the_screen
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from catena import in_hand
-from catena.app import CatenaApp
+from catena.app.app import CatenaApp
+from catena.workspace import pending as in_hand
 from catena_acp.continuity.events import PromptReturned
 from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreFull
@@ -272,7 +272,7 @@ async def test_a_step_that_takes_too_long_when_we_leave_is_ended_and_its_text_pu
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(in_hand, "_PATIENCE", 0.0)
-    hands, back = in_hand.InHand(), list[str]()
+    hands, back = in_hand.PendingTexts(), list[str]()
     late, sent = hands.hold(lambda: back.append("late")), hands.hold(lambda: back.append("sent"))
     await hands.see_through(asyncio.sleep(0), sent)
     waiting = asyncio.ensure_future(hands.see_through(asyncio.Event().wait(), late))

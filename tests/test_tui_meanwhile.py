@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from catena.open_tabs import OpenTabs, Page
-from catena.screens import choices
-from catena.screens.history import HistoryScreen
-from catena.screens.picker import Picker
-from catena.tab import Tab
-from catena.widgets.permission_panel import PermissionPanel
+from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.panels.permission import PermissionPanel
+from catena.screens.common.picker import Picker
+from catena.screens.history.picker import HistoryScreen
+from catena.workspace.tab import Tab
+from catena.workspace.tabs import HistoryPage, OpenTabs
 from catena_acp.port import AgentSpec
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
@@ -166,7 +166,7 @@ async def test_w19_a_tab_that_cannot_be_read_leaves_the_one_on_the_screen_with_i
         first, second = person.tabs
         read = OpenTabs.newest_page
 
-        async def not_the_first(self: OpenTabs, tab: Tab) -> Page:
+        async def not_the_first(self: OpenTabs, tab: Tab) -> HistoryPage:
             if tab is first:
                 raise StoreError("it cannot be read")
             return await read(self, tab)
@@ -195,7 +195,7 @@ async def test_w19_where_no_tab_can_be_read_enter_tries_that_once_more_and_sends
         await person.new_tab()
         read, failures = OpenTabs.newest_page, 0
 
-        async def not_at_first(self: OpenTabs, tab: Tab) -> Page:
+        async def not_at_first(self: OpenTabs, tab: Tab) -> HistoryPage:
             nonlocal failures
             failures += 1
             if failures <= 2:
@@ -657,7 +657,7 @@ async def test_s05_a_page_that_cannot_be_read_anew_is_told_and_the_screen_goes_o
         await said(person, "first")
         read, failed = OpenTabs.newest_page, False
 
-        async def not_at_first(self: OpenTabs, tab: Tab) -> Page:
+        async def not_at_first(self: OpenTabs, tab: Tab) -> HistoryPage:
             nonlocal failed
             if not failed:
                 failed = True

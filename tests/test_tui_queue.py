@@ -10,8 +10,7 @@ import pytest
 from textual import events
 from textual.widget import Widget
 
-from catena.pasted_paths import pasted_files
-from catena.path_completion import path_rows
+from catena.widgets.completion import pasted_files, path_rows
 from catena_acp.port import AgentSpec
 from tui_pilot import Person, at_the_screen
 from tui_terminal import Place

@@ -21,7 +21,7 @@ from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
 import catena
-from catena.safe_text import safe_cells
+from catena.text.safe_text import safe_cells
 from catena.widgets.composer import Composer
 from catena.widgets.text_fields import EditedText, SafeInput, SafeTextArea
 from tui_messages import taken_in

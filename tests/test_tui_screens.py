@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 from rich.segment import Segments
 
-from catena import themes
-from catena.app import CatenaApp
-from catena.config import Settings
-from catena.screens.history import HistoryScreen
-from catena.screens.picker import Picker
-from catena.start import Start
-from catena.terminal_background import ReplyFilter, dark_by_environment
-from catena.terminal_driver import is_burst
-from catena.terminal_sequences import clipboard, notification
-from catena.widgets.completion_list import completions
+from catena.app import themes
+from catena.app.app import CatenaApp
+from catena.screens.common.picker import Picker
+from catena.screens.history.picker import HistoryScreen
+from catena.settings.settings import Settings, Start
+from catena.terminal.driver import is_burst
+from catena.terminal.input_filters import ReplyFilter, dark_by_environment
+from catena.terminal.sequences import clipboard, notification
+from catena.widgets.completion import completions
 from catena_acp.agents.catalog import spec_named
 from catena_acp.events import Command
 from catena_store.errors import StoreError

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.config import Settings
+from catena.settings.settings import Settings
 from catena_acp.agents.catalog import spec_named
 from catena_acp.continuity.events import MessageChanged
 from catena_store.conversations import conversations, messages

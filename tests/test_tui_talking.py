@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.screens.picker import Picker
-from catena.widgets.permission_panel import PermissionPanel
+from catena.screens.chat.panels.permission import PermissionPanel
+from catena.screens.common.picker import Picker
 from catena_acp.continuity.events import Doing
 from catena_acp.port import AgentSpec
 from tui_pilot import at_the_screen

@@ -19,10 +19,10 @@ from tui_terminal import Place, Terminal
 REHEARSAL = ("--agent", "rehearsal")
 CRASHING = """
 import sys
-from catena.screens.chat import ChatScreen
+from catena.screens.chat.screen import ChatScreen
 def broken(self): raise ZeroDivisionError("not today")
 ChatScreen.on_composer_sent_empty = broken
-from catena.cli import main
+from catena.cli.main import main
 sys.exit(main(["--agent", "rehearsal"]))
 """
 
@@ -58,7 +58,7 @@ def wait_until_none(place: Place) -> None:
 
 
 def test_q03_the_first_frame_needs_neither_the_sdk_nor_pydantic_nor_the_store() -> None:
-    code = "import sys, catena.screen_start, catena.app; print(*sys.modules)"
+    code = "import sys, catena.app.startup, catena.app.app; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = set(done.stdout.split())
     late = {

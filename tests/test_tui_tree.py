@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.screens.page import PageScreen
-from catena.screens.tree import TreeScreen
+from catena.screens.common.page import PageScreen
+from catena.screens.tree.screen import TreeScreen
 from catena.widgets.row_list import RowList
 from catena_store.database.database import Database
 from catena_store.records import MessageState

@@ -15,13 +15,15 @@ from typing import Any
 
 import pytest
 
-from catena.agent_choice import agent_named
-from catena.config import AgentSetting, Settings
-from catena.screens import status_words, talk_acts, trouble_acts
-from catena.screens.picker import Picker
-from catena.tab import Tab
-from catena.tab_trouble import Standing
-from catena.trouble_words import KEYS
+from catena.screens.chat import presenter as status_words
+from catena.screens.chat.actions import prompts as talk_acts
+from catena.screens.chat.actions import trouble as trouble_acts
+from catena.screens.chat.panels.trouble import KEYS
+from catena.screens.common.picker import Picker
+from catena.settings.agents import agent_named
+from catena.settings.settings import AgentSetting, Settings
+from catena.workspace.tab import Tab
+from catena.workspace.trouble import StandingTrouble
 from catena_acp.continuity.events import Doing
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.trouble.troubles import Trouble
@@ -58,7 +60,7 @@ class Scene:
         return sum(len(piece) for text in self.first.growing.values() for piece in text)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> StandingTrouble:
         """The trouble of the tab in the middle."""
         assert self.middle.trouble.standing is not None
         return self.middle.trouble.standing

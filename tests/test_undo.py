@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from catena.open_tabs import OpenTabs
-from catena.tab import Tab
-from catena.undo_words import undone, what
+from catena.workspace.tab import Tab
+from catena.workspace.tabs import OpenTabs
+from catena.workspace.undo import undone, what
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.journal import move_window, opened_window
 from catena_acp.conversation.prompts.prepare import StillAtWork

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent_model import Running, Upstream
-from catena.spending import as_lines, costs, in_words, spending, spending_shape
+from catena.text.usage import as_lines, costs, in_words, spending, spending_shape
 from catena_acp.events import UsageReported
 from catena_store.chains import turns, usage
 from catena_store.conversations import conversations

@@ -15,14 +15,13 @@ from textual.app import App, ComposeResult
 from textual.message import Message as Posted
 from textual.pilot import Pilot
 
-from catena.themes import themes
-from catena.widgets.transcript import Transcript
-from catena.widgets.transcript.colouring import Colouring
-from catena.widgets.transcript.column import Column
-from catena.widgets.transcript.lines import Line
-from catena.widgets.transcript.look import Look, Measures
-from catena.widgets.transcript.palette import Palette
-from catena.widgets.transcript.viewport import Viewport
+from catena.app.themes import themes
+from catena.transcript import Transcript
+from catena.transcript.drawing.highlight import Colouring
+from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.look import Measures, Palette, RenderOptions
+from catena.transcript.model.column import Column
+from catena.transcript.widget.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
 from tui_messages import taken_in
 
@@ -178,10 +177,12 @@ def markdown(chance: random.Random, pieces: int) -> str:
     return "".join(chance.choice((*_PIECES, *_TABLE)) for _ in range(chance.randint(1, pieces)))
 
 
-def look(width: int) -> Look:
+def look(width: int) -> RenderOptions:
     """The look of a column in a widget of this width, without styles."""
     measures = Measures.of(width)
-    return Look(measures.body, Palette.plain(), measures.gutter == 0, colouring=Colouring(eager=True))
+    return RenderOptions(
+        measures.body, Palette.plain(), measures.gutter == 0, colouring=Colouring(eager=True)
+    )
 
 
 def texts(lines: Iterable[Line]) -> list[str]:
@@ -204,7 +205,7 @@ def viewport(
     messages: Sequence[Message], width: int, height: int, *, unfolded: Sequence[str] = ()
 ) -> Viewport:
     """A screen on these messages, at their end."""
-    view = Viewport(Column(Look(80, Palette.plain(), colouring=Colouring(eager=True))))
+    view = Viewport(Column(RenderOptions(80, Palette.plain(), colouring=Colouring(eager=True))))
     view.column.folds.update(dict.fromkeys(unfolded, False))
     view.resize(width, height, Palette.plain())
     view.column.replace(messages)

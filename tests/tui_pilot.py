@@ -15,12 +15,11 @@ from textual import events
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from catena.app import CatenaApp
-from catena.config import Settings
-from catena.screens.acts import Acts
-from catena.start import Start
-from catena.tab import Tab
-from catena.widgets.transcript import Transcript
+from catena.app.app import CatenaApp
+from catena.screens.chat.commands import Commands
+from catena.settings.settings import Settings, Start
+from catena.transcript import Transcript
+from catena.workspace.tab import Tab
 from catena_acp.agents.catalog import spec_named
 from catena_acp.port import AgentSpec
 from tui_messages import press, taken_in
@@ -63,7 +62,7 @@ class Person:
         return self.app.chat.composer.text
 
     @property
-    def acts(self) -> Acts:
+    def acts(self) -> Commands:
         """What commands and keys do."""
         assert self.app.chat.acts is not None
         return self.app.chat.acts

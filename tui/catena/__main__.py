@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from catena.cli import main
+from catena.cli.main import main
 
 sys.exit(main())

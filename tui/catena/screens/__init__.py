@@ -1,1 +1,3 @@
 """The screens, each with its styles beside it."""
+
+"""The screens, each with its styles beside it."""

@@ -14,7 +14,8 @@ from textual.message import Message
 from catena.widgets.text_fields import SafeTextArea
 
 if TYPE_CHECKING:  # an empty composer needs no tab
-    from catena.tab import Tab
+    from catena.workspace.tab import Tab
+
 
 PLACEHOLDER = "Message"
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")

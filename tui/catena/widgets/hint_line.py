@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from catena.safe_text import safe_line
+from catena.text.safe_text import safe_line
 
 
 class HintLine(Widget):

@@ -9,13 +9,14 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from catena.safe_text import safe, safe_line
+from catena.text.safe_text import safe, safe_line
 
 _HIDDEN = 4  # cells that say how many levels of a lead are left out
 _LABELS = 26  # cells: the widest column of labels that notes are aligned behind
@@ -197,3 +198,8 @@ def _shortened(lead: str, width: int) -> str:
         return lead
     hidden = (len(lead) - max(0, width - _HIDDEN) + 1) // 2
     return f"…{hidden}".ljust(_HIDDEN) + lead[2 * hidden :]
+
+
+def key_hints(*hints: tuple[str, str]) -> Content:
+    """Words such as `p look`, each with the action of its screen that a click does."""
+    return Content.from_markup(" · ".join(f"[@click='screen.{action}']{words}[/]" for words, action in hints))

@@ -18,7 +18,7 @@ from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Size
 from textual.widgets import Input, TextArea
 
-from catena.safe_text import safe, safe_cells, safe_line
+from catena.text.safe_text import safe, safe_cells, safe_line
 
 _RETURNS = re.compile("\r\n?")
 _AS_ONE_LINE = {ord("\t"): "\u2409", ord("\n"): "\u240a"}

@@ -1,0 +1,111 @@
+"""The conversations of this process, put together from the store, the settings and the protocol's side."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from catena import __version__
+from catena.settings.agents import REHEARSAL, agent_kept
+from catena.settings.settings import Settings
+from catena_acp.agents.agent import end_group, process_start_time, start_agent
+from catena_acp.continuity.services import Checkpointing, WhileIdle
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.protocol.files import FileAccess
+from catena_store.conversations import search
+from catena_store.conversations.checkpoints import Frequency
+from catena_store.database.database import Database
+from catena_store.errors import StoreError
+from catena_store.records import AgentGroup
+
+LOOK_SECONDS = 2.0
+_BREATH_SECONDS = 0.02  # between two steps, for whoever wants to write
+
+
+async def tidy(db: Database, busy: Callable[[], bool], *, look_seconds: float = LOOK_SECONDS) -> None:
+    """After every time of work, and once at the beginning, merge the index in small steps; never while it is busy."""
+    due = not db.read_only
+    while True:
+        await asyncio.sleep(look_seconds)
+        if busy():
+            due = True
+            continue
+        with contextlib.suppress(StoreError):  # no room for it now: after the next work, then
+            while due and not busy():
+                due = await search.merge(db)
+                await asyncio.sleep(_BREATH_SECONDS)
+        due = False
+
+
+@asynccontextmanager
+async def serving(
+    db: Database,
+    settings: Settings,
+    *,
+    chosen: AgentSpec | None = None,
+    may_write: bool = True,
+    tools: bool = False,
+    read: bool = True,
+) -> AsyncIterator[Conversations]:
+    """Serve conversations until the end of the block; then end turns and agents, and give the leases back.
+
+    ``chosen`` is an agent that may stand neither in the settings nor in the catalogue; ``may_write`` says whether
+    agents may write files through us, below the conversation's directory. ``tools``: somebody is there to answer what
+    agents ask through the tools that the settings let them have. ``read``: a person reads what is remarked.
+    """
+
+    def spec_of(name: str, profile: str) -> AgentSpec:
+        if chosen is not None and (chosen.name, chosen.profile) == (name, profile):
+            return chosen
+        return agent_kept(name, profile, settings)
+
+    sdk_is_new = True
+
+    async def start(spec: AgentSpec, cwd: str) -> AgentPort:
+        nonlocal sdk_is_new
+        files = FileAccess(roots=(Path(cwd),), writable=may_write)
+        agent = await start_agent(spec, cwd=cwd, client_version=__version__, files=files)
+        if sdk_is_new:
+            sdk_is_new = False
+            gc.freeze()  # it came with the first agent and stays; going through it takes a tenth of a second
+        return agent
+
+    async def end(group: AgentGroup) -> bool:
+        return await end_group(group.pid, group.started)
+
+    def tells(spec: AgentSpec) -> bool:
+        return read and spec.name != REHEARSAL  # nobody looks at a list of scripted sessions
+
+    async with Conversations.serve(
+        db,
+        start_agent=start,
+        spec_of=spec_of,
+        end_group=end,
+        start_time_of=process_start_time,
+        while_idle=WhileIdle(probe=True, park=settings.park, kept=settings.checkpoints.keep, tells=tells),
+        checkpointing=_checkpointing(settings, tools=tools),
+    ) as conversations:
+        tidying = asyncio.create_task(tidy(db, lambda: conversations.busy))
+        try:
+            yield conversations
+        finally:
+            tidying.cancel()
+            await asyncio.wait((tidying,))
+
+
+def _checkpointing(settings: Settings, *, tools: bool) -> Checkpointing:
+    server = None
+    if tools and settings.checkpoints.tools:
+        from catena.app.mcp_server import available, tool_server
+
+        if available():
+            server = tool_server
+        else:
+            logging.getLogger(__name__).warning("the mcp extra is not installed: agents get no tools")
+    return Checkpointing(Frequency(settings.checkpoints.frequency), settings.checkpoints.keep, server)

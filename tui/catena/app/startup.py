@@ -1,0 +1,66 @@
+"""From the command line to the screen: as little as possible before the first frame."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from catena.errors import Refused
+from catena.settings.settings import Start, load_settings
+from catena.workspace.directories import existing_directory
+
+_FRAMES_A_SECOND = "144"  # at most; a key that is typed into a stream waits for up to two of Textual's
+
+
+def open_screen(
+    directory: str | None = None,
+    *,
+    agent: str | None = None,
+    agent_command: str | None = None,
+    go_on: bool = False,
+    resume: str | None = None,
+    add_dirs: Sequence[str] = (),
+) -> int:
+    """Open the screen and stay until it is left; ``resume`` "" opens the picker. Returns the exit status."""
+    start = _start(
+        directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
+    )
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused('the screen needs a terminal; `catena run "PROMPT"` works without one')
+    os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
+    from catena.app.app import run
+
+    return run(start)
+
+
+def _start(
+    directory: str | None,
+    *,
+    agent: str | None,
+    agent_command: str | None,
+    go_on: bool,
+    resume: str | None,
+    add_dirs: Sequence[str],
+) -> Start:
+    settings = load_settings()
+    where = existing_directory(directory)
+    further = tuple(existing_directory(named) for named in add_dirs)
+    spec = None
+    if agent or agent_command:
+        from catena.settings.agents import agent_asked_for
+
+        spec = agent_asked_for(agent, agent_command, settings)
+    conversation_id = None
+    if go_on or resume:
+        from catena.workspace.lookup import conversation_id_of
+
+        conversation_id = conversation_id_of(directory=where, named=resume)
+    return Start(
+        where,
+        agent=spec,
+        conversation_id=conversation_id,
+        picker=resume == "",
+        further_directories=further,
+        settings=settings,
+    )

@@ -1,0 +1,1 @@
+"""The command line: arguments, and one module for each group of commands."""

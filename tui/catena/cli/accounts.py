@@ -1,0 +1,215 @@
+"""``catena login`` and ``catena logout``: a person's account with an agent, without a conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from catena import __version__
+from catena.cli.run.permissions import Terminal
+from catena.errors import ExitStatus, Refused
+from catena.log import log_to_file
+from catena.settings.agents import agent_asked_for, default_agent, name_of_kept, require_command
+from catena.settings.settings import Settings, load_settings, settings_path
+from catena.terminal.lend import run_here, was_interrupted
+from catena.text import wording as login_words
+from catena.text.json_shapes import dumps
+from catena.text.safe_text import safe_line
+from catena_acp.abilities import AuthMethod
+from catena_acp.agents.agent import Agent, start_agent
+from catena_acp.agents.catalog import own_login, own_logout
+from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, methods_in, terminal_login, variables_of
+from catena_acp.errors import AgentError, AgentGone, AgentMissing, AgentSilent, LoginNeeded, NotOffered
+from catena_acp.port import AgentSpec
+from catena_store.conversations import conversations
+from catena_store.database.database import Database, data_directory, default_path
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whose account is meant, as the command line names it."""
+
+    agent: str | None = None
+    agent_command: str | None = None
+
+
+def log_in(account: Account, method_id: str | None) -> int:
+    """Log in by the method of this id, by the only one, or by the one that the person chooses on the terminal.
+
+    Returns the exit status; raises Refused.
+    """
+    return asyncio.run(_with_agent(account, lambda spec, settings: _log_in(spec, settings, method_id)))
+
+
+def log_out(account: Account) -> int:
+    """Log out where the agent offers that; returns the exit status, raises Refused."""
+    return asyncio.run(_with_agent(account, lambda spec, _: _log_out(spec)))
+
+
+def print_ways(account: Account, *, json: bool) -> int:
+    """Print the ways to log in that the agent offers; returns the exit status, raises Refused."""
+    return asyncio.run(_with_agent(account, lambda spec, _: _print_ways(spec, json=json)))
+
+
+async def _with_agent(account: Account, work: Callable[[AgentSpec, Settings], Awaitable[int]]) -> int:
+    log_to_file(data_directory())
+    settings = load_settings()
+    try:
+        spec = agent_asked_for(account.agent, account.agent_command, settings)
+        spec = spec or default_agent(settings, await _last_used())
+        require_command(spec)
+        return await work(spec, settings)
+    except (AgentMissing, AgentGone, AgentSilent) as error:
+        raise Refused(str(error), ExitStatus.NO_AGENT) from error
+
+
+def _here() -> str:
+    return str(Path.cwd())
+
+
+async def _last_used() -> tuple[str, str] | None:
+    if not default_path().exists():
+        return None
+    async with Database.open(default_path()) as db, db.read() as reader:
+        newest = await conversations.latest(reader, cwd=_here()) or await conversations.latest(reader)
+    return (newest.agent, newest.profile) if newest else None
+
+
+@asynccontextmanager
+async def _asked(spec: AgentSpec) -> AsyncIterator[tuple[Agent | None, tuple[AuthMethod, ...]]]:
+    """The agent, running, and its ways to log in; None for one that wants a login before it shakes hands."""
+    agent: Agent | None = None
+    try:
+        agent = await start_agent(spec, cwd=_here(), client_version=__version__)
+        methods = agent.abilities.auth_methods
+    except LoginNeeded as error:
+        methods = methods_in(error)
+    try:
+        yield agent, methods
+    finally:
+        if agent is not None:
+            await agent.stop()
+
+
+async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) -> int:
+    async with _asked(spec) as (agent, methods):
+        method = await _chosen(spec, methods, method_id)
+        if login_words.is_agents_own(method):
+            if agent is None:
+                raise Refused(login_words.names_no_login(spec.title, own_login(spec.name)), ExitStatus.FAILED)
+            await _by_agent(agent, spec, method)
+            return ExitStatus.ANSWERED
+    if method.kind == TERMINAL:
+        return await _in_terminal(spec, method)
+    return _explain(spec, settings, method)
+
+
+async def _chosen(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str | None) -> AuthMethod:
+    if not methods:
+        raise Refused(login_words.names_no_login(spec.title, own_login(spec.name)), ExitStatus.FAILED)
+    if method_id is not None:
+        for method in methods:
+            if method_id in (method.id, method.name):
+                return method
+    elif len(methods) == 1:
+        return methods[0]
+    elif terminal := Terminal.at_hand():
+        chosen = await terminal.choose(_question(spec, methods), len(methods))
+        if chosen is not None:
+            return methods[chosen]
+    ways = ", ".join(f"--method {safe_line(each.id)} ({safe_line(each.name)})" for each in methods)
+    asked = f"{safe_line(spec.title)} has no such way to log in" if method_id else "which way to log in"
+    raise Refused(f"{asked}: {ways}")
+
+
+def _question(spec: AgentSpec, methods: Sequence[AuthMethod]) -> list[str]:
+    lines = [f"? log in to {safe_line(spec.title)}"]
+    return lines + [f"  {at} {_in_words(method)}" for at, method in enumerate(methods, start=1)]
+
+
+def _in_words(method: AuthMethod) -> str:
+    about = f" – {safe_line(method.description)}" if method.description else ""
+    return f"{safe_line(method.name)}{about} ({login_words.kind_in_words(method)})"
+
+
+async def _by_agent(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
+    title = safe_line(spec.title)
+    print(f"{title} waits for you to log in in the browser; ctrl+c gives up.", file=sys.stderr, flush=True)
+    try:
+        await agent.authenticate(method.id)
+    except AgentError as error:
+        words = login_words.did_not_log_in(spec.title, str(error), own_login(spec.name))
+        raise Refused(words, ExitStatus.FAILED) from error
+    print(f"You are logged in to {title}.")
+
+
+async def _in_terminal(spec: AgentSpec, method: AuthMethod) -> int:
+    login = terminal_login(spec, method, _here(), os.environ)
+    print(f"$ {safe_line(shlex.join(login.argv))}", file=sys.stderr, flush=True)
+    try:
+        status = await run_here(login.argv, environment=login.env, directory=login.cwd)
+    except OSError as error:
+        words = login_words.cannot_be_started(login.argv[0], error.strerror)
+        raise Refused(words, ExitStatus.FAILED) from error
+    if was_interrupted(status):
+        return ExitStatus.STOPPED
+    if status:
+        raise Refused(login_words.login_ended_badly(login.argv[0], status), ExitStatus.FAILED)
+    print(f"You are logged in to {safe_line(spec.title)}.")
+    return ExitStatus.ANSWERED
+
+
+def _explain(spec: AgentSpec, settings: Settings, method: AuthMethod) -> int:
+    variables = variables_of(spec, method, os.environ)
+    name = name_of_kept(spec.name, spec.profile, settings)
+    table = "NAME" if name.startswith("command:") else name
+    for line in login_words.variables_in_words(spec.title, table, method, variables, str(settings_path())):
+        print(line)
+    all_set = bool(variables) and all(each.is_set for each in variables)
+    return ExitStatus.ANSWERED if all_set else ExitStatus.LOGIN_NEEDED
+
+
+async def _log_out(spec: AgentSpec) -> int:
+    title = safe_line(spec.title)
+    async with _asked(spec) as (agent, _):
+        if agent is None:
+            print(f"You are not logged in to {title}.")
+            return ExitStatus.ANSWERED
+        try:
+            await agent.logout()
+        except NotOffered as error:
+            words = f"{title} offers no logout to its clients. {own_logout(spec.name)}."
+            raise Refused(words, ExitStatus.FAILED) from error
+    print(f"You are logged out of {title}. Conversations stay; the next login is told them where they go on.")
+    return ExitStatus.ANSWERED
+
+
+async def _print_ways(spec: AgentSpec, *, json: bool) -> int:
+    async with _asked(spec) as (_, methods):
+        pass
+    if json:
+        print(dumps([_shape(spec, method) for method in methods], indent=2))
+        return ExitStatus.ANSWERED
+    for method in methods:
+        print(f"{safe_line(method.id)}  {_in_words(method)}")
+    if not methods:
+        print(login_words.names_no_login(spec.title, own_login(spec.name)))
+    return ExitStatus.ANSWERED
+
+
+def _shape(spec: AgentSpec, method: AuthMethod) -> dict[str, Any]:
+    variables = variables_of(spec, method, os.environ) if method.kind == ENVIRONMENT else ()
+    return {
+        "id": method.id,
+        "name": method.name,
+        "description": method.description,
+        "kind": method.kind,
+        "variables": [{"name": each.name, "set": each.is_set} for each in variables],
+    }

@@ -1,0 +1,212 @@
+"""``catena doctor``: what Catena finds here, fit to be pasted where somebody asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from catena import __version__
+from catena.errors import ExitStatus, Refused, SettingsInvalid
+from catena.log import LOG_NAME
+from catena.settings.installed_agents import AgentLine, agent_lines
+from catena.settings.settings import Settings, load_settings, settings_path
+from catena.text.safe_text import safe_line
+from catena_acp.continuity.wording import counted
+from catena_store.database.database import Database, data_directory, default_path
+from catena_store.database.health import health
+from catena_store.errors import StoreBusy, StoreDamaged, StoreError, StoreUnusable
+from catena_store.salvage.salvage import Salvaged, salvage
+
+_TERMINAL_VARIABLES = (
+    "TERM",
+    "COLORTERM",
+    "TERM_PROGRAM",
+    "NO_COLOR",
+    "TMUX",
+    "STY",
+    "SSH_TTY",
+    "LANG",
+    "LC_ALL",
+)
+
+
+def print_findings() -> int:
+    """Print what was found; the exit status is 1 where something is wrong."""
+    store, store_sound = asyncio.run(_store())
+    try:
+        settings, settings_words = load_settings(), "none, defaults hold"
+        if settings_path().exists():
+            settings_words = "valid"
+    except SettingsInvalid as error:
+        settings, settings_words = None, str(error)
+    agents = asyncio.run(agent_lines(settings or Settings()))
+    _print("catena", f"{__version__} · Python {platform.python_version()} · {platform.platform(terse=True)}")
+    _print("data", str(data_directory()))
+    _print("store", store)
+    _print("log", _log())
+    _print("settings", f"{settings_path()}: {settings_words}" if settings else settings_words)
+    for agent in agents:
+        _print("agent", _agent(agent))
+    _print("terminal", " · ".join(_terminal()))
+    return ExitStatus.ANSWERED if store_sound and settings else ExitStatus.FAILED
+
+
+async def _store() -> tuple[str, bool]:
+    path = default_path()
+    if not path.exists():
+        return f"{path.name} is not there yet; the first conversation makes it", True
+    mended: list[str] = []
+    try:
+        async with Database.open(path) as db:
+            db.when_mended(mended.append)
+            async with db.read() as reader:
+                found = await health(reader)
+            if db.read_only:
+                mended.append("It may not be written here: read-only")
+    except StoreError as error:
+        return str(error), False
+    size = path.stat().st_size / 1_000_000
+    holds = f"{counted(found.conversations, 'conversation')}, {counted(found.messages, 'message')}"
+    words = f"{path.name}, {size:.1f} MB, {holds}"
+    if found.complaints:
+        return f"{words}: damaged: {'; '.join(found.complaints)}", False
+    return f"{words}: sound{'. '.join(['', *mended])}", True
+
+
+def _log() -> str:
+    path = data_directory() / LOG_NAME
+    return f"{path.name}, {path.stat().st_size:,} bytes" if path.exists() else "nothing written yet"
+
+
+def _agent(line: AgentLine) -> str:
+    if not line.found:
+        return f"{line.name}: not installed"
+    return f"{line.name} {line.version or '(version not known)'}: {' '.join(line.command)}"
+
+
+def _terminal() -> Iterator[str]:
+    size = shutil.get_terminal_size()
+    yield f"{size.columns}×{size.lines}" if sys.stdout.isatty() else "none: the output goes elsewhere"
+    for name in _TERMINAL_VARIABLES:
+        if name in os.environ:
+            yield f"{name}={os.environ[name]}"
+
+
+def _print(what: str, words: str) -> None:
+    at_home = words.replace(f"{Path.home()}/", "~/")
+    print(f"{what:<9} {safe_line(at_home)}")
+
+
+def salvage_store() -> int:
+    """Save what can be read of the store into a new one, unless it is sound. Raises Refused, StoreError."""
+    path = default_path()
+    if not path.exists():
+        raise Refused(f"{path} is not there, so there is nothing to save")
+    if asyncio.run(_sound(path)):
+        _say(f"{path} is sound: nothing was done.")
+        return ExitStatus.ANSWERED
+    _say(f"{path} is damaged. What can be read goes into a new file; the damaged one is kept.")
+    try:
+        saved = salvage(path)
+    except StoreBusy as error:
+        raise Refused(
+            f"{path} is open in another program; end every Catena, then try again", ExitStatus.HELD_ELSEWHERE
+        ) from error
+    for line in _told(saved):
+        _say(line)
+    return ExitStatus.ANSWERED
+
+
+async def _sound(path: Path) -> bool:
+    try:
+        async with Database.open(path) as db, db.read() as reader:
+            return not (await health(reader, compare_indexes=True)).complaints
+    except StoreDamaged:
+        return False
+    except StoreBusy:
+        return False  # who holds it is found out by the salvage itself
+    except StoreUnusable as error:
+        if error.may_be_damaged:
+            return False
+        raise
+
+
+def _told(saved: Salvaged) -> list[str]:
+    lines = [
+        f"Saved {counted(saved.conversations, 'conversation')} with {counted(saved.messages, 'message')}."
+    ]
+    if saved.lost:
+        places = "a notice stands in each place that something hangs from"
+        lines.append(f"Lost at least {counted(saved.lost, 'message')}; {places}.")
+    if saved.cut:
+        lines.append(f"Of {counted(saved.cut, 'message')} only the beginning could be read.")
+    if saved.other_rows_lost:
+        lines.append(
+            f"Lost besides: {counted(saved.other_rows_lost, 'row')} of tabs, drafts, sessions and the like."
+        )
+    lines.append(
+        "The agents' sessions are not resumed: the next prompt of each conversation tells what was said."
+    )
+    lines.append(f"The damaged file is kept as {saved.kept}; remove it when you miss nothing.")
+    return lines
+
+
+def back_up_store(target: str) -> int:
+    """Write a copy of the store. Raises Refused, StoreError."""
+    path, copy = default_path(), Path(target).expanduser().absolute()
+    if not path.exists():
+        raise Refused(f"{path} is not there, so there is nothing to copy")
+    if copy.exists():
+        raise Refused(f"{copy} is there already; name a new file")
+
+    async def written() -> None:
+        async with Database.open(path) as db:
+            await db.copy_to(copy)
+
+    asyncio.run(written())
+    _say(f"{copy} is a whole copy of {path}, {copy.stat().st_size / 1_000_000:.1f} MB.")
+    return ExitStatus.ANSWERED
+
+
+def _say(words: str) -> None:
+    print(safe_line(words.replace(f"{Path.home()}/", "~/")))
+
+
+_SEQUENCES = (
+    "\x1b[?1049l",  # off the alternate screen
+    "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l",  # mouse reports
+    "\x1b[?1004l",  # focus reports
+    "\x1b[?2004l",  # bracketed paste
+    "\x1b[?2026l",  # synchronized output
+    "\x1b[?2048l",  # resize reports
+    "\x1b[<u\x1b[>4;0m",  # kitty's and xterm's longer key codes
+    "\x1b[?1l\x1b>",  # cursor keys and keypad as usual
+    "\x1b[?7h",  # wrap at the right edge
+    "\x1b[r",  # scroll the whole screen
+    "\x1b(B\x0f",  # ASCII, not line drawing
+    "\x1b[0m\x1b]104\x07\x1b]110\x07\x1b]111\x07",  # colours
+    "\x1b[0 q\x1b[?12l\x1b[?25h",  # the cursor's shape, and the cursor
+)
+
+
+def reset_terminal() -> int:
+    """Restore the terminal that this process runs in. Raises Refused where there is none."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        raise Refused("there is no terminal here to restore") from error
+    try:
+        # First the line discipline: a raw terminal would show the sequences' line ends as stairs.
+        subprocess.run(["stty", "sane"], stdin=terminal, check=False)
+        os.write(terminal, "".join(_SEQUENCES).encode("ascii") + b"\r")
+    except FileNotFoundError as error:
+        raise Refused("`stty` is not installed, and the terminal cannot be restored without it") from error
+    finally:
+        os.close(terminal)
+    return ExitStatus.ANSWERED

@@ -1,0 +1,1 @@
+"""`catena run`: a prompt without a screen."""

@@ -1,0 +1,140 @@
+"""Where the prompt of a headless run is said: at the end of its conversation, or on another branch of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from catena.errors import Refused
+from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.inspection.price import Price
+from catena_acp.port import AgentSpec
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
+from catena_store.ids import new_id
+from catena_store.records import ConversationRecord as Record
+from catena_store.records import Kind, Message
+from catena_store.windows import windows
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRequest:
+    """Which branch the prompt is to begin or to go on with; messages by id or the beginning of one."""
+
+    fork: bool = False
+    at: str | None = None
+    edit: str | None = None
+
+    @property
+    def wanted(self) -> bool:
+        return self.fork or self.at is not None or self.edit is not None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchOrder:
+    """What was done before the prompt is said."""
+
+    act: str  # fork, at or edit
+    source_id: str  # the conversation that it was done in
+    leaf_id: str | None  # the row that the prompt hangs from
+    edited_id: str | None  # the prompt that it is said instead of
+    price: Price
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPlace:
+    """Where the prompt is said."""
+
+    conversation: Conversation
+    window_id: str
+    branch: BranchOrder | None = None
+
+
+@asynccontextmanager
+async def place_for(
+    live: Conversations, db: Database, source: Conversation, request: BranchRequest, spec: AgentSpec
+) -> AsyncIterator[BranchPlace]:
+    """A window of no workspace where the prompt is to be said, for as long as it is needed.
+
+    Raises Refused, NotFound, Ambiguous, and what a fork raises.
+    """
+    at = await _message(db, source.record, request.at)
+    edited = await _message(db, source.record, request.edit)
+    if request.fork:
+        async with _fork(live, db, source, at, spec) as place:
+            yield place
+        return
+    async with _window(db, source.id) as window_id:
+        if (spec.name, spec.profile) != (source.record.agent, source.record.profile):
+            await source.set_agent(window_id, spec)
+        if at is not None:
+            await source.go_to(window_id, at.id)
+        if at is None and edited is None:
+            yield BranchPlace(source, window_id)
+            return
+        if edited is not None:
+            leaf_id = edited.parent_id
+        else:
+            async with db.read() as reader:
+                window = await windows.get(reader, window_id)
+            leaf_id = window.leaf_id if window else None
+        price = await source.price(window_id, leaf_id=leaf_id)
+        act = "at" if edited is None else "edit"
+        branch = BranchOrder(act, source.id, leaf_id, edited.id if edited else None, price)
+        yield BranchPlace(source, window_id, branch)
+
+
+@asynccontextmanager
+async def _fork(
+    live: Conversations, db: Database, source: Conversation, at: Message | None, spec: AgentSpec
+) -> AsyncIterator[BranchPlace]:
+    forked = await live.fork(source, window_id=None, at=at.id if at else None, agent=spec)
+    made = forked.conversation
+    branch = BranchOrder("fork", source.id, made.record.fork_point_id, None, forked.price)
+    try:
+        yield BranchPlace(made, forked.window_id, branch)
+    finally:
+        await live.close(made.id)
+        async with db.write() as tx:
+            await windows.close(tx, forked.window_id)
+            await conversations.delete_if_empty(tx, made.id)
+
+
+@asynccontextmanager
+async def _window(db: Database, conversation_id: str) -> AsyncIterator[str]:
+    """A window at the conversation's newest leaf."""
+    window_id = new_id()
+    async with db.write() as tx:
+        leaf = await windows.newest_leaf(tx, conversation_id)
+        await windows.open(tx, id=window_id, conversation_id=conversation_id, leaf_id=leaf)
+    try:
+        yield window_id
+    finally:
+        async with db.write() as tx:
+            await windows.close(tx, window_id)
+
+
+async def _message(db: Database, record: Record, named: str | None) -> Message | None:
+    if named is None:
+        return None
+    async with db.read() as reader:
+        return await messages.find(reader, record.id, named)
+
+
+async def check_messages(db: Database, record: Record, request: BranchRequest) -> None:
+    """See to it, before anything is started, that the messages are there and can be what they are to be.
+
+    Raises Refused, NotFound, Ambiguous.
+    """
+    at = await _message(db, record, request.at)
+    edited = await _message(db, record, request.edit)
+    if at is not None and at.kind is Kind.USER:
+        raise Refused(f"{at.id} is a prompt: --edit says it anew, and --at goes on after an answer")
+    if edited is not None and edited.kind is not Kind.USER:
+        raise Refused(
+            f"{edited.id} is no prompt: --edit says a prompt anew, and --at goes on after a message"
+        )
+    if edited is not None and edited.data.get("steered"):
+        raise Refused(f"{edited.id} was said into a turn; --edit takes the prompt that the turn began with")

@@ -1,0 +1,329 @@
+"""What a headless run writes: the answer's text alone, or one JSON object a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from catena.cli.output import Outlet
+from catena.cli.run.branch import BranchOrder
+from catena.errors import ExitStatus
+from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
+from catena.text.safe_text import safe
+from catena_acp.continuity.events import Asked, Problem, TurnEnded, Usage
+from catena_acp.continuity.wording import BACK_IN_COMPOSER
+from catena_acp.events import PermissionOption
+from catena_store.records import ConversationRecord, Kind, Link, Message, Turn
+
+# What the next chunk may still make harmless: half a line end, or the beginning of a colour.
+_UNFINISHED = re.compile("(?:\r|\x1b(?:\\[[0-9;:]*)?|\x9b[0-9;:]*)$")
+
+
+class Output(Protocol):
+    """Where a headless run tells what happens, in order; every call returns at once."""
+
+    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None: ...
+    def branch(self, branch: BranchOrder) -> None:
+        """The prompt begins another branch."""
+        ...
+
+    def turn(self, turn: Turn, link: Link | None) -> None: ...
+    def link(self, link: Link, why: str | None) -> None:
+        """A session came into the chain, or can carry no prompt any more."""
+        ...
+
+    def message(self, message: Message) -> None:
+        """A row is new or changed; the same row may come any number of times."""
+        ...
+
+    def text(self, message: Message, text: str) -> None:
+        """An answer or a thought that was told before has this much more text."""
+        ...
+
+    def asked(self, asked: Asked) -> None: ...
+    def answered(self, asked: Asked, option: PermissionOption | None, by: str) -> None: ...
+    def usage(self, usage: Usage) -> None: ...
+    def remark(self, text: str) -> None:
+        """Something worth knowing that nobody has to act on."""
+        ...
+
+    def problem(self, problem: Problem) -> None: ...
+    def trouble(self, text: str, status: ExitStatus) -> None:
+        """The run itself cannot go on."""
+        ...
+
+    def ended(self, ended: TurnEnded | None, status: int) -> None:
+        """The last word; None where no turn was ever begun."""
+        ...
+
+    async def flush(self) -> None: ...
+
+
+class PlainOutput:
+    """The answer's text to standard output; seams, notices and trouble to standard error."""
+
+    def __init__(self, out: Outlet, err: Outlet, *, one_terminal: bool) -> None:
+        self._out = out
+        self._err = err
+        self._one_terminal = one_terminal  # both streams end on the same screen
+        self._last_id: str | None = None
+        self._last_character = "\n"
+        self._held = ""
+        self._noted: set[str] = set()
+        self._conversation_id = ""
+        self._noticed = False  # a row of the turn says already what went wrong
+
+    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None:
+        self._conversation_id = conversation.id
+
+    def branch(self, branch: BranchOrder) -> None:
+        if branch.act == "fork":
+            self._note(f"forked as {self._conversation_id}: {branch.price.words}")
+        elif branch.price.before_logout:
+            self._note(branch.price.words)
+
+    def turn(self, turn: Turn, link: Link | None) -> None:
+        return
+
+    def link(self, link: Link, why: str | None) -> None:
+        return
+
+    def message(self, message: Message) -> None:
+        match message.kind:
+            case Kind.SEAM:
+                self._once(message, f"╌╌ {message.text} ╌╌")
+            case Kind.NOTICE:
+                self._noticed = True
+                self._once(message)
+            case Kind.USER | Kind.AGENT | Kind.THOUGHT | Kind.TOOL | Kind.PLAN:
+                return
+
+    def text(self, message: Message, text: str) -> None:
+        if message.kind is not Kind.AGENT or not text:
+            return
+        if self._last_id not in (None, message.id):
+            self._say("\n" if self._last_character == "\n" else "\n\n")
+        self._last_id = message.id
+        text = self._held + text
+        self._held = held[0] if (held := _UNFINISHED.search(text)) else ""
+        self._say(safe(text.removesuffix(self._held)))
+
+    def asked(self, asked: Asked) -> None:
+        return
+
+    def answered(self, asked: Asked, option: PermissionOption | None, by: str) -> None:
+        if by == "policy" and (option is None or option.kind.startswith("reject")):
+            self._note(
+                f"refused: {asked.tool_call.title or 'a tool call'} (--permissions says what to allow)"
+            )
+
+    def usage(self, usage: Usage) -> None:
+        return
+
+    def remark(self, text: str) -> None:
+        self._note(text)
+
+    def problem(self, problem: Problem) -> None:
+        if not self._noticed:
+            self._note(_text_of(problem))
+        for line in problem.detail:
+            self._note(f"  {line}")
+
+    def trouble(self, text: str, status: ExitStatus) -> None:
+        self._note(f"catena: {text}")
+
+    def ended(self, ended: TurnEnded | None, status: int) -> None:
+        self._say(safe(self._held))
+        if self._last_id is not None and self._last_character != "\n":
+            self._say("\n")
+        if ended and ended.problem:
+            self.problem(ended.problem)
+
+    async def flush(self) -> None:
+        await self._out.flush()
+        await self._err.flush()
+
+    def _say(self, text: str) -> None:
+        if text:
+            self._out.write(text)
+            self._last_character = text[-1]
+
+    def _once(self, message: Message, text: str | None = None) -> None:
+        if message.id not in self._noted:
+            self._noted.add(message.id)
+            self._note(text or message.text)
+
+    def _note(self, text: str) -> None:
+        if self._out.broken:
+            return  # who has closed the answer's pipe is not told how it goes on
+        between = "\n" if self._one_terminal and self._last_character != "\n" else ""
+        self._err.write(f"{between}{safe(text)}\n")
+
+
+class JsonOutput:
+    """One JSON object a line to standard output; nothing else anywhere."""
+
+    def __init__(self, out: Outlet) -> None:
+        self._out = out
+        self._told: dict[str, str] = {}  # message id: its state when last told
+        self._ended = False
+
+    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None:
+        self._line("conversation", {"format": FORMAT, "new": new} | record_shape(conversation))
+
+    def branch(self, branch: BranchOrder) -> None:
+        price = branch.price
+        self._line(
+            "branch",
+            {
+                "act": branch.act,
+                "source_id": branch.source_id,
+                "leaf_id": branch.leaf_id,
+                "edited_id": branch.edited_id,
+                "how": price.how,
+                "told": price.told,
+                "told_total": price.told_total,
+                "left_out": price.left_out,
+                "tokens": price.tokens,
+                "before_logout": price.before_logout,
+            },
+        )
+
+    def turn(self, turn: Turn, link: Link | None) -> None:
+        if link is not None:
+            self._line("link", record_shape(link))
+        self._line(
+            "turn_started",
+            {
+                "id": turn.id,
+                "prompt_id": turn.prompt_id,
+                "link_id": turn.link_id,
+                "how": turn.how,
+                "cause": turn.cause,
+                "told": turn.told,
+                "told_total": turn.told_total,
+                "left_out": turn.left_out,
+            },
+        )
+
+    def link(self, link: Link, why: str | None) -> None:
+        self._line("link_changed", {"link": record_shape(link), "why": why})
+
+    def message(self, message: Message) -> None:
+        before = self._told.get(message.id)
+        self._told[message.id] = message.state
+        match message.kind:
+            case Kind.USER | Kind.AGENT | Kind.THOUGHT:
+                if before is None:
+                    # Its text follows in `text` events, so that joining those is the whole text.
+                    shape = _message_shape(message)
+                    if files := message.data.get("attachments"):
+                        shape["attachments"] = files
+                    self._line(
+                        "message", shape | ({"text": message.text} if message.kind is Kind.USER else {})
+                    )
+                elif before != message.state:
+                    self._line("message_ended", {"id": message.id, "state": message.state})
+            case Kind.TOOL:
+                shape = _message_shape(message) | {"tool_call_id": message.agent_message_id}
+                self._line("tool", shape | dict(message.data))
+            case Kind.PLAN:
+                self._line("plan", _message_shape(message) | dict(message.data))
+            case Kind.SEAM | Kind.NOTICE:
+                self._line(
+                    message.kind, _message_shape(message) | {"text": message.text} | dict(message.data)
+                )
+
+    def text(self, message: Message, text: str) -> None:
+        if text:
+            self._line("text", {"message_id": message.id, "kind": message.kind, "text": text})
+
+    def asked(self, asked: Asked) -> None:
+        call = asked.tool_call
+        self._line(
+            "permission",
+            {
+                "ask_id": asked.ask_id,
+                "tool_call_id": call.tool_call_id,
+                "title": call.title,
+                "kind": call.kind,
+                "options": [{"id": each.id, "name": each.name, "kind": each.kind} for each in asked.options],
+            },
+        )
+
+    def answered(self, asked: Asked, option: PermissionOption | None, by: str) -> None:
+        self._line(
+            "permission_settled",
+            {
+                "ask_id": asked.ask_id,
+                "option_id": option.id if option else None,
+                "kind": option.kind if option else None,
+                "by": by,
+            },
+        )
+
+    def usage(self, usage: Usage) -> None:
+        self._line(
+            "usage",
+            {"used": usage.used, "size": usage.size, "cost": usage.cost, "currency": usage.currency},
+        )
+
+    def remark(self, text: str) -> None:
+        self._line("remark", {"text": text})
+
+    def problem(self, problem: Problem) -> None:
+        self._problem(
+            problem.trouble,
+            _text_of(problem),
+            detail=list(problem.detail),
+            offers=list(problem.offers),
+            resets_at=time_shape(problem.resets_at) if problem.resets_at else None,
+            returned=problem.returned,
+        )
+
+    def trouble(self, text: str, status: ExitStatus) -> None:
+        self._problem(status.name.lower(), text, detail=[], offers=[], resets_at=None, returned=False)
+
+    def _problem(self, trouble: str, text: str, **more: Any) -> None:
+        self._line("problem", {"trouble": trouble, "text": text, **more})
+
+    def ended(self, ended: TurnEnded | None, status: int) -> None:
+        turn = ended.turn if ended else None
+        if ended and ended.problem:
+            self.problem(ended.problem)
+        self._line(
+            "turn_ended",
+            {
+                "turn_id": turn and turn.id,
+                "stop_reason": turn.stop_reason if turn else "not_sent",
+                "how": turn and turn.how,
+                "error": turn and turn.error,
+                "usage": dict(turn.usage) if turn and turn.usage else None,
+                "cost": turn and turn.cost,
+                "currency": turn and turn.currency,
+                "exit_status": int(status),
+            },
+        )
+
+    async def flush(self) -> None:
+        await self._out.flush()
+
+    def _line(self, event: str, fields: Mapping[str, Any]) -> None:
+        self._out.write(dumps({"event": str(event), **fields}) + "\n")
+
+
+def _text_of(problem: Problem) -> str:
+    """A problem's words, for somebody who has no composer."""
+    return problem.text.replace(BACK_IN_COMPOSER, " Your text is in the input history.")
+
+
+def _message_shape(message: Message) -> dict[str, Any]:
+    return {
+        "id": message.id,
+        "kind": message.kind,
+        "state": message.state,
+        "parent_id": message.parent_id,
+        "turn_id": message.turn_id,
+        "link_id": message.link_id,
+    }

@@ -1,0 +1,131 @@
+"""How a headless run answers an agent that asks for a permission: by rule, or by asking on the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import assert_never
+
+from catena.settings.settings import Permissions
+from catena.text.safe_text import safe, safe_line
+from catena_acp.continuity.events import Asked
+from catena_acp.events import PermissionOption, ToolDiff
+
+_READING = frozenset({"read", "search"})
+_DIFF_LINES = 200
+
+
+def ruled(policy: Permissions, asked: Asked) -> PermissionOption | None:
+    """The answer that a policy other than `ask` gives; None, where nothing fits, is `cancelled`."""
+    match policy:
+        case Permissions.ALLOW:
+            allow = True
+        case Permissions.ALLOW_READS:
+            allow = asked.tool_call.kind in _READING
+        case Permissions.DENY | Permissions.ASK:
+            allow = False
+        case _:
+            assert_never(policy)
+    # What is meant for one run must not become a rule of the agent's where that can be helped.
+    wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
+    return next((option for kind in wanted for option in asked.options if option.kind == kind), None)
+
+
+class Terminal:
+    """The person, at a terminal: questions go out on standard error, answers come from where keys are typed."""
+
+    def __init__(self, keys: int, screen: int) -> None:
+        self._keys = keys
+        self._screen = screen
+        self._one_at_a_time = asyncio.Lock()
+
+    @classmethod
+    def at_hand(cls) -> Terminal | None:
+        """The terminal, if the person sees standard error there and can answer; else None."""
+        if sys.stderr is None or not sys.stderr.isatty():
+            return None
+        if sys.stdin is not None and sys.stdin.isatty():
+            keys = sys.stdin.fileno()
+        else:
+            try:
+                keys = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                return None
+        return cls(keys, sys.stderr.fileno())
+
+    async def ask(self, asked: Asked) -> PermissionOption | None:
+        """The option that the person chose; a refusal where the input ends, or where nobody can answer.
+
+        There is no default: Enter alone asks again.
+        """
+        chosen = await self.choose(_question(asked), len(asked.options))
+        return ruled(Permissions.DENY, asked) if chosen is None else asked.options[chosen]
+
+    async def choose(self, question: Iterable[str], options: int) -> int | None:
+        """Which option the person chose, from 0; None where the input ends, or where nobody can answer."""
+        async with self._one_at_a_time:
+            self._write("".join(f"{line}\n" for line in question))
+            while options and self._in_foreground():
+                self._write(f"1-{options}? ")
+                answer = await self._line()
+                if answer is None:
+                    self._write("\n")
+                    break
+                if answer.isdecimal() and 1 <= int(answer) <= options:
+                    return int(answer) - 1
+            return None
+
+    def _in_foreground(self) -> bool:
+        """False for a job in the background, which reading from the terminal would stop."""
+        try:
+            return os.tcgetpgrp(self._keys) == os.getpgrp()
+        except OSError:
+            return False
+
+    async def _line(self) -> str | None:
+        loop = asyncio.get_running_loop()
+        readable: asyncio.Future[bytes] = loop.create_future()
+
+        def read() -> None:
+            loop.remove_reader(self._keys)
+            try:
+                data = os.read(self._keys, 4096)
+            except OSError:
+                data = b""
+            if not readable.done():
+                readable.set_result(data)
+
+        loop.add_reader(self._keys, read)
+        try:
+            data = await readable
+        finally:
+            loop.remove_reader(self._keys)
+        return data.decode("utf-8", "replace").strip() if data else None
+
+    def _write(self, text: str) -> None:
+        try:
+            os.write(self._screen, text.encode())
+        except OSError:
+            return  # the terminal is gone; reading from it says so
+
+
+def _question(asked: Asked) -> Iterator[str]:
+    call = asked.tool_call
+    yield f"? {safe_line(call.title or call.kind or 'The agent asks for a permission')}"
+    for location in call.locations or ():
+        yield f"  {safe_line(location.path)}"
+    for content in call.content or ():
+        if isinstance(content, ToolDiff):
+            yield from islice((f"  {line}" for line in _diff(content)), _DIFF_LINES)
+    for number, option in enumerate(asked.options, start=1):
+        yield f"  {number} {safe_line(option.name)}"
+
+
+def _diff(change: ToolDiff) -> Iterable[str]:
+    old, new = safe(change.old or "").splitlines(), safe(change.new).splitlines()
+    path = safe_line(change.path)
+    return difflib.unified_diff(old, new, path, path, lineterm="")

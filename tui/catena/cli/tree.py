@@ -1,0 +1,151 @@
+"""The tree of a conversation in words, for ``catena show --tree``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
+from catena.text.safe_text import safe_line
+from catena_store.conversations import conversations, lineage, tree
+from catena_store.conversations.tree import TreeNode
+from catena_store.database.database import Database
+from catena_store.records import ConversationRecord, MessageState, StopReason
+from catena_store.windows import windows
+
+_TITLE = 80
+_STOPS = {
+    StopReason.CANCELLED: "stopped",
+    StopReason.ERROR: "failed",
+    StopReason.AGENT_GONE: "agent gone",
+    StopReason.INTERRUPTED: "interrupted",
+    StopReason.REFUSAL: "refused by the agent",
+    StopReason.MAX_TOKENS: "cut",
+    StopReason.MAX_TURN_REQUESTS: "cut",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What ``show --tree`` shows: prompts, parents before what comes after them."""
+
+    conversation: ConversationRecord
+    leaf_id: str | None  # where the conversation is gone on with,
+    here: str | None  # … and the prompt above that
+    nodes: Sequence[TreeNode]
+
+
+async def read_tree(db: Database, named: str) -> Tree:
+    """The tree of a conversation, with what it has of its source and the beginnings of its forks.
+
+    Raises NotFound or Ambiguous.
+    """
+    async with db.read() as reader:
+        found = await conversations.find(reader, named)
+        kin = await lineage.of_conversation(reader, found.id)
+        nodes = await tree.seen_from(reader, found.id, {fork.id for fork in kin.forks})
+        leaf = await windows.newest_leaf(reader, found.id)
+        return Tree(found, leaf, await tree.prompt_at(reader, leaf), nodes)
+
+
+def tree_as_json(shown: Tree) -> str:
+    """One JSON object: the conversation and the nodes of its tree."""
+    return dumps(
+        {
+            "format": FORMAT,
+            "conversation": record_shape(shown.conversation),
+            "leaf_id": shown.leaf_id,
+            "here": shown.here,
+            "nodes": [_shape(node, shown.conversation.id) for node in shown.nodes],
+        },
+        indent=2,
+    )
+
+
+def _shape(node: TreeNode, conversation_id: str) -> dict[str, object]:
+    return {
+        "id": node.id,
+        "parent_id": node.parent_id,
+        "hangs_from": node.hangs_from,
+        "conversation_id": node.conversation_id,
+        "own": node.conversation_id == conversation_id,
+        "preview": node.preview,
+        "state": node.state,
+        "agent": node.agent,
+        "profile": node.profile,
+        "how": node.how,
+        "stop_reason": node.stop_reason,
+        "rows": node.rows,
+        "leaf_id": node.leaf_id,
+        "created_at": time_shape(node.created_at),
+    }
+
+
+def tree_as_text(shown: Tree) -> Iterator[str]:
+    """A line a prompt; only where branches part are they indented."""
+    conversation = shown.conversation
+    first_words = shown.nodes[0].preview if shown.nodes else ""
+    yield safe_line(conversation.title or first_words[:_TITLE])
+    yield f"{safe_line(conversation.agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
+    yield ""
+    yield from _Drawing(shown).lines()
+    if not shown.nodes:
+        yield "nothing was said here yet"
+
+
+class _Drawing:
+    """Draws the tree without recursion: a conversation can be thousands of prompts deep."""
+
+    def __init__(self, shown: Tree) -> None:
+        self._shown = shown
+        self._of_id = {node.id: node for node in shown.nodes}
+        self._children: dict[str | None, list[TreeNode]] = {}
+        for node in shown.nodes:
+            self._children.setdefault(node.parent_id, []).append(node)
+
+    def lines(self) -> Iterator[str]:
+        roots = self._children.get(None, [])
+        waiting = [(node, "", "") for node in roots] if len(roots) == 1 else self._parted(roots, "")
+        while waiting:
+            node, before, indent = waiting.pop()
+            yield f"{before}{self._line(node)}"
+            below = self._children.get(node.id, [])
+            if len(below) == 1:
+                waiting.append((below[0], indent, indent))
+            else:
+                waiting += self._parted(below, indent)
+
+    @staticmethod
+    def _parted(nodes: Sequence[TreeNode], indent: str) -> list[tuple[TreeNode, str, str]]:
+        """What is drawn of branches that part here, the last one first."""
+        parted = [
+            (node, f"{indent}├ ", f"{indent}│ ")
+            if node is not nodes[-1]
+            else (node, f"{indent}└ ", f"{indent}  ")
+            for node in nodes
+        ]
+        return parted[::-1]
+
+    def _line(self, node: TreeNode) -> str:
+        return " · ".join((safe_line(node.preview) or "(nothing but files)", *self._badges(node), node.id))
+
+    def _badges(self, node: TreeNode) -> Iterator[str]:
+        above = self._of_id.get(node.parent_id or "")
+        here = self._shown.conversation.id
+        own = [
+            each
+            for each in self._children[node.parent_id]
+            if each.conversation_id == here or each.conversation_id == node.conversation_id
+        ]
+        if node.conversation_id == here and len(own) > 1:
+            yield f"‹{own.index(node) + 1}/{len(own)}›"
+        if node.conversation_id != here and (above is None or above.conversation_id != node.conversation_id):
+            yield f"fork {node.conversation_id}" if above else f"of {node.conversation_id}"
+        if node.agent and (above is None or above.agent != node.agent):
+            yield safe_line(node.agent)
+        if node.state is MessageState.REFUSED:
+            yield "no agent accepted it"
+        elif node.stop_reason in _STOPS:
+            yield _STOPS[node.stop_reason]
+        if node.id == self._shown.here:
+            yield "◂ here"

@@ -1,0 +1,68 @@
+"""Errors that end a command, the exit status of each, and the line that a person reads."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from pathlib import Path
+
+
+class ExitStatus(IntEnum):
+    """What a script learns from a command without reading a word of it."""
+
+    ANSWERED = 0
+    FAILED = 1
+    USAGE = 2  # arguments, settings, an unknown id, a store that cannot be used
+    NO_AGENT = 3  # missing or gone
+    PERMISSION_REFUSED = 4
+    HELD_ELSEWHERE = 5  # another client has the conversation
+    LOGIN_NEEDED = 6
+    STOPPED = 130
+
+
+class Refused(Exception):
+    """A command cannot be carried out; ``str()`` of it is the one line for the person."""
+
+    def __init__(self, text: str, status: ExitStatus = ExitStatus.USAGE) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class SettingsInvalid(Exception):
+    """The settings file cannot be used; ``str()`` of it names the file and, where there is one, the line."""
+
+    def __init__(self, path: Path, line: int | None, why: str) -> None:
+        super().__init__(f"{path}:{line}: {why}" if line else f"{path}: {why}")
+        self.path = path
+        self.line = line
+        self.why = why
+
+
+def explain(error: Exception) -> tuple[str, ExitStatus]:
+    """One line for the person, and the exit status."""
+    # The first frame needs the classes above, and none of these.
+    from catena.text.safe_text import safe_line
+    from catena_acp.errors import AgentError, AgentMissing
+    from catena_store.errors import Ambiguous, NotFound, StoreError, StoreUnusable
+
+    match error:
+        case Refused():
+            status = error.status
+        case SettingsInvalid() | StoreUnusable() | NotFound() | Ambiguous() | AgentMissing():
+            status = ExitStatus.USAGE
+        case StoreError() | AgentError():
+            status = ExitStatus.FAILED
+        case _:
+            return _ours(error), ExitStatus.FAILED
+    return safe_line(str(error)), status
+
+
+def _ours(error: Exception) -> str:
+    import traceback
+
+    from catena.log import append_to_log
+    from catena.text.safe_text import safe_line
+    from catena_store.database.location import data_directory
+
+    kept = append_to_log(data_directory(), "".join(traceback.format_exception(error)))
+    where = f"The details are in {kept}." if kept else "The details could not be written down."
+    return f"stopped at an error of its own ({safe_line(f'{type(error).__name__}: {error}')}). {where}"

@@ -1,0 +1,1 @@
+"""The overlay for a side question."""

@@ -1,0 +1,1 @@
+"""The chain of a conversation: its sessions, newest last."""

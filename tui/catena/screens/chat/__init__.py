@@ -1,0 +1,1 @@
+"""The chat screen: transcript, panels, composer, and the commands behind them."""

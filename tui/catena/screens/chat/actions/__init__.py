@@ -1,0 +1,1 @@
+"""What the commands of the chat screen do, by subject."""

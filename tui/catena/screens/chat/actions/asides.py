@@ -1,0 +1,105 @@
+"""Asking beside the conversation: any question, a summary, the text of a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.drafts import hands_over
+from catena.text.safe_text import safe
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.errors import AgentError
+from catena_store.errors import StoreError
+
+if TYPE_CHECKING:  # the screen of an aside is not needed before there is one
+    from catena.screens.aside.screen import LeftAside
+    from catena.screens.chat.actions.tabs import TabActions
+    from catena.workspace.tab import Tab
+
+
+class AsideActions:
+    """Acts beside the conversation of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext, tabs: TabActions) -> None:
+        self._desk = desk
+        self._tabs = tabs
+
+    async def btw(self, argument: str = "") -> None:
+        """Ask something that leaves no trace."""
+        await self._ask(argument, f"/btw {argument}", "aside")
+
+    async def summary(self, argument: str = "") -> None:
+        """Let the agent sum the conversation up, as the person wishes."""
+        from catena.screens.aside.screen import SUMMARY, with_wish
+
+        await self._ask(with_wish(SUMMARY, argument), f"/summary {argument}".strip(), "summary")
+
+    async def pull_request(self, argument: str = "") -> None:
+        """Let the agent write what a pull request says, as the person wishes."""
+        from catena.screens.aside.screen import PULL_REQUEST, with_wish
+
+        await self._ask(with_wish(PULL_REQUEST, argument), f"/pr {argument}".strip(), "pull-request")
+
+    async def _ask(self, question: str, typed: str, stem: str) -> None:
+        from catena.screens.aside.screen import AsideScreen
+
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            desk.say("There is no conversation yet to ask about.")
+            desk.parts.composer.give_back(typed)
+            return
+        held = desk.tabs.in_hand.hold(lambda: tab.take_back(typed))
+        try:
+            aside = await tab.conversation.aside(tab.window_id)
+        except (AgentError, StoreError, ReadOnly):
+            if held.release():
+                desk.give_back(tab, typed)
+            raise
+        screen = AsideScreen(
+            aside,
+            question=question,
+            typed=typed,
+            directory=tab.conversation.record.cwd,
+            stem=stem,
+            open_link=desk.screen.on_transcript_link_opened,
+            still=desk.screen.still,
+        )
+        held.back = lambda: screen.take_back(tab)
+        try:
+            left = await desk.app.push_screen_wait(screen)
+        finally:
+            # It is closed beside what the person does next.
+            desk.run(aside.close())
+        held.release()
+        await self._go_on(tab, left)
+
+    @hands_over
+    async def _go_on(self, tab: Tab, left: LeftAside) -> None:
+        from catena.screens.aside.screen import Where
+
+        desk = self._desk
+        composer = desk.parts.composer
+        desk.write_here()
+        if left.unasked:
+            desk.give_back(tab, f"/btw {left.unasked}")
+        match left.where:
+            case Where.NOWHERE:
+                pass
+            case Where.COMPOSER:
+                before = composer.text.rstrip()
+                answer = safe(left.answer)
+                composer.put(f"{before}\n\n{answer}" if before else answer)
+            case Where.NEW_CONVERSATION:
+                spec = choices.kept_agent(tab, desk.settings)
+                if spec is None:
+                    desk.say(
+                        "The agent of this conversation is not here any more; i puts it into the composer."
+                    )
+                    return
+                opened = await desk.tabs.open_new(spec, cwd=tab.conversation.record.cwd)
+                opened.write(f"{safe(left.answer)}\n\n")
+                await self._tabs.show(opened)
+                desk.say("Add what you want to be done, and send it: nothing is sent yet.")
+            case _:
+                assert_never(left.where)

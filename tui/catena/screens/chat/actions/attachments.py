@@ -1,0 +1,97 @@
+"""Attaching files to the prompt that is being written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.drafts import hands_over
+from catena.workspace.tab import Tab
+from catena_store.errors import StoreError
+from catena_store.windows.attachments import MOST_FILES, NotAttachable, read_file
+
+
+class AttachmentActions:
+    """Acts on the draft of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext) -> None:
+        self._desk = desk
+
+    @hands_over
+    async def attach(self, argument: str = "") -> None:
+        """Attach the file of this path; without one, let it be typed."""
+        if not argument:
+            self._desk.handover.begin_with("/attach ")
+            return
+        if tab := self._desk.tab:
+            await self._attach_all(tab, [_unquoted(argument)])
+
+    def attach_pasted(self, paths: Sequence[str]) -> Awaitable[None]:
+        """Attach the files of paths that stood in the composer until now; what cannot be attached comes back there.
+
+        Enter waits for them: they go along with what is written.
+        """
+        desk, tab = self._desk, self._desk.tab
+        step = desk.handover.begin()
+        held = desk.tabs.in_hand.hold(lambda: tab.take_back("\n".join(paths)) if tab else None)
+
+        async def attach() -> None:
+            try:
+                left = await self._attach_all(tab, paths) if tab else []
+            except StoreError:  # they are attached; only that is not kept yet
+                held.release()
+                raise
+            if held.release() and tab and left:
+                desk.give_back(tab, "\n".join(left))
+
+        async def with_what_is_written() -> None:
+            with step:
+                await attach()
+
+        return with_what_is_written()
+
+    async def _attach_all(self, tab: Tab, paths: Sequence[str]) -> list[str]:
+        """Attach files; the paths of those that cannot be."""
+        left: list[str] = []
+        for path in paths:
+            if len(tab.attachments) >= MOST_FILES:
+                self._desk.say(f"A prompt takes {MOST_FILES} files; {path} is one too many.", wrong=True)
+                left.append(path)
+                continue
+            try:
+                file = await asyncio.to_thread(read_file, path, directory=tab.conversation.record.cwd)
+            except NotAttachable as error:
+                self._desk.say(str(error), wrong=True)
+                left.append(path)
+                continue
+            if all(file.sha256 != other.sha256 or file.name != other.name for other in tab.attachments):
+                tab.attachments = (*tab.attachments, file)
+        await self._keep(tab)
+        return left
+
+    async def detach(self, argument: str = "") -> None:
+        """Take one off, by its name; without one, the newest."""
+        if (tab := self._desk.tab) is None:
+            return
+        names = [file.name for file in tab.attachments]
+        if argument and argument not in names:
+            self._desk.say(f"No {argument} is attached.")
+        elif names:
+            await self.remove(tab, names.index(argument) if argument else len(names) - 1)
+
+    async def remove(self, tab: Tab, index: int) -> None:
+        """Take one off, by its place."""
+        if index < len(tab.attachments):
+            tab.attachments = (*tab.attachments[:index], *tab.attachments[index + 1 :])
+            await self._keep(tab)
+
+    async def _keep(self, tab: Tab) -> None:
+        self._desk.view.refresh()
+        await self._desk.tabs.keep_attachments(tab)
+
+
+def _unquoted(path: str) -> str:
+    if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"":
+        return path[1:-1]
+    return path

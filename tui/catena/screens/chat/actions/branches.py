@@ -1,0 +1,252 @@
+"""Branches: forks, the siblings of a prompt, and the way between a fork and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from catena.screens.chat.actions.editing import WENT_ON, EditActions
+from catena.screens.chat.actions.tabs import TabActions
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.drafts import hands_over
+from catena.screens.chat.panels.fork import ENTER, BranchPanel, ForkQuestion
+from catena.screens.common.picker import Picker
+from catena.text.formats import age
+from catena.text.wording import name_of
+from catena.widgets.row_list import Row
+from catena.workspace.tab import Tab
+from catena_acp.continuity.errors import ReadOnly
+from catena_store.ids import utc_now
+from catena_store.records import Kind, Message
+
+_SIDE = "side"
+_BEFORE_THE_FIRST = "Nothing stands before the first prompt that a fork could begin with; e says it anew."
+_PRICED_LATER = "its price is named once the fork is yours"
+_DRAFT_STAYED = " Your draft stays with the source: /undo goes back to it."
+
+
+class BranchActions:
+    """Acts on the branch of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext, tabs: TabActions, edits: EditActions, panel: BranchPanel) -> None:
+        self._desk = desk
+        self._tabs = tabs
+        self._edits = edits
+        self._panel = panel
+
+    def clicked(self, message_id: str, act: str) -> None:
+        """A button of a prompt."""
+        tab, prompt = self._desk.seen, self._desk.parts.transcript.record(message_id)
+        if tab is None or prompt is None:
+            return
+        match act:
+            case "edit":
+                self._desk.run(self._edits.edit_prompt(tab, prompt))
+            case "again":
+                self._desk.run(self._edits.ask_again(tab, prompt))
+            case "fork":
+                self._desk.run(self._ask_fork(tab, message_id, beside=False))
+
+    # --- forks
+
+    async def fork(self, argument: str = "") -> None:
+        """Fork from the message that is browsed, or from where the tab stands; `side` opens it in a tab of its own."""
+        if tab := self._desk.seen:
+            await self._ask_fork(tab, self._edits.here(), beside=argument.strip() == _SIDE)
+
+    async def ask_fork_at(self, message_id: str) -> None:
+        """Fork from a message, whether or not it is on the screen."""
+        if tab := self._desk.tab:
+            await self._ask_fork(tab, message_id, beside=False)
+
+    async def fork_beside(self, argument: str = "") -> None:
+        """Fork into a tab of its own."""
+        await self.fork(_SIDE)
+
+    async def _ask_fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
+        desk = self._desk
+        if tab.untouched:
+            desk.say("Nothing was said here yet that a fork could begin with.")
+            return
+        message = desk.parts.transcript.record(message_id)
+        at_prompt = message is not None and message.kind is Kind.USER and not message.data.get("steered")
+        if message is not None and at_prompt and message.parent_id is None:
+            desk.say(_BEFORE_THE_FIRST)
+            return
+        here, place = self._edits.here(), desk.place()
+        price = await self._price_of_fork(tab, message if at_prompt else None, message_id)
+        what = (
+            "fork before this prompt" if at_prompt else "fork from here" if message_id else "fork this branch"
+        )
+        if tab is not desk.tab or place != desk.place():  # its keys would take what is typed
+            desk.say(WENT_ON)
+            return
+        while True:
+            only_beside = tab.at_work
+            beside = beside or only_beside
+            note = "its words go into the composer" if at_prompt else ""
+            note = "the turn here goes on" if only_beside else note
+            key = await self._panel.ask(
+                ForkQuestion(
+                    f"{what}, {'side by side' if beside else 'in this tab'}",
+                    price,
+                    "forks",
+                    () if only_beside else (("s", "in this tab" if beside else "side by side"),),
+                    note,
+                )
+            )
+            if key != "s":
+                break
+            beside = not beside
+        if key != ENTER or tab is not desk.tab:
+            self._edits.back_to(here)
+            return
+        desk.write_here()
+        await self._fork(tab, message_id, beside=beside)
+
+    async def _price_of_fork(self, tab: Tab, prompt: Message | None, message_id: str | None) -> str:
+        if prompt is not None:
+            point = prompt.parent_id
+        else:
+            point = await tab.conversation.point(tab.window_id, message_id)
+        try:
+            return (await tab.conversation.price(tab.window_id, leaf_id=point, apart=True)).words
+        except ReadOnly:  # another client's conversation can be forked all the same
+            return _PRICED_LATER
+
+    async def fork_at(self, tab: Tab, message_id: str, *, beside: bool) -> None:
+        """Fork at a message, with nothing more asked."""
+        await self._fork(tab, message_id, beside=beside)
+
+    @hands_over
+    async def _fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
+        desk = self._desk
+        if not beside:
+            self._edits.put_back(tab)
+        if tab is desk.view.shown:
+            tab.scroll = desk.parts.transcript.position()
+        desk.say("Forking …")
+        draft, files = tab.draft, tab.attachments
+        shown, price = await desk.tabs.fork(tab, at=message_id, beside=beside)
+        stayed, where = "", "This tab shows the fork; its source is in the history"
+        if shown is not tab:
+            where = "This is the fork" if desk.tab is tab else "The fork is in a tab of its own"
+            if desk.tab is tab:  # else the person went to another tab meanwhile, and stays there
+                await self._tabs.show(shown)
+        else:
+            if not tab.draft.strip() and not tab.attachments:
+                tab.draft, tab.attachments = draft, files
+                await self._edits.keep(tab)
+            elif draft.strip() and tab.draft != draft:
+                stayed = _DRAFT_STAYED
+            await self._shown_anew(tab)
+            desk.run(tab.conversation.prepare(tab.window_id))
+        desk.say(f"{where}. Its first prompt: {price.words}.{stayed}")
+
+    # --- from branch to branch
+
+    @hands_over
+    async def sibling_before(self, argument: str = "") -> None:
+        """To the sibling before that of the prompt that is browsed."""
+        await self._step_aside(-1)
+
+    @hands_over
+    async def sibling_after(self, argument: str = "") -> None:
+        """To the sibling after it."""
+        await self._step_aside(1)
+
+    async def _step_aside(self, step: int) -> None:
+        tab = self._desk.seen
+        prompt = self._desk.parts.transcript.prompt_above(self._edits.here(), with_siblings=True)
+        if tab is None or prompt is None:
+            self._desk.say("No prompt from here up was said in other words.")
+        else:
+            await self.to_sibling(tab, prompt, step)
+
+    def sibling_clicked(self, message_id: str, step: int) -> None:
+        """A click on the arrows of a prompt."""
+        tab, prompt = self._desk.seen, self._desk.parts.transcript.record(message_id)
+        if tab and prompt:
+            self._desk.run(self.to_sibling(tab, prompt, step))
+
+    async def to_sibling(self, tab: Tab, prompt: Message, step: int) -> None:
+        """Go to a sibling of a prompt, with the tail, the place and the draft that it was left with."""
+        desk, transcript = self._desk, self._desk.parts.transcript
+        browsed = self._edits.here() is not None
+        moved = await self.elsewhere(tab, lambda: tab.conversation.to_sibling(tab.window_id, prompt.id, step))
+        if not moved:
+            desk.say("This is the newest version." if step > 0 else "This is the oldest version.")
+        elif browsed and tab is desk.seen and (beside := transcript.sibling_here(prompt.parent_id)):
+            transcript.point_to(beside.id)
+
+    @hands_over
+    async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
+        """Let a tab's window move, and show it with the draft and the scroll position that it keeps there."""
+        desk = self._desk
+        self._edits.put_back(tab)
+        if tab is desk.view.shown:
+            tab.scroll = desk.parts.transcript.position()
+        await desk.tabs.keep(tab)
+        # A turn that is stopped first is seen to its end; else nothing is drawn of a way that is half gone.
+        desk.view.moving = None if tab.at_work else tab
+        tab.sending += 1
+        try:
+            if moved := await move():
+                await desk.tabs.stand_anew(tab)
+        finally:
+            desk.view.moving = None
+            tab.sending -= 1
+        if moved:
+            await self._shown_anew(tab)
+            desk.run(tab.conversation.prepare(tab.window_id))
+        elif tab is desk.handover.tab:
+            desk.handover.to(tab)
+        return moved
+
+    async def _shown_anew(self, tab: Tab) -> None:
+        desk = self._desk
+        if tab is desk.tab:  # else the person went to another one meanwhile
+            await desk.view.show(tab)
+        if tab is desk.handover.tab:
+            desk.handover.to(tab)
+
+    async def branch_point_before(self, argument: str = "") -> None:
+        """To the next prompt upwards that was said in other words, too."""
+        desk, transcript = self._desk, self._desk.parts.transcript
+        if transcript.to_branch_point(-1):
+            return
+        tab, oldest = desk.seen, desk.view.oldest
+        if tab and oldest and await desk.tabs.branches_above(tab, oldest):
+            while oldest is not None and tab is desk.seen and not transcript.to_branch_point(-1):
+                await desk.view.show_older()
+                before, oldest = oldest, desk.view.oldest
+                if oldest is before:
+                    return
+        else:
+            desk.say("There is no branch point above.")
+
+    async def branch_point_after(self, argument: str = "") -> None:
+        """To the next one downwards."""
+        if not self._desk.parts.transcript.to_branch_point(1):
+            self._desk.say("There is no branch point below.")
+
+    @hands_over
+    async def lineage(self, argument: str = "") -> None:
+        """Go to what this conversation was forked from, or to a fork of it."""
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            return
+        lineage = await tab.conversation.lineage()
+        now = utc_now()
+        kin = [(lineage.source, "its source")] if lineage.source else []
+        kin += [(fork, "a fork of it") for fork in lineage.forks]
+        if not kin:
+            desk.say("This conversation was not forked, and is no fork; /fork makes one.")
+            return
+        chosen: str | None = kin[0][0].id
+        if len(kin) > 1:
+            rows = [
+                Row(each.id, name_of(each), note=what, detail=age(each.created_at, now)) for each, what in kin
+            ]
+            chosen = await desk.app.push_screen_wait(Picker("forks", rows, hint="enter go there · esc leave"))
+        if chosen is not None:
+            await self._tabs.show(await desk.tabs.open_conversation(chosen))

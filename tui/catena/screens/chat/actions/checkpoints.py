@@ -1,0 +1,95 @@
+"""Checkpoints: making one, naming one, looking through them, going back to one."""
+
+from __future__ import annotations
+
+from catena.screens.chat.actions.branches import BranchActions
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.drafts import hands_over
+from catena.text.wording import FREQUENCIES, FREQUENCY, named
+from catena.workspace.tab import Tab
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
+
+_STAYED = "Files are as they were; what came later is still there, /undo goes back to it."
+_NOTHING_BEFORE = "Nothing was said before that checkpoint; a fork needs a beginning."
+
+
+class CheckpointActions:
+    """Acts on the checkpoints of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext, branches: BranchActions) -> None:
+        self._desk = desk
+        self._branches = branches
+
+    async def checkpoint(self, argument: str = "") -> None:
+        """Make one of where the tab stands, with a label or without."""
+        if tab := self._desk.tab:
+            made = await tab.conversation.checkpoint(tab.window_id, argument or None)
+            known = f"“{made.label}”" if made.label else "without a label"
+            back = f"/rewind {made.label or made.id[:6]}"
+            self._desk.say(f"Checkpoint {known}: {back} comes back here. Files are not part of it.")
+
+    @hands_over
+    async def label(self, argument: str = "") -> None:
+        """Name the newest one."""
+        if not (tab := self._desk.tab):
+            return
+        if argument:
+            kept = await tab.conversation.label_checkpoint(argument)
+            self._desk.say(f"The newest checkpoint is called {named(kept)} now.")
+        else:
+            self._desk.handover.begin_with("/label ")
+
+    @hands_over
+    async def checkpoints(self, argument: str = "") -> None:
+        """Look through them; or say how often they are made here."""
+        tab = self._desk.tab
+        if tab is None:
+            return
+        if argument:
+            await self._set_frequency(tab, argument)
+            return
+        from catena.screens.checkpoints.screen import CheckpointAct, CheckpointsScreen
+
+        choice = await self._desk.app.push_screen_wait(CheckpointsScreen(tab.conversation, tab.window_id))
+        if choice is None:
+            return
+        match choice.wanted:
+            case CheckpointAct.REWIND:
+                await self._rewind(tab, choice.checkpoint)
+            case CheckpointAct.FORK | CheckpointAct.FORK_BESIDE:
+                beside = choice.wanted is CheckpointAct.FORK_BESIDE
+                await self._fork(tab, choice.checkpoint, beside=beside)
+
+    @hands_over
+    async def rewind(self, argument: str = "") -> None:
+        """Go back to the checkpoint of this label or id, or to the newest."""
+        if tab := self._desk.tab:
+            await self._rewind(tab, await tab.conversation.checkpoint_named(argument or None))
+
+    async def _rewind(self, tab: Tab, checkpoint: Checkpoint) -> None:
+        if checkpoint.message_id == tab.leaf_id:
+            self._desk.say(f"You stand at {named(checkpoint)} already.")
+            return
+
+        async def go() -> bool:
+            await tab.conversation.rewind_to_checkpoint(tab.window_id, checkpoint.id)
+            return True
+
+        await self._branches.elsewhere(tab, go)
+        price = await tab.conversation.price(tab.window_id)
+        self._desk.say(f"Back at {named(checkpoint)}. Your next prompt: {price.words}. {_STAYED}")
+
+    async def _fork(self, tab: Tab, checkpoint: Checkpoint, *, beside: bool) -> None:
+        if checkpoint.message_id is None:
+            self._desk.say(_NOTHING_BEFORE)
+        else:  # a turn that runs goes on in its tab
+            await self._branches.fork_at(tab, checkpoint.message_id, beside=beside or tab.at_work)
+
+    async def _set_frequency(self, tab: Tab, argument: str) -> None:
+        try:
+            frequency = Frequency(argument.strip().lower())
+        except ValueError:
+            self._desk.say(f"Checkpoints can be made: {FREQUENCIES}.", wrong=True)
+            return
+        await tab.conversation.set_checkpoint_frequency(frequency)
+        self._desk.say(FREQUENCY[frequency])

@@ -1,0 +1,302 @@
+"""A prompt said anew: chosen in the transcript, edited in the composer or said as it was, and sent as a sibling."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.prompts import BUSY
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.drafts import hands_over
+from catena.screens.chat.panels.fork import ENTER, BranchPanel, ForkQuestion
+from catena.settings.agents import agent_named
+from catena.workspace.pending import PendingText
+from catena.workspace.tab import Editing, LeftEdit, Tab
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.errors import AgentError
+from catena_acp.port import AgentSpec
+from catena_store.errors import StoreError
+from catena_store.records import Attachment, Message
+
+_TWICE = 0.5  # seconds within which a second Esc belongs to the first
+_NO_PROMPT = "There is no prompt of yours here yet."
+_LEFT_CHANGED = "Your draft is back; what you changed comes back when you edit that prompt again."
+WENT_ON = "You went on meanwhile, and so nothing is asked here; the same key or command asks anew."
+_DRAFT_LEFT = "Your draft stays on the branch that you left; h goes back there while browsing."
+
+
+class EditActions:
+    """Acts on the prompts of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(
+        self, desk: ChatContext, panel: BranchPanel, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._desk = desk
+        self._panel = panel
+        self.clock = clock
+        self._escaped_at: float | None = None
+        self._read_at: int | None = None  # where one was when a prompt was to be chosen
+
+    # --- which prompt
+
+    def escaped(self, *, idle: bool) -> None:
+        """Esc was pressed; ``idle``: there was nothing to close and nothing to stop. Twice: choose a prompt to edit."""
+        before, self._escaped_at = self._escaped_at, None
+        if not idle:
+            return
+        now = self.clock()
+        if before is not None and now - before <= _TWICE:
+            self._choose()
+        else:
+            self._escaped_at = now
+
+    def typed(self) -> None:
+        """Another key came between: an Esc before it was meant alone."""
+        self._escaped_at = None
+
+    def _choose(self) -> None:
+        """Let a prompt be chosen in the transcript, to be edited."""
+        transcript = self._desk.parts.transcript
+        self._read_at = transcript.position()
+        if transcript.display and transcript.choose_prompt():
+            self._desk.screen.conversation.browse()
+        else:
+            self._desk.say(_NO_PROMPT)
+
+    def leave_choosing(self) -> None:
+        """Choose none, and read on where one was."""
+        self._desk.write_here()
+        self._desk.parts.transcript.return_to(self._read_at)
+
+    def here(self) -> str | None:
+        """The message that is browsed; None while nothing is."""
+        area = self._desk.screen.conversation
+        return area.transcript.current if area.browsing and area.transcript else None
+
+    # --- edit and say anew
+
+    def edit(self, argument: str = "") -> Awaitable[None]:
+        """Edit the prompt that is browsed; while none is, let one be chosen."""
+        tab, here = self._desk.seen, self.here()
+        prompt = self._desk.parts.transcript.prompt_above(here) if here is not None else None
+        if tab is not None and prompt is not None:
+            return self.edit_prompt(tab, prompt)
+        if tab is not None and here is None:
+            self._choose()
+        elif tab is not None:
+            self._desk.say(_NO_PROMPT)
+        return _nothing()
+
+    def edit_prompt(self, tab: Tab, prompt: Message) -> Awaitable[None]:
+        """Put a prompt into the composer, with what came with it and with what saying it anew would need.
+
+        The composer has the keys at once: what is typed before the prompt is there goes behind it.
+        """
+        transcript = self._desk.parts.transcript
+        read_at = self._read_at if transcript.choosing else transcript.position()
+        self._desk.write_here()
+        return self._edit(tab, prompt, read_at)
+
+    @hands_over
+    async def _edit(self, tab: Tab, prompt: Message, read_at: int | None) -> None:
+        desk = self._desk
+        price = await tab.conversation.price(tab.window_id, leaf_id=prompt.parent_id)
+        files = tuple(await desk.tabs.attachments_of(prompt.id))
+        if tab is not desk.tab:
+            return
+        self.put_back(tab)
+        left = tab.left_edits.get(prompt.id)
+        text = left.text if left else prompt.text
+        tab.editing = Editing(prompt, text, tab.attachments, price.words, _state(tab), read_at, files)
+        tab.attachments = left.files if left else files
+        desk.handover.to(tab)
+        desk.view.refresh()
+
+    def price_anew(self) -> None:
+        """What an edit needs is another thing with another agent, and after a turn."""
+        tab = self._desk.tab
+        if tab and tab.editing and tab.editing.priced_for != _state(tab):
+            tab.editing.priced_for = _state(tab)
+            self._desk.run(self._price(tab, tab.editing))
+
+    async def _price(self, tab: Tab, editing: Editing) -> None:
+        price = await tab.conversation.price(tab.window_id, leaf_id=editing.prompt.parent_id)
+        editing.price = price.words
+        self._desk.view.refresh()
+
+    def leave_edit(self) -> bool:
+        """Give the draft back; False where no prompt is edited."""
+        desk, tab = self._desk, self._desk.handover.tab
+        if tab is None or tab.editing is None or desk.handover.waits:
+            return False
+        desk.handover.write()
+        changed, read_at = tab.editing.differs(tab.attachments), tab.editing.read_at
+        self.put_back(tab)
+        if tab is desk.view.shown:
+            desk.parts.transcript.return_to(read_at)
+        else:
+            tab.scroll = read_at
+        desk.parts.composer.put(tab.draft)
+        desk.write_here()
+        desk.view.refresh()
+        desk.run(self.keep(tab))
+        if changed:
+            desk.say(_LEFT_CHANGED)
+        return True
+
+    @staticmethod
+    def put_back(tab: Tab) -> None:
+        """The draft, and what is attached to it, are what is written again."""
+        if (editing := tab.editing) is None:
+            return
+        if editing.differs(tab.attachments):
+            tab.left_edits[editing.prompt.id] = LeftEdit(editing.text, tab.attachments)
+        else:
+            tab.left_edits.pop(editing.prompt.id, None)
+        tab.editing, tab.attachments = None, editing.draft_files
+
+    async def keep(self, tab: Tab) -> None:
+        """Save the draft, the place and what is attached."""
+        await self._desk.tabs.keep(tab)
+        await self._desk.tabs.keep_attachments(tab)
+
+    def send(self, tab: Tab, text: str) -> Awaitable[None]:
+        """Say the edited prompt, as a sibling; the draft stays on the branch that is left.
+
+        What is typed from now on is the next prompt's.
+        """
+        handover = self._desk.handover
+        held = self._desk.tabs.in_hand.hold(lambda: tab.take_back(text))
+        step = handover.begin(sent=True, stays=True) if tab is handover.tab else nullcontext()
+        return self._send(tab, text, held, step)
+
+    async def _send(self, tab: Tab, text: str, held: PendingText, step: AbstractContextManager[None]) -> None:
+        with step:
+            await self._say_edited(tab, text, held)
+
+    async def _say_edited(self, tab: Tab, text: str, held: PendingText) -> None:
+        editing, files = tab.editing, tab.attachments
+        if editing is None:  # it was left meanwhile
+            if held.release():
+                self._desk.give_back(tab, text)
+            return
+        draft, tab.draft = tab.draft, ""
+        tab.editing, tab.attachments = None, ()
+        tab.scroll = editing.read_at
+
+        def edit_on() -> None:
+            tab.draft = f"{draft}\n{tab.draft}" if draft.strip() and tab.draft.strip() else draft or tab.draft
+            editing.text, editing.draft_files = text, (*editing.draft_files, *tab.attachments)
+            tab.editing, tab.attachments = editing, files
+
+        held.back = edit_on
+        self._desk.view.refresh()
+        try:
+            await self._desk.tabs.in_hand.see_through(
+                self._said_instead(tab, editing, text, files, draft), held
+            )
+        except (AgentError, StoreError, ReadOnly):
+            if held.release():
+                edit_on()
+            self._desk.view.refresh()
+            raise
+        tab.left_edits.pop(editing.prompt.id, None)
+        tab.scroll = None
+        if tab is self._desk.handover.tab:
+            self._desk.handover.to(tab)
+        await self.keep(tab)
+        if tab is self._desk.view.shown:
+            self._desk.parts.transcript.follow()
+        if draft.strip():
+            self._desk.say(_DRAFT_LEFT)
+
+    async def _said_instead(
+        self, tab: Tab, editing: Editing, text: str, files: Sequence[Attachment], draft: str
+    ) -> None:
+        tab.sending += 1
+        try:
+            await self._desk.tabs.keep_behind(tab, draft, editing.draft_files, editing.read_at)
+            await tab.conversation.edit(tab.window_id, editing.prompt.id, text, files)
+        finally:
+            tab.sending -= 1
+
+    # --- again
+
+    async def retry(self, argument: str = "") -> None:
+        """The last prompt again, by another agent where one is named."""
+        if (tab := self._desk.tab) is None:
+            return
+        if tab.busy:
+            self._desk.say(BUSY)
+        else:
+            spec = agent_named(argument, self._desk.settings) if argument else None
+            await tab.conversation.retry(tab.window_id, agent=spec)
+
+    async def again(self, argument: str = "") -> None:
+        """The prompt that is browsed again, or the last one, after a look at its price."""
+        if (tab := self._desk.seen) is None:
+            return
+        if prompt := self._desk.parts.transcript.prompt_above(self.here()):
+            await self.ask_again(tab, prompt)
+        else:
+            self._desk.say(_NO_PROMPT)
+
+    async def ask_again(self, tab: Tab, prompt: Message) -> None:
+        desk = self._desk
+        here, place = self.here(), desk.place()
+
+        async def prices(specs: Sequence[AgentSpec]) -> list[str]:
+            return [
+                (await tab.conversation.price(tab.window_id, spec=spec, leaf_id=prompt.parent_id)).words
+                for spec in specs
+            ]
+
+        spec: AgentSpec | None = None
+        price = await tab.conversation.price(tab.window_id, leaf_id=prompt.parent_id)
+        if tab is not desk.tab or place != desk.place():  # its keys would take what is typed
+            desk.say(WENT_ON)
+            return
+        question = ForkQuestion(
+            "say this prompt again",
+            price.words,
+            "sends it",
+            (("a", "another agent answers it"),),
+            "the turn that runs is stopped" if tab.at_work else "",
+        )
+        key = await self._panel.ask(question)
+        if key == "a":
+            last_used = choices.row_of((tab.agent, tab.profile), desk.settings)
+            spec = await choices.choose_agent(
+                desk.app, "who answers it again?", desk.settings, last_used, prices=prices
+            )
+            key = ENTER if spec else None
+        if key != ENTER or tab is not desk.tab:
+            self.back_to(here)
+            return
+        desk.write_here()
+        newest = desk.parts.transcript.prompt_above(None)
+        is_last = newest is not None and newest.id == prompt.id and not tab.busy
+        await tab.conversation.retry(tab.window_id, agent=spec, prompt_id=None if is_last else prompt.id)
+        await self._desk.tabs.keep(tab)  # the draft goes along
+
+    # --- keys
+
+    def back_to(self, here: str | None) -> None:
+        """The keys go back to where they were, unless the person took them elsewhere."""
+        if not self._panel.had_keys:
+            return
+        if here is not None and self._desk.parts.transcript.point_to(here):
+            self._desk.screen.conversation.browse()
+        else:
+            self._desk.write_here()
+
+
+async def _nothing() -> None:
+    """What there is to wait for where there is nothing to do."""
+
+
+def _state(tab: Tab) -> tuple[str, str, bool]:
+    """What a price depends on."""
+    return (tab.agent, tab.profile, tab.at_work)

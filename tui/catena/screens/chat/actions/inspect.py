@@ -1,0 +1,233 @@
+"""Looking at the chain, at what an agent knows, and at what another would have to be told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from textual.content import Content
+
+from catena.errors import Refused
+from catena.screens.chat.actions.branches import BranchActions
+from catena.screens.chat.actions.tabs import TabActions
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.drafts import hands_over
+from catena.screens.common.page import PageScreen
+from catena.screens.common.picker import Picker
+from catena.screens.files import files_page
+from catena.text.formats import title_of
+from catena.text.safe_text import safe_line
+from catena.text.usage import as_lines, spending
+from catena.widgets.row_list import Row
+from catena.workspace.directories import existing_directory
+from catena.workspace.tab import Tab
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.inspection.files_touched import files_touched
+from catena_acp.port import AgentSpec
+from catena_store.conversations import branches
+from catena_store.conversations.tree import TreeNode
+from catena_store.database.database import Reader
+from catena_store.ids import utc_now
+from catena_store.records import Kind
+
+_NOTHING_YET = "Nothing was sent here yet: there is nothing that an agent could know."
+
+
+class ChainActions:
+    """Acts on the chain of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext) -> None:
+        self._desk = desk
+
+    async def chain(self, argument: str = "") -> None:
+        """Look at the chain, and go on from another link where the person wants that."""
+        from catena.screens.chain.screen import ChainScreen
+
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            return
+        screen = ChainScreen(tab.conversation, tab.window_id, clock=utc_now)
+        chosen = await desk.app.push_screen_wait(screen)
+        if chosen is not None:
+            price = await tab.conversation.pick_link(tab.window_id, chosen)
+            desk.say(f"You are back where that session stands. Your next prompt: {price.words}.")
+            await tab.conversation.prepare(tab.window_id)
+
+    async def context(self, argument: str = "") -> None:
+        """What the agent knew and was told: for the message that is browsed, else for the newest turn."""
+        from catena.screens.context.screen import ContextScreen
+
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            return
+        area = desk.screen.conversation
+        current = area.transcript.current if area.browsing and area.transcript else None
+        context = await tab.conversation.context(tab.window_id, current)
+        if context is None:
+            desk.say(_NOTHING_YET)
+        else:
+            await desk.app.push_screen_wait(ContextScreen(tab.conversation, tab.window_id, context))
+
+    async def prices(self, specs: Sequence[AgentSpec]) -> list[str]:
+        """What the next prompt would need with each of the agents, in words; nothing where there is no telling."""
+        tab = self._desk.tab
+        if tab is None or tab.untouched or tab.conversation.read_only:
+            return [""] * len(specs)
+        return [price.words for price in await tab.conversation.prices(tab.window_id, specs)]
+
+
+_BACK = "What came later stays in the tree; /undo goes back."
+
+
+class TreeActions:
+    """Acts on the tree of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext, tabs: TabActions, branches: BranchActions) -> None:
+        self._desk = desk
+        self._tabs = tabs
+        self._branches = branches
+
+    @hands_over
+    async def tree(self, argument: str = "") -> None:
+        """Look at the tree, and do with a prompt of it what the person chooses."""
+        from catena.screens.tree.rows import quote
+        from catena.screens.tree.screen import TreeScreen
+        from catena.screens.tree.updates import TreeNews
+
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            return
+        await tab.conversation.settle()
+        choice = await desk.app.push_screen_wait(
+            TreeScreen(
+                tab.conversation,
+                tab.window_id,
+                cwd=tab.conversation.record.cwd,
+                clock=utc_now,
+                news=TreeNews(self._kin(tab)),
+            )
+        )
+        if choice is None or tab is not desk.tab:
+            return
+        node = choice.nodes[0]
+        match choice.act:
+            case "go" if choice.tree.foreign(node.id):
+                opened = await desk.tabs.open_conversation(node.conversation_id)
+                await self._tabs.show(opened)
+                if opened is desk.tab:
+                    await self._go(opened, node)
+            case "go":
+                await self._go(tab, node)
+            case "fork":
+                await self._branches.ask_fork_at(node.end_id)
+            case "quote":
+                quotes = [
+                    quote(choice.tree, each, await tab.conversation.said_at(each)) for each in choice.nodes
+                ]
+                desk.screen.quote("\n\n".join(quotes))
+
+    def _kin(self, tab: Tab) -> list[Conversation]:
+        """The conversations of its family that are open, each once."""
+        family = tab.conversation.record.family
+        every = {each.conversation.id: each.conversation for each in self._desk.tabs.tabs}
+        return [each for each in every.values() if each.record.family == family]
+
+    async def _go(self, tab: Tab, node: TreeNode) -> None:
+        desk = self._desk
+        if tab.leaf_id == node.end_id:
+            desk.say("You are there.")
+            return
+
+        async def go() -> bool:
+            await tab.conversation.go_to(tab.window_id, node.end_id)
+            return True
+
+        desk.write_here()
+        await self._branches.elsewhere(tab, go)
+        where = f"You are at “{title_of(node.preview)}”."
+        try:
+            price = await tab.conversation.price(tab.window_id)
+        except ReadOnly:
+            desk.say(f"{where} {_BACK}")
+        else:
+            desk.say(f"{where} Your next prompt: {price.words}. {_BACK}")
+
+
+_TOOL_CALLS = 2_000  # the newest of a branch that are looked through
+_WIDTH = 14  # of the names before what was spent
+
+
+@dataclass(frozen=True, slots=True)
+class UsageActions:
+    """Acts on the tab that is looked at; each takes the text behind its command."""
+
+    desk: ChatContext
+
+    async def files(self, argument: str = "") -> None:
+        """The files that were read and changed on this branch, with the changes that the agent reported."""
+        desk = self.desk
+        if (tab := desk.tab) is None:
+            return
+        rows = await desk.tabs.of_branch(
+            tab, lambda reader, leaf: branches.newest_of(reader, leaf, Kind.TOOL, limit=_TOOL_CALLS)
+        )
+        page = await asyncio.to_thread(lambda: files_page(files_touched(rows), tab.conversation.record.cwd))
+        await desk.app.push_screen_wait(PageScreen("files on this branch", page))
+
+    async def usage(self, argument: str = "") -> None:
+        """What the last turn, this branch and all branches cost."""
+        desk = self.desk
+        if (tab := desk.tab) is None:
+            return
+
+        async def read(reader: Reader, leaf: str | None) -> Content:
+            spent = await spending(reader, tab.conversation.id, leaf)
+            pairs = (
+                Content.assemble(f"  {title:<{_WIDTH}}", (words, "$text-muted"))
+                for title, words in as_lines(spent)
+            )
+            return Content("\n").join(pairs)
+
+        page = await desk.tabs.of_branch(tab, read)
+        await desk.app.push_screen_wait(PageScreen("what this conversation cost", page))
+
+    async def add_directory(self, argument: str = "") -> None:
+        """Give the conversation a directory; without one, list those that it has, and remove what is chosen."""
+        if (tab := self.desk.tab) is None:
+            return
+        if argument:
+            await self.give(tab, argument)
+        else:
+            await self._list(tab)
+
+    async def give(self, tab: Tab, named: str) -> None:
+        """Give a conversation the directory that was named, relative to its own."""
+        desk = self.desk
+        try:
+            path = await asyncio.to_thread(
+                partial(existing_directory, named, base=tab.conversation.record.cwd)
+            )
+        except Refused as refused:
+            desk.say(str(refused), wrong=True)
+            return
+        shown = safe_line(path)
+        if await tab.conversation.add_directory(path):
+            desk.say(f"From the next prompt on this conversation also works in {shown}")
+        else:
+            desk.say(f"This conversation works already in {shown}")
+
+    async def _list(self, tab: Tab) -> None:
+        desk = self.desk
+        paths = tab.conversation.directories
+        if not paths:
+            desk.say("This conversation has no further directory; /add-dir DIR gives it one.")
+            return
+        rows = [Row(path, safe_line(path)) for path in paths]
+        chosen = await desk.app.push_screen_wait(
+            Picker("further directories", rows, hint="enter take it away · esc leave")
+        )
+        if chosen is not None and await tab.conversation.remove_directory(chosen):
+            desk.say(f"From the next prompt on this conversation works no more in {safe_line(chosen)}")

@@ -1,0 +1,178 @@
+"""Logging in and out of the agent of a tab; after a login the prompt that wanted it goes out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from catena.screens.chat.actions.prompts import PromptActions
+from catena.screens.chat.context import ChatContext
+from catena.screens.common.picker import Picker
+from catena.settings.agents import name_of_kept
+from catena.settings.settings import settings_path
+from catena.terminal.lend import TerminalNotLent, run_in_terminal
+from catena.text import wording as login_words
+from catena.text.safe_text import safe_line
+from catena.widgets.row_list import Row
+from catena.workspace.tab import Tab
+from catena_acp.abilities import AuthMethod
+from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL
+from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork
+from catena_acp.errors import AgentError
+
+
+class LoginActions:
+    """Acts on the login of the tab that was looked at when they began; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext, talk: PromptActions) -> None:
+        self._desk = desk
+        self._talk = talk
+
+    async def login(self, argument: str = "") -> None:
+        """Log in by the only method, or by the one that the person chooses; then send what waits for it."""
+        tab = self._desk.tab
+        if tab is None:
+            return
+        methods = await tab.conversation.login_methods(tab.window_id)
+        if not methods:
+            # Who logged in elsewhere comes here, too: an agent that runs may not have noticed.
+            await tab.conversation.logged_in(tab.window_id)
+            self._say(tab, login_words.names_no_login(_title(tab), tab.conversation.own_way_in))
+            return
+        method = await self._chosen(tab, methods, argument)
+        if method is None:
+            return
+        if method.kind == ENVIRONMENT:
+            await self._explain(tab, method)
+        elif await (
+            self._in_terminal(tab, method) if method.kind == TERMINAL else self._by_agent(tab, method)
+        ):
+            await self._send_owed(tab)
+
+    async def logout(self, argument: str = "") -> None:
+        """Log out, when the person has said once more that they want it."""
+        tab = self._desk.tab
+        if tab is None:
+            return
+        title = safe_line(_title(tab))
+        picker = Picker(
+            f"log out of {title}?",
+            [
+                Row("stay", "stay"),
+                Row("out", f"log out of {title}", note="nothing above is told again; all of it stays here"),
+            ],
+            note=f"It is one account: every tab with {title} is logged out and begins anew like this one.",
+        )
+        if await self._desk.app.push_screen_wait(picker) == "out":
+            await tab.conversation.logout(tab.window_id)
+            self._say(tab, f"You are logged out of {title}. /login logs in again.")
+
+    async def _chosen(self, tab: Tab, methods: Sequence[AuthMethod], named: str) -> AuthMethod | None:
+        if len(methods) == 1:
+            return methods[0]
+        for method in methods:
+            if named and named.casefold() in (method.id.casefold(), method.name.casefold()):
+                return method
+        rows = [
+            Row(str(at), method.name, note=method.description or "", detail=login_words.kind_in_words(method))
+            for at, method in enumerate(methods)
+        ]
+        chosen = await self._desk.app.push_screen_wait(Picker(f"log in to {safe_line(_title(tab))}", rows))
+        return None if chosen is None else methods[int(chosen)]
+
+    async def _by_agent(self, tab: Tab, method: AuthMethod) -> bool:
+        try:
+            await tab.conversation.login(tab.window_id, method.id)
+        except (GivenUp, StillAtWork):
+            raise
+        except AgentError as error:
+            own_way = tab.conversation.own_way_in
+            self._say(tab, login_words.did_not_log_in(_title(tab), str(error), own_way), wrong=True)
+            return False
+        return True
+
+    async def _in_terminal(self, tab: Tab, method: AuthMethod) -> bool:
+        login = await tab.conversation.terminal_login(tab.window_id, method.id)
+        program = login.argv[0]
+        try:
+            status = await run_in_terminal(
+                self._desk.app,
+                login.argv,
+                environment=login.env,
+                directory=login.cwd,
+                heading=f"$ {safe_line(shlex.join(login.argv))}",
+                stay="The login did not succeed. Enter goes back to Catena.",
+            )
+        except OSError as error:
+            self._say(tab, login_words.cannot_be_started(program, error.strerror), wrong=True)
+            return False
+        except TerminalNotLent:
+            command = safe_line(shlex.join(login.argv))
+            self._say(tab, f"This terminal cannot be lent; run {command} in another one.", wrong=True)
+            return False
+        if status:
+            self._say(tab, login_words.login_ended_badly(program, status), wrong=True)
+            return False
+        await tab.conversation.logged_in(tab.window_id)
+        return True
+
+    async def _explain(self, tab: Tab, method: AuthMethod) -> None:
+        from catena.screens.common.page import PageScreen
+
+        lines = login_words.variables_in_words(
+            _title(tab),
+            self._name_in_settings(tab),
+            method,
+            tab.conversation.login_variables(method),
+            str(settings_path()),
+        )
+        page = PageScreen(f"log in: {safe_line(method.name)}", Content("\n".join(lines)))
+        await self._desk.app.push_screen_wait(page)
+
+    async def _send_owed(self, tab: Tab) -> None:
+        """The prompt that wanted the login, where it got no answer at all: once more, as the same row."""
+        owed = await tab.conversation.owed(tab.window_id)
+        done = f"You are logged in to {_title(tab)}."
+        if owed is None:
+            self._say(tab, done)
+            await tab.conversation.prepare(tab.window_id)
+        elif owed.begun:
+            self._say(tab, f"{done} Part of the answer had come: /retry asks for all of it again.")
+        elif owed.returned is None:
+            self._say(tab, done)
+            await tab.conversation.retry(tab.window_id)
+        elif self._take_from_draft(tab, owed.returned):
+            self._say(tab, done)
+            await self._talk.send(tab, owed.returned)
+        else:
+            self._say(tab, f"{done} Your text has changed since; enter sends it as it stands.")
+
+    def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
+        """Take the prompt out of where it is written; what was typed behind it stays. False where it was changed."""
+        composer, shown = self._desk.parts.composer, tab is self._desk.handover.tab
+        draft = composer.text if shown else tab.draft
+        if draft.strip() in ("", prompt.strip()):  # empty: the command itself was typed in its place
+            rest = ""
+        elif draft.startswith(f"{prompt}\n"):
+            rest = draft[len(prompt) + 1 :]
+        else:
+            return False
+        tab.draft = rest
+        if shown:
+            composer.put(rest)
+        return True
+
+    def _name_in_settings(self, tab: Tab) -> str:
+        record = tab.conversation.record
+        name = name_of_kept(record.agent, record.profile, self._desk.settings)
+        return "NAME" if name.startswith("command:") else name
+
+    def _say(self, tab: Tab, text: str, *, wrong: bool = False) -> None:
+        named = text if tab is self._desk.view.shown else f"{tab.name()}: {text}"
+        self._desk.say(named, wrong=wrong)
+
+
+def _title(tab: Tab) -> str:
+    return tab.conversation.session(tab.window_id).agent_title

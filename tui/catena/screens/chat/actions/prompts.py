@@ -1,0 +1,300 @@
+"""Talking: sending, queueing, stopping, answering, and the texts that were typed before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Sequence
+
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.drafts import hands_over
+from catena.screens.chat.panels.permission import PermissionPanel
+from catena.screens.chat.presenter import STOP_PATIENCE
+from catena.screens.common.picker import Picker
+from catena.widgets.composer import Composer
+from catena.widgets.row_list import Row
+from catena.workspace.pending import PendingText
+from catena.workspace.tab import Tab
+from catena_acp.continuity.events import Asked, Doing
+from catena_acp.conversation.runtime import ReadOnly
+from catena_acp.errors import AgentError
+from catena_acp.events import PermissionOption
+from catena_store.errors import StoreError
+from catena_store.records import Attachment, QueueItem
+
+
+class InputHistory:
+    """A walk over earlier inputs; its starting point, the draft, is given back at the end of the way."""
+
+    def __init__(self) -> None:
+        self._older: list[str] = []  # newest first
+        self._at = -1  # -1: at the draft
+        self._draft = ""
+        self.loaded = False
+
+    @property
+    def walking(self) -> bool:
+        """True while an earlier input is shown instead of the draft."""
+        return self._at >= 0
+
+    def load(self, newest_first: Sequence[str]) -> None:
+        """Take the stored inputs over."""
+        self._older = list(newest_first)
+        self.loaded = True
+
+    def add(self, text: str) -> None:
+        """A new input; the walk begins anew."""
+        if not self._older or self._older[0] != text:
+            self._older.insert(0, text)
+        self.stop()
+
+    def stop(self) -> None:
+        """What is shown has become the draft."""
+        self._at = -1
+
+    def leave(self) -> tuple[str, str]:
+        """The walk is broken off: the draft that it began at, and the earlier input that is shown instead."""
+        shown, self._at = self._older[self._at], -1
+        return self._draft, shown
+
+    def older(self, shown: str) -> str | None:
+        """The next older input, or None at the end; ``shown`` is kept as the draft where the walk begins."""
+        if self._at == -1:
+            self._draft = shown
+        at = self._at + 1
+        while at < len(self._older) and self._older[at] == shown:
+            at += 1
+        if at >= len(self._older):
+            return None
+        self._at = at
+        return self._older[at]
+
+    def newer(self) -> str | None:
+        """The next newer input, in the end the draft; None where the draft is shown already."""
+        if self._at == -1:
+            return None
+        self._at -= 1
+        return self._draft if self._at == -1 else self._older[self._at]
+
+
+BUSY = "The agent is still at work; esc stops it."
+
+
+class PromptActions:
+    """Acts on the conversation of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext) -> None:
+        self._desk = desk
+        self._inputs = InputHistory()
+        self._walks_in: Tab | None = None
+
+    def hold(self, tab: Tab | None, text: str) -> PendingText:
+        """Answer for a text that has just left the composer, before anything is waited for."""
+        in_hand = self._desk.tabs.in_hand
+        if tab is None:
+            return in_hand.hold(lambda: in_hand.homeless.append(text))
+        return in_hand.hold(lambda: tab.take_back(text))
+
+    def hold_all(self, early: Sequence[str], composer: Composer, permission: PermissionPanel) -> None:
+        """The screen is left: answer for what was sent and is not taken yet, and for what is nobody's draft."""
+        self._break_off()
+        for text in early:
+            self.hold(self._desk.tab, text)
+        for submitted in composer.handed:
+            self.hold(submitted.tab or self._desk.tab, submitted.text)
+        composer.handed.clear()
+        if permission.ask is not None and permission.reason:
+            self.hold(self.asks(permission.ask), permission.reason)
+        if composer.tab is None and not composer.blank:
+            self.hold(self._desk.tab, composer.text)
+
+    async def send(
+        self, tab: Tab, text: str, *, is_draft: bool = True, held: PendingText | None = None
+    ) -> None:
+        """Say it, or queue it while a turn runs; where neither works the text comes back.
+
+        What is attached goes along where the text is the draft that it was attached to. ``held`` is who has answered
+        for the text until now.
+        """
+        self._inputs.add(text)
+        files: tuple[Attachment, ...] = ()
+        if is_draft:
+            files, tab.attachments = tab.attachments, ()
+        held = held or self.hold(tab, text)
+        held.back = lambda: tab.take_back(text, files)
+        if tab is self._desk.view.shown:  # at once: who scrolls up meanwhile reads on there
+            self._desk.parts.transcript.follow()
+        try:
+            await self._desk.tabs.in_hand.see_through(_said(tab, text, files), held)
+        except (AgentError, StoreError, ReadOnly):
+            if held.release():
+                self._desk.give_back(tab, text, files)
+            raise
+        if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
+            await self._desk.tabs.keep(tab)
+        if tab.attachments:
+            await self._desk.tabs.keep_attachments(tab)
+
+    async def go_on(self, argument: str = "") -> None:
+        """Let prompts that an error held back go out."""
+        tab = self._desk.tab
+        if tab is not None and tab.queue and (not tab.busy or any(item.held for item in tab.queue)):
+            await tab.conversation.send_queued(tab.window_id)
+
+    async def clear(self, argument: str = "") -> None:
+        """A floor for what is told again."""
+        if tab := self._desk.tab:
+            if tab.busy:
+                self._desk.say(BUSY)
+            else:
+                await tab.conversation.clear(tab.window_id)
+
+    @hands_over
+    async def rename(self, argument: str = "") -> None:
+        """Give the conversation a title."""
+        if not (tab := self._desk.tab):
+            return
+        if argument:
+            await tab.conversation.rename(argument, by=tab.window_id)
+            self._desk.say(f"This conversation is now called “{argument}”.")
+        else:
+            self._desk.handover.begin_with("/rename ")
+
+    async def stop(self, argument: str = "") -> None:
+        """Stop the turn; where that is not heeded for a while, end the agent's process."""
+        tab, view = self._desk.tab, self._desk.view
+        if tab is None or not tab.busy:
+            return
+        if tab.conversation.read_only:
+            self._desk.say("Only the Catena that has this conversation can stop it.")
+            return
+        if view.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
+            view.stop_wanted_at = time.monotonic()
+            self._desk.screen.set_timer(STOP_PATIENCE + 0.1, view.refresh)
+            await tab.conversation.stop(tab.window_id)
+        elif time.monotonic() - view.stop_wanted_at >= STOP_PATIENCE:
+            await tab.conversation.kill_agent(tab.window_id)
+
+    def answer(self, ask: Asked, option: PermissionOption, reason: str) -> Awaitable[None]:
+        """Answer a question, in the tab that asks it; a reason is the next prompt there."""
+        tab = self.asks(ask)
+        return self._answer(tab, ask, option, reason, self.hold(tab, reason) if reason else None)
+
+    def asks(self, ask: Asked) -> Tab | None:
+        """The tab that asks this, or asked it."""
+        tabs = self._desk.tabs
+        return next((tab for tab in tabs.tabs if tab.window_id == ask.window_id), tabs.active)
+
+    async def _answer(
+        self, tab: Tab | None, ask: Asked, option: PermissionOption, reason: str, held: PendingText | None
+    ) -> None:
+        if tab:
+            await tab.conversation.answer(ask.ask_id, option.id)
+            if reason:
+                await self.send(tab, reason, is_draft=False, held=held)
+
+    async def unqueue(self, argument: str = "") -> None:
+        """Take the newest waiting prompt back into the composer."""
+        if (tab := self._desk.tab) and tab.queue:
+            await self.take_back(tab, tab.queue[-1])
+
+    async def take_back(self, tab: Tab, item: QueueItem) -> None:
+        """Take a waiting prompt back into the composer, with what is attached to it."""
+        self._desk.write_here()
+        await self._desk.tabs.in_hand.see_through(tab.conversation.take_back(tab.window_id, item.id))
+
+    async def walk(self, *, older: bool) -> None:
+        """↑ and ↓ at the edges of the composer; ↑ in an empty one takes a waiting prompt back first."""
+        desk, composer = self._desk, self._desk.parts.composer
+        if older and composer.blank and not self._inputs.walking and desk.tab and _may_take_back(desk.tab):
+            await self.unqueue()
+            return
+        if not self._inputs.loaded:
+            tab, stood = composer.tab, composer.text
+            texts = await desk.tabs.recent_inputs()
+            if not self._inputs.loaded:  # else another ↑ has
+                self._inputs.load(texts)
+            if composer.tab is not tab or composer.text != stood:
+                return  # the person went on writing, and the text is theirs
+        if self._walks_in is not composer.tab:
+            self._break_off()
+            self._walks_in = composer.tab
+        text = self._inputs.older(composer.text) if older else self._inputs.newer()
+        if text is not None:
+            composer.put(text)
+
+    def _break_off(self) -> None:
+        """Nobody walks on in that tab: its draft is again what it was, before what was changed of an earlier input."""
+        tab = self._walks_in
+        if self._inputs.walking and tab is not None:
+            draft, shown = self._inputs.leave()
+            if tab.written == shown:
+                tab.write(draft)
+            elif draft.strip():
+                tab.take_back(draft)
+
+    def stop_walking(self) -> None:
+        """What is in the composer has become the draft."""
+        self._inputs.stop()
+
+    @hands_over
+    async def search_inputs(self, argument: str = "") -> None:
+        """Choose from everything that was typed before."""
+        desk, composer = self._desk, self._desk.parts.composer
+        texts = await desk.tabs.recent_inputs()
+        rows = [Row(str(index), text) for index, text in enumerate(dict.fromkeys(texts))]
+        chosen = await desk.app.push_screen_wait(
+            Picker(
+                "typed before",
+                rows,
+                filtered_by=composer.text,
+                hint="enter put it into the composer · esc leave",
+            )
+        )
+        if chosen is not None:
+            desk.handover.bring(next(row.label for row in rows if row.key == chosen))
+
+
+async def _said(tab: Tab, text: str, files: Sequence[Attachment]) -> None:
+    tab.sending += 1
+    try:
+        await tab.conversation.say(tab.window_id, text, files)
+    finally:
+        tab.sending -= 1
+
+
+def _may_take_back(tab: Tab) -> bool:
+    return bool(tab.queue) and not tab.conversation.read_only
+
+
+class QueueActions:
+    """Acts on the queue of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext) -> None:
+        self._desk = desk
+
+    async def enter(self, argument: str = "") -> None:
+        """Give the keys to the list of what waits, or back to the composer."""
+        desk, listed = self._desk, self._desk.parts.queue
+        if listed.has_focus:
+            desk.parts.composer.focus()
+        elif desk.tab and desk.tab.queue:
+            listed.enter()
+        else:
+            desk.say("Nothing waits. Enter while the agent works puts a prompt here.")
+
+    async def delete(self, tab: Tab, item: QueueItem) -> None:
+        """Take a waiting prompt out for good."""
+        await tab.conversation.unqueue(tab.window_id, item.id)
+        self._desk.say("It waits no more. Ctrl+R still finds its text.")
+
+    async def move(self, tab: Tab, item: QueueItem, position: int) -> None:
+        """Give a waiting prompt another place."""
+        await tab.conversation.requeue(tab.window_id, item.id, position)
+
+    async def send_now(self, tab: Tab, item: QueueItem) -> None:
+        """Send a waiting prompt before all others."""
+        busy = tab.busy
+        if await tab.conversation.send_now(tab.window_id, item.id):
+            self._desk.say("Said into the running turn.")
+        elif busy:
+            self._desk.say("It goes next, as soon as the turn has ended.")

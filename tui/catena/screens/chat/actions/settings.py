@@ -1,0 +1,315 @@
+"""What the agent lets a person set, which agent it is, and the theme."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+
+from textual.app import App
+
+from catena.screens.chat.context import ChatContext
+from catena.screens.common.picker import Picker, fuzzy_match
+from catena.settings.agents import REHEARSAL, agent_kept, agent_named, agent_of_setting, name_of_kept
+from catena.settings.installed_agents import agent_lines
+from catena.settings.settings import Settings
+from catena.widgets.row_list import Row
+from catena.workspace.tab import Tab
+from catena_acp.agents.catalog import find_agents
+from catena_acp.continuity.sessions.session_state import option_of_category
+from catena_acp.errors import AgentMissing
+from catena_acp.events import Option
+from catena_acp.port import AgentSpec
+
+# What the next prompt would need with each of some agents, in words.
+Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
+
+
+def kept_agent(tab: Tab, settings: Settings) -> AgentSpec | None:
+    """The agent that a tab's conversation was kept with; None where nothing is known of it any more."""
+    try:
+        return agent_kept(tab.agent, tab.profile, settings)
+    except AgentMissing:
+        return None
+
+
+def row_of(kept: tuple[str, str] | None, settings: Settings) -> str | None:
+    """The row of the agent and profile that a conversation was kept with."""
+    return name_of_kept(*kept, settings) if kept else None
+
+
+def agent_rows(
+    settings: Settings, last_used: str | None, versions: Mapping[str, str] | None = None
+) -> list[Row]:
+    """The agents that are known here: the last used, the others that are there, rehearsal; then how to get the rest."""
+    own = []
+    for setting in settings.agents.values():
+        try:
+            spec = agent_of_setting(setting, settings)
+        except AgentMissing:
+            continue
+        own.append(Row(setting.name, spec.title, note=" ".join(spec.command), detail="from your settings"))
+    named = {row.key for row in own}
+    here, missing, rehearsal = [], [], []
+    for found in find_agents():
+        entry = found.entry
+        if entry.name in named:
+            continue
+        if found.spec is None:
+            missing.append(Row(entry.name, entry.title, note=entry.install, detail="not installed", dim=True))
+        elif entry.name == REHEARSAL:
+            rehearsal.append(
+                Row(
+                    entry.name,
+                    entry.title,
+                    note="no model: a scripted agent to try Catena with",
+                    detail="ready",
+                )
+            )
+        else:
+            version = found.version or (versions or {}).get(entry.name)
+            note = f"if it asks: {entry.login}" if entry.login else ""
+            here.append(
+                Row(entry.name, entry.title, note=note, detail=f"{version} · ready" if version else "ready")
+            )
+    present = sorted(own + here, key=lambda row: row.key != last_used)
+    here_and_now = [*rehearsal, *present] if last_used == REHEARSAL else [*present, *rehearsal]
+    return [*here_and_now, *missing]
+
+
+async def choose_agent(
+    app: App[object],
+    title: str,
+    settings: Settings,
+    last_used: str | None,
+    *,
+    prices: Prices | None = None,
+) -> AgentSpec | None:
+    """The agent that the person chooses, None where they leave; ``prices`` says what each would have to be told."""
+    note = ""
+    keep = last_used
+    priced = await _prices_by_row(agent_rows(settings, last_used), settings, prices)
+
+    async def with_versions() -> list[Row]:
+        lines = await agent_lines(settings)
+        versions = {line.name: line.version for line in lines if line.version}
+        return _with_prices(agent_rows(settings, last_used, versions), priced)
+
+    while True:
+        rows = _with_prices(agent_rows(settings, last_used), priced)
+        picker = Picker(
+            title,
+            rows,
+            keep=keep,
+            hint="enter choose · type to filter · esc leave · other: catena --agent-command",
+            note=note,
+            later=with_versions,
+        )
+        chosen = await app.push_screen_wait(picker)
+        if chosen is None:
+            return None
+        try:
+            return agent_named(chosen, settings)
+        except AgentMissing as error:
+            how = next((row.note for row in rows if row.key == chosen), "")
+            # The catalogue's words name the way to get it, too: it is said once.
+            note = f"{str(error).removesuffix(f'; {how}')}. To get it: {how}" if how else f"{error}"
+            keep = chosen
+
+
+async def _prices_by_row(rows: Sequence[Row], settings: Settings, prices: Prices | None) -> dict[str, str]:
+    """The price of each agent that is there, by its row's key."""
+    specs = {}
+    for row in rows:
+        with contextlib.suppress(AgentMissing):
+            if not row.dim:
+                specs[row.key] = agent_named(row.key, settings)
+    return dict(zip(specs, await prices(list(specs.values())), strict=True)) if prices else {}
+
+
+def _with_prices(rows: Sequence[Row], priced: Mapping[str, str]) -> list[Row]:
+    """The rows, with the price before what their notes say."""
+    return [
+        replace(row, note=f"{price} · {row.note}" if row.note else price)
+        if (price := priced.get(row.key))
+        else row
+        for row in rows
+    ]
+
+
+def model_option(tab: Tab) -> Option | None:
+    """The option that says which model answers."""
+    return option_of_category(tab.session, "model") if tab.session else None
+
+
+async def choose_value(app: App[object], choose_option: Option, named: str = "") -> str | bool | None:
+    """The value that the person chooses for an option; None where they leave."""
+    if choose_option.kind == "boolean":
+        rows = [Row("on", "on"), Row("off", "off")]
+        chosen = _named(named, rows) or await app.push_screen_wait(
+            Picker(
+                choose_option.name,
+                rows,
+                keep="on" if choose_option.value else "off",
+                note=choose_option.description or "",
+            )
+        )
+        return None if chosen is None else chosen == "on"
+    rows = [
+        Row(choice.id, choice.name, note=choice.description or "", detail=choice.group or "")
+        for choice in choose_option.choices
+    ]
+    return _named(named, rows) or await app.push_screen_wait(
+        Picker(
+            choose_option.name,
+            rows,
+            keep=str(choose_option.value),
+            match=fuzzy_match,
+            note=choose_option.description or "",
+        )
+    )
+
+
+async def choose_mode(app: App[object], tab: Tab, named: str = "") -> str | None:
+    """The mode that the person chooses."""
+    session = tab.session
+    if session is None:
+        return None
+    rows = [Row(each.id, each.name, note=each.description or "") for each in session.modes]
+    return _named(named, rows) or await app.push_screen_wait(Picker("mode", rows, keep=session.mode))
+
+
+async def choose_option(app: App[object], options: Sequence[Option]) -> Option | None:
+    """One of the options that the agent offers."""
+    rows = [
+        Row(each.id, each.name, note=each.description or "", detail=_value_name(each)) for each in options
+    ]
+    chosen = await app.push_screen_wait(Picker("the agent's settings", rows))
+    return next((each for each in options if each.id == chosen), None)
+
+
+async def choose_theme(app: App[object], named: str = "") -> bool:
+    """Let the person choose a theme, and show each while they choose; False where they leave."""
+    before = app.theme
+    if named in app.available_themes:
+        app.theme = named
+        return True
+    ours = sorted(name for name in app.available_themes if name.startswith("catena"))
+    others = sorted(name for name in app.available_themes if not name.startswith("catena"))
+    rows = [
+        Row(name, name, detail="dark" if app.available_themes[name].dark else "light")
+        for name in ours + others
+    ]
+
+    def preview(name: str) -> None:
+        app.theme = name
+
+    chosen = await app.push_screen_wait(Picker("theme", rows, keep=before, preview=preview))
+    app.theme = chosen or before
+    return chosen is not None
+
+
+def _named(named: str, rows: Sequence[Row]) -> str | None:
+    """The one row that a typed argument means."""
+    if not named:
+        return None
+    wanted = named.casefold()
+    exact = [row for row in rows if wanted in (row.key.casefold(), row.label.casefold())]
+    begin = [row for row in rows if row.label.casefold().startswith(wanted)]
+    for found in (exact, begin):
+        if len(found) == 1:
+            return found[0].key
+    return None
+
+
+def _value_name(choose_option: Option) -> str:
+    if isinstance(choose_option.value, bool):
+        return "on" if choose_option.value else "off"
+    return next(
+        (choice.name for choice in choose_option.choices if choice.id == choose_option.value),
+        choose_option.value,
+    )
+
+
+_NO_SESSION = "The agent has not told yet what it offers; it does when its session is open."
+
+
+class SettingsActions:
+    """Acts on the session of the tab that is looked at; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext, *, prices: Prices) -> None:
+        self._desk = desk
+        self._prices = prices
+
+    async def agent(self, argument: str = "") -> None:
+        """Go on with another agent."""
+        desk = self._desk
+        tab = desk.tab
+        if argument:
+            spec = agent_named(argument, desk.settings)
+        else:
+            kept = (tab.agent, tab.profile) if tab else await desk.tabs.last_used_agent()
+            last_used = row_of(kept, desk.settings)
+            title = "go on with which agent?" if tab else "which agent?"
+            chosen = await choose_agent(desk.app, title, desk.settings, last_used, prices=self._prices)
+            if chosen is None:
+                return
+            spec = chosen
+        if tab is None:
+            await desk.screen.open_with(spec)
+        elif tab.answered_by(spec):
+            desk.say(f"{spec.title} answers here already.")
+        else:
+            (price,) = await self._prices([spec])
+            await tab.conversation.set_agent(tab.window_id, spec)
+            desk.say(f"{spec.title} answers from now on." + (f" Your next prompt: {price}." if price else ""))
+            await tab.conversation.prepare(tab.window_id)
+
+    async def model(self, argument: str = "") -> None:
+        """Another model."""
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            return
+        option = model_option(tab)
+        if option is None:
+            desk.say("The agent offers no choice of models." if tab.session else _NO_SESSION)
+            return
+        value = await choose_value(desk.app, option, argument)
+        if value is not None:
+            await tab.conversation.set_option(tab.window_id, option.id, value)
+
+    async def mode(self, argument: str = "") -> None:
+        """Another mode."""
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            return
+        if tab.session is None or not tab.session.modes:
+            desk.say("The agent offers no modes." if tab.session else _NO_SESSION)
+            return
+        mode = await choose_mode(desk.app, tab, argument)
+        if mode is not None:
+            await tab.conversation.set_mode(tab.window_id, mode)
+
+    async def options(self, argument: str = "") -> None:
+        """Any of the agent's settings."""
+        desk = self._desk
+        if (tab := desk.tab) is None:
+            return
+        offered = (
+            [each for each in tab.session.options if each.kind in ("select", "boolean")]
+            if tab.session
+            else []
+        )
+        if not offered:
+            desk.say("The agent offers no settings." if tab.session else _NO_SESSION)
+            return
+        option = await choose_option(desk.app, offered)
+        value = await choose_value(desk.app, option) if option else None
+        if option and value is not None:
+            await tab.conversation.set_option(tab.window_id, option.id, value)
+
+    async def theme(self, argument: str = "") -> None:
+        """Another theme, for as long as this Catena runs; the settings keep one for good."""
+        desk = self._desk
+        if await choose_theme(desk.app, argument):
+            desk.say(f'`theme = "{desk.app.theme}"` in the settings file keeps it.')

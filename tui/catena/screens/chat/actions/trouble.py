@@ -1,0 +1,208 @@
+"""What can be done about trouble: again, later, elsewhere, or at least a look at what the agent said last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from textual.content import Content
+
+from catena.screens.chat.actions.prompts import BUSY, PromptActions
+from catena.screens.chat.context import ChatContext
+from catena.text.safe_text import safe, safe_line
+from catena.workspace.tab import Tab
+from catena.workspace.trouble import StandingTrouble
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.errors import AgentError
+from catena_acp.trouble.troubles import Offer
+from catena_store.errors import StoreError
+from catena_store.ids import utc_now
+from catena_store.records import Kind
+
+GRACE = timedelta(seconds=3)  # after a limit's end, for clocks that differ
+_LONGEST_NAP = 15.0  # seconds between two looks at the clock; it may have been set, or the machine slept
+
+
+class TroubleActions:
+    """Acts on the trouble of a tab; it is the person who asks for each of them."""
+
+    def __init__(
+        self,
+        desk: ChatContext,
+        talk: PromptActions,
+        *,
+        do: Callable[[str], None],
+        choose_agent: Callable[[], Awaitable[None]],
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """``do`` does what the command of a name does; ``choose_agent`` lets the person take another agent."""
+        self._desk = desk
+        self._talk = talk
+        self._do = do
+        self._choose_agent = choose_agent
+        self._clock = clock
+        self.grace = GRACE
+
+    async def take(self, offer: Offer) -> None:
+        """Do what the panel of the tab that is looked at offers."""
+        tab = self._desk.tab
+        standing = tab.trouble.standing if tab else None
+        if tab is None or standing is None:
+            return
+        match offer:
+            case Offer.RETRY:
+                await self.again(tab, standing)
+            case Offer.WAIT:
+                self._wait(tab, standing)
+            case Offer.LOGIN:
+                self._do("login")
+            case Offer.OTHER_AGENT:
+                await self._elsewhere(tab, standing)
+            case Offer.LAST_LINES:
+                await self.last_lines()
+            case Offer.TAKE_OVER:
+                self._do("takeover")
+            case _:
+                assert_never(offer)
+
+    async def again(self, tab: Tab, standing: StandingTrouble) -> None:
+        """Send the prompt once more; where it is back in the composer, as long as it stands there unchanged."""
+        if tab.at_work:
+            self._desk.say(BUSY)
+        elif not standing.about_prompt:
+            tab.trouble.end()
+            self._desk.view.refresh()
+            await tab.conversation.prepare(tab.window_id)
+        elif standing.problem.returned:
+            await self._send_returned(tab, standing.prompt)
+        else:
+            await tab.conversation.retry(tab.window_id)
+
+    def stop_waiting(self) -> bool:
+        """Do not send the prompt of this tab by itself; False where nothing waits."""
+        tab = self._desk.tab
+        standing = tab.trouble.standing if tab else None
+        if tab is None or standing is None or standing.waits_until is None:
+            return False
+        self._wait(tab, standing)
+        return True
+
+    def put_away(self) -> bool:
+        """Stop waiting, else put the trouble of this tab away; False where there is nothing of the kind."""
+        desk = self._desk
+        tab = desk.tab
+        if tab is None or tab.busy or not desk.parts.trouble.open:
+            return False
+        if not self.stop_waiting():
+            tab.trouble.dismiss()
+            desk.view.refresh()
+        return True
+
+    async def last_lines(self, argument: str = "") -> None:
+        """What the agent wrote last to its standard error: when it got into trouble, else until now."""
+        from catena.screens.common.page import PageScreen
+
+        if (tab := self._desk.tab) is None:
+            return
+        lines = self._kept_lines(tab) or tab.conversation.last_lines(tab.window_id)
+        if not lines:
+            self._desk.say("The agent has written nothing to its standard error.")
+            return
+        title = tab.conversation.session(tab.window_id).agent_title
+        page = PageScreen(
+            f"what {safe_line(title)} wrote last to its standard error",
+            Content(safe("\n".join(lines))),
+            at_end=True,
+        )
+        await self._desk.app.push_screen_wait(page)
+
+    def _kept_lines(self, tab: Tab) -> tuple[str, ...]:
+        standing = tab.trouble.standing
+        if standing is not None and standing.problem.detail:
+            return standing.problem.detail
+        notice = self._desk.view.newest(Kind.NOTICE)
+        if notice is None or notice.id != tab.leaf_id:
+            return ()
+        detail = notice.data.get("detail")
+        return tuple(str(line) for line in detail) if isinstance(detail, list | tuple) else ()
+
+    # Waiting.
+
+    def _wait(self, tab: Tab, standing: StandingTrouble) -> None:
+        """Wait for the end of the limit, or do not wait any more."""
+        resets_at = standing.problem.resets_at
+        if standing.waits_until is not None:
+            tab.trouble.wait(None)
+            self._desk.say("It is not sent by itself any more.")
+        elif resets_at is not None:
+            waiting = tab.trouble.wait(resets_at + self.grace)
+            if waiting is not None:
+                self._desk.run(self._when_it_ends(tab, waiting))
+        self._desk.view.refresh()
+
+    async def _when_it_ends(self, tab: Tab, waiting: StandingTrouble) -> None:
+        """Send the prompt when its time has come, if nothing else has happened in the tab by then."""
+        assert waiting.waits_until is not None
+        while (left := (waiting.waits_until - self._clock()).total_seconds()) > 0:
+            await asyncio.sleep(min(left, _LONGEST_NAP))
+            if tab.trouble.standing is not waiting or tab not in self._desk.tabs.tabs:
+                return
+        if tab.trouble.standing is waiting and tab.leaf_id == waiting.leaf_id and not tab.at_work:
+            tab.trouble.wait(None)
+            try:
+                await self.again(tab, waiting)
+            except (AgentError, StoreError, ReadOnly):
+                if tab is self._desk.view.shown:
+                    raise
+                tab.failed = True  # a mark; the tab that is looked at has no part in it
+
+    # Elsewhere.
+
+    async def _elsewhere(self, tab: Tab, standing: StandingTrouble) -> None:
+        """Let another agent have the prompt, where the person chooses one."""
+        before = _agent_of(tab)
+        await self._choose_agent()
+        if (
+            _agent_of(tab) != before
+            and standing.about_prompt
+            and tab.leaf_id == standing.leaf_id
+            and not tab.at_work
+        ):
+            await self.again(tab, standing)
+
+    # A prompt that came back.
+
+    async def _send_returned(self, tab: Tab, prompt: str | None) -> None:
+        desk = self._desk
+        shown = tab is desk.handover.tab
+        composer = desk.parts.composer
+        draft = composer.text if shown else tab.draft
+        rest = _behind(prompt, draft)
+        if prompt is None or rest is None:
+            if shown:
+                desk.write_here()
+                desk.say("Your text has changed since; enter sends it as it stands.")
+            else:
+                tab.failed = True
+        elif shown and not rest:
+            composer.submit()
+        else:
+            tab.draft = rest
+            if shown:
+                composer.put(rest)
+            await self._talk.send(tab, prompt)
+
+
+def _agent_of(tab: Tab) -> tuple[str, str]:
+    return tab.conversation.record.agent, tab.conversation.record.profile
+
+
+def _behind(prompt: str | None, draft: str) -> str | None:
+    """What was typed behind a prompt that came back; None where the prompt is not there as it was."""
+    if prompt is None:
+        return None
+    if draft.strip() == prompt.strip():
+        return ""
+    return draft[len(prompt) + 1 :] if draft.startswith(f"{prompt}\n") else None

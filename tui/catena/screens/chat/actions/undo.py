@@ -1,0 +1,167 @@
+"""Undoing, doing again, the list of what was done, and putting conversations away."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from catena.screens.chat.actions.tabs import TabActions
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.drafts import hands_over
+from catena.screens.common.picker import Picker
+from catena.text.formats import age
+from catena.widgets.row_list import Row
+from catena.workspace.tab import Tab
+from catena.workspace.undo import Done, TakenStep, done_again, undone, what
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.errors import AgentMissing
+from catena_store.ids import utc_now
+from catena_store.windows.journal import Act
+
+_NOTHING = "There is nothing to undo: nothing was edited, forked, renamed, closed or put away here."
+_NOTHING_AGAIN = "There is nothing to do again."
+_IN_EDIT = "A prompt is being edited here: enter sends it, esc leaves it; then this can be done."
+_TAKEN_ALONG = "Your next prompt goes out with what was said before you logged out. "
+_UNTOUCHED = "Nothing was said here yet; /close closes it, and it leaves no trace."
+
+
+class UndoActions:
+    """Acts on what was done before; each takes the text behind its command."""
+
+    def __init__(self, desk: ChatContext, tabs: TabActions) -> None:
+        self._desk = desk
+        self._tabs = tabs
+
+    @hands_over
+    async def undo(self, argument: str = "") -> None:
+        """Take back the newest act of this tab, or on one that was closed."""
+        if not self._in_edit():
+            taken = await self._moving(self._desk.tabs.undoing.undo(self._as_it_is()))
+            self._desk.say(await self._warning(taken) + undone(taken) if taken else _NOTHING)
+
+    @hands_over
+    async def redo(self, argument: str = "") -> None:
+        """Do again what was taken back last."""
+        if not self._in_edit():
+            taken = await self._moving(self._desk.tabs.undoing.redo(self._as_it_is()))
+            self._desk.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)
+
+    @hands_over
+    async def reflog(self, argument: str = "") -> None:
+        """Everything that was done here, with the times; Enter goes back to before an act, or does it again."""
+        desk = self._desk
+        listed = await desk.tabs.undoing.acts(desk.tab)
+        if not listed:
+            desk.say(_NOTHING)
+            return
+        now = utc_now()
+        rows = [
+            Row(
+                str(done.entry.id),
+                what(done),
+                note="undone" if done.entry.undone else "",
+                detail=f"{done.entry.at.astimezone():%H:%M}  {age(done.entry.at, now):>6}",
+                dim=done.entry.undone,
+            )
+            for done in listed
+        ]
+        chosen = await desk.app.push_screen_wait(
+            Picker(
+                "what was done here",
+                rows,
+                hint="enter undo down to here, or do again what is undone up to here · esc leave",
+            )
+        )
+        if chosen is not None and not self._in_edit():
+            await self._go_to(next(done for done in listed if str(done.entry.id) == chosen))
+
+    async def _go_to(self, done: Done) -> None:
+        desk = self._desk
+        taken = await self._moving(desk.tabs.undoing.go_back_to(self._as_it_is(), done.entry.id))
+        if taken is None:
+            desk.say(
+                "Something else was done since it was undone; it stays in the history and in the tree."
+                if done.entry.undone
+                else _NOTHING
+            )
+        else:
+            said = done_again(taken) if done.entry.undone else undone(taken)
+            desk.say(await self._warning(taken) + said)
+
+    async def delete(self, argument: str = "") -> None:
+        """Delete this conversation: lists hide it, the tab closes, and /undo brings it back."""
+        await self._put_away(Act.DELETE, "Deleted from every list, and still in the file")
+
+    async def archive(self, argument: str = "") -> None:
+        """Put this conversation into the archive: at the end of the history."""
+        await self._put_away(Act.ARCHIVE, "Archived: it stands at the end of the history")
+
+    @hands_over
+    async def _put_away(self, act: Act, said: str) -> None:
+        desk = self._desk
+        if (tab := desk.tab) is None or self._in_edit():
+            return
+        if await desk.tabs.undoing.nothing_said(tab):
+            desk.say(_UNTOUCHED)
+            return
+        self._as_it_is()
+        await desk.tabs.undoing.put_away(tab.conversation.id, act, by=tab)
+        await self._tabs.show_what_is_left(tab)
+        desk.say(f"{said}. /undo brings it back.")
+
+    def _in_edit(self) -> bool:
+        """True while a prompt is being edited, which must not get lost; says so."""
+        editing = self._desk.tab is not None and self._desk.tab.editing is not None
+        if editing:
+            self._desk.say(_IN_EDIT)
+        return editing
+
+    async def _moving(self, taking: Awaitable[TakenStep | None]) -> TakenStep | None:
+        """Take the step, and look at what it was about; what is told meanwhile waits until the tab stands there."""
+        desk, view = self._desk, self._desk.view
+        before = view.moving = desk.tab
+        try:
+            taken = await taking
+        finally:
+            view.moving = None
+        if desk.tab is before or before not in desk.tabs.tabs:
+            await self._show(taken)
+        else:  # the person went to another tab meanwhile, and stays there
+            view.refresh()
+        return taken
+
+    @staticmethod
+    async def _warning(taken: TakenStep) -> str:
+        """What was said before a logout, and is stood on again, is never told on in silence."""
+        tab = taken.look_at
+        if tab is None or tab.conversation.read_only:
+            return ""
+        try:
+            price = await tab.conversation.price(tab.window_id)
+        except (AgentMissing, ReadOnly):
+            return ""
+        return _TAKEN_ALONG if price.before_logout else ""
+
+    def _as_it_is(self) -> Tab | None:
+        """The tab that is looked at, with what is on the screen of it."""
+        desk = self._desk
+        if (shown := desk.view.shown) is not None and shown in desk.tabs.tabs:
+            shown.scroll = desk.parts.transcript.position()
+        return desk.tab
+
+    async def _show(self, taken: TakenStep | None) -> None:
+        """Look at what the act was about; the keys stay where they are."""
+        desk = self._desk
+        if taken is None:
+            return
+        tab = taken.look_at
+        if tab is None or tab not in desk.tabs.tabs:
+            if desk.view.shown not in desk.tabs.tabs:
+                await self._tabs.show_what_is_left(desk.view.shown)
+            return
+        if tab is not desk.view.shown:
+            await self._tabs.show(tab)
+            return
+        await desk.view.show(tab)
+        desk.handover.to(tab)
+        if not tab.conversation.read_only:
+            desk.run(tab.conversation.prepare(tab.window_id))

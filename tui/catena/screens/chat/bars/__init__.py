@@ -1,0 +1,1 @@
+"""The bars of the chat screen: tabs, status, find."""

@@ -1,0 +1,193 @@
+"""The place of the transcript; while it has the focus, letters are commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+
+from catena.screens.chat.panels.welcome import Welcome
+from catena.text.safe_text import safe
+
+if TYPE_CHECKING:  # the first frame needs no transcript
+    from catena.transcript import Transcript
+
+
+_STILL_FRAME = 0.1  # seconds between two drawings over a slow line
+
+
+class ConversationArea(Vertical):
+    """Holds the transcript, or the welcome of an empty conversation, and the keys of browsing.
+
+    They reach it only while the transcript has the focus; a letter without a meaning does nothing there.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "step(1)", "next message", id="browse.next"),
+        Binding("k,up", "step(-1)", "message before", id="browse.previous"),
+        Binding("J,shift+j", "step(1, True)", "next prompt", id="browse.next_prompt"),
+        Binding("K,shift+k", "step(-1, True)", "prompt before", id="browse.previous_prompt"),
+        Binding("g,home", "go_top", "top", id="browse.top"),
+        Binding("G,shift+g,end", "go_end", "end", id="browse.end"),
+        Binding("enter,space", "fold", "fold", id="browse.fold"),
+        Binding("y", "copy_message", "copy message", id="browse.copy"),
+        Binding("Y,shift+y", "copy_code", "copy code block", id="browse.copy_code"),
+        Binding("q", "quote", "quote", id="browse.quote"),
+        Binding("c", "screen.act('context')", "what it knows", id="browse.context"),
+        Binding("u", "screen.act('undo')", "undo", id="browse.undo"),
+        Binding("t", "screen.act('tree')", "every branch", id="browse.tree"),
+        Binding("e", "screen.act('edit')", "edit the prompt", id="browse.edit"),
+        Binding("r", "screen.act('again')", "the prompt again", id="browse.retry"),
+        Binding("f", "screen.act('fork')", "fork from here", id="browse.fork"),
+        Binding("F,shift+f", "screen.act('fork-beside')", "fork side by side", id="browse.fork_beside"),
+        Binding("h,left", "screen.act('sibling-before')", "version before", id="browse.sibling_before"),
+        Binding("l,right", "screen.act('sibling-after')", "next version", id="browse.sibling_after"),
+        Binding(
+            "left_square_bracket",
+            "screen.act('branch-point-before')",
+            "branch point above",
+            id="browse.branch_before",
+        ),
+        Binding(
+            "right_square_bracket",
+            "screen.act('branch-point-after')",
+            "branch point below",
+            id="browse.branch_after",
+        ),
+        *(Binding(str(number), f"screen.go_to_tab({number})", show=False) for number in range(1, 10)),
+    ]
+    DEFAULT_CSS = """
+    ConversationArea { height: 1fr; & > Transcript { height: 1fr; } }
+    """
+
+    class Copied(Message):
+        """The person wants this text on the clipboard."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Quoted(Message):
+        """The person wants this text, quoted, in the composer."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Chosen(Message):
+        """The prompt in focus was chosen to be edited."""
+
+    class NothingThere(Message):
+        """What was wanted is not there, in words."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.welcome = Welcome(id="welcome")
+        self.transcript: Transcript | None = None
+
+    def compose(self) -> ComposeResult:
+        """The welcome; the transcript comes later."""
+        yield self.welcome
+
+    def make_transcript(self, directory: str, *, still: bool) -> Transcript:
+        """Make the transcript; ``still``: it is drawn less often."""
+        from catena.transcript import Transcript
+
+        transcript = (
+            Transcript(directory=directory, frame=_STILL_FRAME) if still else Transcript(directory=directory)
+        )
+        self.transcript = transcript
+        transcript.display = False
+        return transcript
+
+    async def mount_transcript(self) -> bool:
+        """Put it on the screen, hidden until it has something to show; False where it is there already.
+
+        Only now, since it gets Markdown ready, which takes memory that a program without a tab need not have.
+        """
+        if self.transcript is None or self.transcript.is_attached:
+            return False
+        await self.mount(self.transcript)
+        return True
+
+    @property
+    def browsing(self) -> bool:
+        """True while the keys are here."""
+        return self.transcript is not None and self.transcript.has_focus
+
+    @property
+    def choosing(self) -> bool:
+        """True while a prompt is to be chosen."""
+        return self.browsing and self.transcript is not None and self.transcript.choosing
+
+    def browse(self) -> None:
+        """Take the keys."""
+        if self.transcript is not None and self.transcript.display:
+            self.transcript.focus()
+        else:
+            self.post_message(self.NothingThere("There is nothing to browse yet."))
+
+    def page(self, step: int) -> None:
+        """Scroll by a screenful; the focus stays where it is."""
+        if self.transcript is not None:
+            scroll = self.transcript.scroll_page_up if step < 0 else self.transcript.scroll_page_down
+            scroll(animate=False)
+
+    def on_descendant_focus(self) -> None:
+        """Browsing begins."""
+        if self.transcript is not None:
+            self.transcript.browse(True)
+
+    def on_descendant_blur(self) -> None:
+        """Browsing ends."""
+        if self.transcript is not None:
+            self.transcript.browse(False)
+
+    def action_step(self, step: int, prompts: bool = False) -> None:
+        """To another message, or prompt."""
+        if self.transcript is not None:
+            self.transcript.move(step, prompts=prompts or self.transcript.choosing)
+
+    def action_go_top(self) -> None:
+        """To the top of what is loaded."""
+        if self.transcript is not None:
+            self.transcript.scroll_home(animate=False)
+
+    def action_go_end(self) -> None:
+        """To the end, and follow it."""
+        if self.transcript is not None:
+            self.transcript.follow()
+
+    def action_fold(self) -> None:
+        """Fold or unfold the message; edit the prompt that is chosen."""
+        if self.choosing:
+            self.post_message(self.Chosen())
+        elif self.transcript is not None:
+            self.transcript.toggle_fold(self.transcript.current)
+
+    def action_copy_message(self) -> None:
+        """Copy the message as it was written."""
+        if self.transcript is not None and self.transcript.current is not None:
+            self.post_message(self.Copied(self.transcript.text_of(self.transcript.current)))
+
+    def action_copy_code(self) -> None:
+        """Copy the message's code blocks."""
+        if self.transcript is None or self.transcript.current is None:
+            return
+        if blocks := self.transcript.code_blocks_of(self.transcript.current):
+            self.post_message(self.Copied("\n\n".join(blocks)))
+        else:
+            self.post_message(self.NothingThere("There is no code block in this message."))
+
+    def action_quote(self) -> None:
+        """Quote the message into the composer."""
+        if self.transcript is not None and self.transcript.current is not None:
+            lines = safe(self.transcript.text_of(self.transcript.current)).splitlines()
+            self.post_message(self.Quoted("\n".join(f"> {line}" for line in lines)))

@@ -1,0 +1,342 @@
+"""The composer as it passes from one text to another: what is typed meanwhile is not lost, and not sent elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
+
+from catena.widgets.commands import own_command, split_slash
+from catena.widgets.composer import Composer, Stood
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from catena.screens.chat.context import ChatContext
+    from catena.screens.chat.presenter import TabPresenter
+    from catena.workspace.tab import Tab
+    from catena.workspace.tabs import OpenTabs
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """Enter was pressed on this while it could not go out yet; the tab is known as soon as it is there."""
+
+    text: str
+    tab: Tab | None
+
+
+class HandoverStep:
+    """An act under way that may bring another text into the composer; a context around all that it waits for."""
+
+    def __init__(self, handover: Handover, tab: Tab | None, *, stays: bool) -> None:
+        self._handover = handover
+        self.tab = tab
+        self.stays = stays  # what is typed meanwhile is this tab's in any case
+        self.task: asyncio.Task[object] | None = None
+        self.done = False  # it has brought its text, or will bring none
+
+    def __enter__(self) -> None:
+        self.task = asyncio.current_task()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._handover.end(self, failed=error is not None)
+
+
+class Handover:
+    """Knows whose text stands in the composer.
+
+    From the moment that an act is asked for until its text is there, what is typed belongs behind that text. Enter
+    waits until the transcript of the tab that it is meant for is on the screen.
+    """
+
+    def __init__(
+        self,
+        composer: Composer,
+        tabs: OpenTabs,
+        view: TabPresenter,
+        *,
+        send: Callable[[str, Tab], None],
+        show: Callable[[Tab], None],
+        keep: Callable[[Tab], None],
+        changed: Callable[[], None],
+    ) -> None:
+        """``send`` does what Enter does in a tab; ``show`` tries once more to show one that could not be read.
+
+        ``keep`` saves what is written in a tab; ``changed`` is called when what stands in the composer is to be saved.
+        """
+        self._composer = composer
+        self._tabs = tabs
+        self._view = view
+        self._send = send
+        self._show = show
+        self._keep = keep
+        self._changed = changed
+        self._stood: Stood | None = None  # of the tab's text, while another one may take its place
+        self._steps: list[HandoverStep] = []
+        self._sent: list[_Sent] = []
+        self._entered: HandoverStep | None = None
+        self._missing: Tab | None = None  # it could not be shown, and the next Enter tries that once more
+        composer.hold = self._hold
+        view.returned = self._returned
+
+    @property
+    def tab(self) -> Tab | None:
+        """The tab whose text stands in the composer."""
+        return self._composer.tab
+
+    @property
+    def waits(self) -> bool:
+        """True while another text may come; what is typed then is no part of the one that stands here."""
+        return self._stood is not None
+
+    @property
+    def has_sent(self) -> bool:
+        """True while something waits to go out."""
+        return bool(self._sent)
+
+    def write(self) -> None:
+        """What stands in the composer is the text of its tab, unless another may come."""
+        tab = self.tab
+        if tab is not None and not self.waits and tab.write(self._composer.text):
+            self._changed()
+
+    def entered(self) -> HandoverStep | None:
+        """The step that the Enter of a command began, for whoever does the command."""
+        entered, self._entered = self._entered, None
+        return entered
+
+    def begin(self, *, sent: bool = False, stays: bool = False) -> HandoverStep:
+        """An act begins; ``sent``: all of the text went away with it, ``stays``: it leads to no other tab."""
+        if self._stood is None:
+            if not sent:
+                self.write()
+            self._stood = Stood("", "") if sent or self.tab is None else self._composer.stands()
+        elif all(step.task is not asyncio.current_task() for step in self._steps):
+            self._give_back_sent()  # meant for the act before: who has asked for another sends it again
+        step = HandoverStep(self, self.tab, stays=stays)
+        self._steps.append(step)
+        return step
+
+    def to(self, tab: Tab | None) -> None:
+        """The composer is this tab's from now on, with what was typed for it already."""
+        composer, owner, stood = self._composer, self.tab, self._stood
+        self._missing = None
+        for step in self._steps:
+            step.done = step.done or step.task is asyncio.current_task()
+        if owner is tab and stood is None:
+            return
+        text = composer.text
+        typed = stood.typed_since(text) if stood else text if owner is None else ""
+        stays = any(step.stays and step.tab is owner and not step.done for step in self._steps)
+        if typed is None or stays or (stood is None and owner is not None):  # it is of what stood here
+            if owner is not None and owner is not tab and owner in self._tabs.tabs:
+                typed = ""
+                if owner.write(text):
+                    self._keep_elsewhere(owner)
+            else:
+                typed = text if typed is None else typed
+        if tab is None:  # there is nobody whom it could be sent to
+            waiting = [sent.text for sent in self._sent if sent.tab is None]
+            typed = "\n".join(text for text in (*waiting, typed) if text.strip())
+            self._sent = [sent for sent in self._sent if sent.tab is not None]
+        base = tab.written if tab is not None else ""
+        sent, self._sent = self._sent, []
+        for each in sent:
+            if each.tab is None and tab is not None:
+                if not each.text.strip():  # meant what stood here before, which is not sent in another place
+                    continue
+                each, base = _Sent(base + each.text, tab), ""
+            self._sent.append(each)
+        composer.tab = tab
+        self._stood = None
+        composer.put(base + typed)
+        if any(step.tab is tab and not step.done for step in self._steps):
+            self._stood = Stood(base, "")
+        if tab is not None and not self.waits and tab.write(base + typed):
+            self._changed()
+
+    def bring(self, text: str) -> None:
+        """This takes the place of what stood in the composer; the tab is the same."""
+        typed = self._stood.typed_since(self._composer.text) if self._stood else ""
+        self._composer.put(text + (self._composer.text if typed is None else typed))
+        if self._stood is not None:
+            self._stood = Stood(text, "")
+            if self.tab is not None:
+                self.tab.write(text)
+
+    def begin_with(self, text: str) -> None:
+        """Put this before what stands in the composer: the rest of a command is to be typed behind it."""
+        if self._stood is not None:
+            self.bring(text + self._stood.text)
+        else:
+            self._composer.put(text + self._composer.text)
+
+    def end(self, step: HandoverStep, *, failed: bool) -> None:
+        """The act is over, and has brought a text or none."""
+        self._steps.remove(step)
+        if self._stood is not None and all(other.tab is not self.tab or other.done for other in self._steps):
+            self._stay(failed=failed)
+        self.release()
+
+    def _stay(self, *, failed: bool) -> None:
+        """No other text came: what was typed belongs to this one, and what was sent goes out where all went well."""
+        composer, stood, tab = self._composer, self._stood, self.tab
+        assert stood is not None
+        waiting = [sent.text for sent in self._sent if sent.tab is None]
+        typed = stood.typed_since(composer.text)
+        if typed is None or failed or tab is None:
+            self._give_back_sent()
+            written = tab.written if tab is not None else stood.text
+            if written != stood.text and typed is not None:  # put there by the act that failed
+                composer.put("\n".join(part for part in (written, stood.typed_since(composer.text)) if part))
+        elif waiting:
+            self._sent = [sent for sent in self._sent if sent.tab is not None]
+            texts = [stood.before + waiting[0] + stood.after, *waiting[1:]]
+            self._sent.extend(_Sent(text, tab) for text in texts if text.strip())
+            composer.put(typed)
+        self._stood = None
+        self.write()
+
+    def put_off(self, text: str, tab: Tab) -> bool:
+        """True where another text may come in this tab, and this goes out behind it."""
+        if tab is not self.tab or not self.waits:
+            return False
+        self._sent.append(_Sent(text, tab))
+        return True
+
+    def release(self) -> None:
+        """Send what has waited, as far as its tab has come, or another one was wanted meanwhile."""
+        ready = [sent for sent in self._sent if sent.tab is not None and self._may_go(sent.tab)]
+        self._sent = [sent for sent in self._sent if sent not in ready]
+        for sent in ready:
+            assert sent.tab is not None
+            self._send(sent.text.strip("\n").rstrip(), sent.tab)
+
+    def _may_go(self, tab: Tab) -> bool:
+        if tab is self.tab and self.waits:
+            return False
+        return tab is self._view.shown or tab is not self._tabs.active
+
+    def give_up(self, tab: Tab) -> None:
+        """This tab cannot be shown: what was sent in it is its draft again."""
+        self._missing = tab
+        texts = [sent.text for sent in self._sent if sent.tab is tab]
+        self._sent = [sent for sent in self._sent if sent.tab is not tab]
+        if texts:
+            self.rewrite(tab, lambda: tab.take_back("\n".join(texts)))
+
+    def rewrite(self, tab: Tab, change: Callable[[], None]) -> None:
+        """Change what is written in a tab, and show it where it stands in the composer."""
+        if tab is not self.tab:
+            change()
+            self._keep_elsewhere(tab)
+            return
+        stood, text = self._stood, self._composer.text
+        typed = stood.typed_since(text) if stood else ""
+        if not typed:
+            typed = ""
+            tab.write(text)
+        change()
+        self._composer.put(tab.written + typed)
+        if stood is not None:
+            self._stood = Stood(tab.written, "")
+        self._changed()
+
+    def _returned(self, tab: Tab, text: str) -> None:
+        """This is before the draft of the tab again; it is no part of what is typed for the text that may come."""
+        if tab is not self.tab:
+            return
+        typed = self._stood.typed_since(self._composer.text) if self._stood else None
+        if typed is None:
+            self._composer.give_back(text)
+        else:
+            self._stood = Stood(tab.written + ("\n" if typed else ""), "")
+            self._composer.put(self._stood.text + typed)
+
+    def _keep_elsewhere(self, tab: Tab) -> None:
+        if tab in self._tabs.tabs:
+            self._keep(tab)
+
+    def take_in(self) -> None:
+        """The screen is left: all that is written is its tab's."""
+        tab = self.tab
+        if self._stood is not None:
+            self._give_back_sent()
+        if tab is not None:
+            tab.write(self._composer.text)
+        for sent in reversed([sent for sent in self._sent if sent.tab is not None]):
+            assert sent.tab is not None
+            sent.tab.take_back(sent.text)
+        self._sent.clear()
+        self._stood = None
+
+    def _hold(self) -> bool:
+        """Enter was pressed: True where it waits. Where another text comes, only what was typed for that goes out."""
+        composer, stood, tab = self._composer, self._stood, self.tab
+        if stood is None:
+            if tab is None or tab is self._view.shown or tab is not self._tabs.active:
+                self._enter(tab)
+                return False
+            if not composer.blank:
+                self._sent.append(_Sent(composer.text, tab))
+                composer.put("")
+            if tab is self._missing:
+                self._missing = None
+                self._show(tab)
+            return True
+        typed = stood.typed_since(composer.text)
+        if typed is not None and not composer.blank:  # else it is the old text that was changed, and stays
+            self._sent.append(_Sent(typed, None))
+            composer.stand(stood)
+        return True
+
+    def _enter(self, tab: Tab | None) -> None:
+        """Who has entered a command goes on writing where that leads."""
+        slash = split_slash(self._composer.text.strip("\n").rstrip())
+        if tab is not None and slash and own_command(slash[0]):
+            tab.write("")
+            self._entered = self.begin(sent=True)
+
+    def _give_back_sent(self) -> None:
+        """What waits for a text that has not come stands in the composer again, not sent."""
+        waiting = [sent.text for sent in self._sent if sent.tab is None and sent.text.strip()]
+        self._sent = [sent for sent in self._sent if sent.tab is not None]
+        if waiting and (stood := self._stood):
+            typed = stood.typed_since(self._composer.text)
+            if typed is None:
+                self._composer.put("\n".join([self._composer.text, *waiting]))
+            else:
+                together = "\n".join([*waiting, typed] if typed else waiting)
+                self._composer.put(stood.before + together + stood.after)
+
+
+class _AtADesk(Protocol):
+    _desk: ChatContext
+
+
+S = TypeVar("S", bound=_AtADesk)
+
+
+def hands_over(act: Callable[Concatenate[S, P], Awaitable[R]]) -> Callable[Concatenate[S, P], Awaitable[R]]:
+    """For an act that may bring another text: what is typed from the moment that it is asked for belongs to that."""
+
+    @wraps(act)
+    def asked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
+        step = self._desk.handover.begin()
+
+        async def done() -> R:
+            with step:
+                return await act(self, *args, **kwargs)
+
+        return done()
+
+    return asked

@@ -1,0 +1,1 @@
+"""The panels above the composer: permission, trouble, edit, fork, queue, plan, attachments."""

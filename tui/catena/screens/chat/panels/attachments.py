@@ -1,0 +1,91 @@
+"""What is attached to the draft, above the composer; a click takes one off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from catena.text.safe_text import safe_line
+
+_LONGEST_NAME = 30  # characters, where there is room
+
+
+class AttachmentBar(Widget):
+    """A chip for each file."""
+
+    DEFAULT_CSS = """
+    AttachmentBar {
+        height: auto;
+        max-height: 3;
+        display: none;
+        color: $text-muted;
+        &.-any { display: block; }
+    }
+    """
+
+    class Removed(Message):
+        """The person takes one off."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._files: Sequence[tuple[str, int]] = ()
+
+    def show(self, files: Sequence[tuple[str, int]]) -> None:
+        """Show these files: name and bytes of each."""
+        if files != self._files:
+            self._files = files
+            self.set_class(bool(files), "-any")
+            self.refresh(layout=True)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a chip takes it off."""
+        for index, (row, start, end) in enumerate(self._places()):
+            if event.y == row and start <= event.x < end:
+                self.post_message(self.Removed(index))
+
+    def render(self) -> Content:
+        """The chips, as many rows as they need."""
+        lines: dict[int, str] = {}
+        for (row, start, _), chip in zip(self._places(), self._chips(), strict=True):
+            line = lines.get(row, "")
+            lines[row] = line + " " * (start - Content(line).cell_length) + chip
+        return Content("\n".join(lines[row] for row in sorted(lines)))
+
+    def _chips(self) -> list[str]:
+        longest = max(8, min(_LONGEST_NAME, self.size.width - 16))
+        return [f"+ {_short(name, longest)} {size_in_words(size)} ✕" for name, size in self._files]
+
+    def _places(self) -> list[tuple[int, int, int]]:
+        """Row, first cell and the cell behind the last one, of each chip."""
+        places = []
+        row, at, width = 0, 2, max(20, self.size.width)
+        for chip in self._chips():
+            cells = Content(chip).cell_length
+            if at > 2 and at + cells > width:
+                row, at = row + 1, 2
+            places.append((row, at, at + cells))
+            at += cells + 3
+        return places
+
+
+def size_in_words(size: int) -> str:
+    """`3 kB`, as a person reads it."""
+    if size < 1_000:
+        return f"{size} B"
+    return f"{size / 1_000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def _short(name: str, longest: int) -> str:
+    name = safe_line(name)
+    if len(name) <= longest:
+        return name
+    end = longest // 3  # where a name says what kind of file it is
+    return f"{name[: longest - end - 1]}…{name[-end:]}"

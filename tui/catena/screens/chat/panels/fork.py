@@ -1,0 +1,128 @@
+"""A branch that is about to be made: what it is, what it would need, and the keys that make it or leave it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+
+from catena.text.safe_text import safe_line
+
+ENTER = "enter"
+
+
+@dataclass(frozen=True, slots=True)
+class ForkQuestion:
+    """What is asked before a branch is made."""
+
+    title: str
+    price: str
+    enter: str  # what Enter does
+    others: Sequence[tuple[str, str]] = ()  # other keys, and what each does
+    note: str = ""
+
+
+class BranchPanel(Widget, can_focus=True):
+    """Has the keys while it is open; a click on a key's words does what the key does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "decide('enter')", "do it", id="branch.do"),
+        Binding("a", "decide('a')", "another agent", id="branch.agent"),
+        Binding("s", "decide('s')", "side by side, or in place", id="branch.beside"),
+    ]
+    DEFAULT_CSS = """
+    BranchPanel {
+        height: auto;
+        max-height: 5;
+        display: none;
+        border-top: solid $accent;
+        padding: 0 1;
+        &.-asking { display: block; }
+        &:focus { border-top: solid $accent; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._question: ForkQuestion | None = None
+        self._answer: asyncio.Future[str | None] | None = None
+        self.had_keys = False  # when it was closed
+        self.give_keys: Callable[[], None] = lambda: None  # to who gets them when it is done
+
+    @property
+    def open(self) -> bool:
+        """True while it asks."""
+        return self._question is not None
+
+    async def ask(self, question: ForkQuestion) -> str | None:
+        """Ask, and wait for a key: `enter` or one of the others; None where the person leaves."""
+        self._resolve(None)
+        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._answer = answer
+        self._show(question)
+        self.focus()
+        return await answer
+
+    def leave(self) -> None:
+        """Nothing is made."""
+        self._resolve(None)
+
+    def _resolve(self, key: str | None) -> None:
+        answer, self._answer = self._answer, None
+        if answer is None:
+            return
+        if not answer.done():
+            answer.set_result(key)
+        self.had_keys = self.has_focus
+        self._show(None)
+
+    def _show(self, question: ForkQuestion | None) -> None:
+        self._question = question
+        self.set_class(question is not None, "-asking")
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """What it is and what it would need, then the keys."""
+        question = self._question
+        if question is None:
+            return Content("")
+        said = Content.assemble(
+            (safe_line(question.title), "$accent"), " · ", (safe_line(question.price), "$foreground")
+        )
+        if question.note:
+            said = Content.assemble(said, (f" · {safe_line(question.note)}", "$text-muted"))
+        keys = [_key("enter", question.enter), *(_key(key, does) for key, does in question.others)]
+        keys.append(Content.from_markup("[@click=leave]esc leave[/]"))
+        return Content("\n").join([said, Content.styled(" · ", "$text-muted").join(keys)])
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter without a meaning does nothing: above all, it is not typed anywhere else."""
+        if event.is_printable:
+            event.prevent_default()
+
+    def on_blur(self) -> None:
+        """The keys went elsewhere: nothing is made by a key that was meant for something else."""
+        if self.app.app_focus:
+            self._resolve(None)
+
+    def action_decide(self, key: str) -> None:
+        """Take the key where it is offered."""
+        question = self._question
+        if question is not None and (key == ENTER or any(key == other for other, _ in question.others)):
+            self._resolve(key)
+            if key == ENTER:
+                self.give_keys()
+
+    def action_leave(self) -> None:
+        """The same as Esc."""
+        self._resolve(None)
+
+
+def _key(key: str, does: str) -> Content:
+    return Content.from_markup(f"[@click=decide('{key}')][$accent]{key}[/] $does[/]", does=does)

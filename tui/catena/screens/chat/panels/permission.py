@@ -1,0 +1,282 @@
+"""A question of the agent's, above the composer: its own options, in its own order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Static
+
+from catena.text.safe_text import safe_line
+from catena.widgets.change_preview import diffs_of, preview
+from catena.widgets.text_fields import SafeInput
+
+if TYPE_CHECKING:  # not needed before there is a question
+    from catena_acp.continuity.events import Asked
+    from catena_acp.events import PermissionOption
+
+
+_KEY = "key"  # what a click on an answer says in its place
+_VERBS = {
+    "read": "read",
+    "edit": "edit",
+    "delete": "delete",
+    "move": "move",
+    "search": "search",
+    "execute": "run",
+    "fetch": "fetch",
+    "rewind": "take this conversation back",
+}
+
+
+class PermissionPanel(Vertical, can_focus=True):
+    """The first open question of a tab. Nothing is chosen before a key that names it is pressed, or it is clicked."""
+
+    # With the keys the answers move: a button held down must come up where it went down.
+    FOCUS_ON_CLICK = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number), f"choose({number})", show=False) for number in range(1, 10)),
+        Binding("y", "kind('allow_once')", "allow once", id="permission.allow"),
+        Binding("n", "kind('reject_once')", "reject once", id="permission.reject"),
+        Binding("d", "diff", "the whole change", id="permission.diff"),
+        Binding("r", "reason", "reject with a reason", id="permission.reason"),
+    ]
+    DEFAULT_CSS = """
+    PermissionPanel {
+        height: auto;
+        max-height: 60vh;
+        display: none;
+        border-top: solid $warning;
+        padding: 0 1;
+        &.-asked { display: block; }
+        &:focus-within { border-top: solid $warning; }
+        & > Static { height: auto; }
+        & > #preview { max-height: 12; color: $text-muted; }
+        & > Input { display: none; border: none; height: 1; padding: 0; background: transparent; }
+        &.-reason > Input { display: block; }
+    }
+    """
+
+    class Answered(Message):
+        """The person chose an option; ``reason`` is their next prompt where they gave one."""
+
+        def __init__(self, ask: Asked, option: PermissionOption, reason: str = "") -> None:
+            super().__init__()
+            self.ask = ask
+            self.option = option
+            self.reason = reason
+
+    class DiffWanted(Message):
+        """The whole change is to be seen."""
+
+        def __init__(self, ask: Asked) -> None:
+            super().__init__()
+            self.ask = ask
+
+    class ReasonLeft(Message):
+        """The question has gone from the screen while a reason was being typed."""
+
+        def __init__(self, ask: Asked, text: str) -> None:
+            super().__init__()
+            self.ask = ask
+            self.text = text
+
+    class Mistyped(Message):
+        """A key that means nothing here, in words."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._ask: Asked | None = None
+        self._waiting = 0
+        self._lit = False  # its keys answer
+        self._field = SafeInput(
+            placeholder="why not, and what instead? enter sends it as your next prompt", compact=True
+        )
+        self._field.cursor_blink = False
+
+    def compose(self) -> ComposeResult:
+        """The question, what it is about, the options, and a field for a reason."""
+        yield Static(id="question", markup=False)
+        yield Static(id="preview", markup=False)
+        yield Static(id="options", markup=False)
+        yield self._field
+
+    @property
+    def ask(self) -> Asked | None:
+        """The question that is shown."""
+        return self._ask
+
+    @property
+    def giving_reason(self) -> bool:
+        """True while a reason is being typed."""
+        return self.has_class("-reason")
+
+    def show(self, asks: Sequence[Asked]) -> None:
+        """Show the first of the open questions, or nothing."""
+        ask = asks[0] if asks else None
+        changed = ask != self._ask
+        if not changed and len(asks) == self._waiting:
+            return
+        before, self._ask, self._waiting = self._ask, ask, len(asks)
+        self.set_class(ask is not None, "-asked")
+        if changed:
+            if before is not None and self.reason:
+                self.post_message(self.ReasonLeft(before, self.reason))
+            self.remove_class("-reason")
+            self.take_reason()
+        if ask is not None:
+            self.query_one("#question", Static).update(self._question(ask))
+            self.query_one("#preview", Static).update(preview(ask.tool_call))
+            self.query_one("#options", Static).update(self._options(ask))
+
+    def on_focus(self) -> None:
+        """The options are lit while keys answer."""
+        self._light(True)
+
+    def on_blur(self) -> None:
+        """The options are dim while keys do not answer."""
+        self._light(False)
+
+    def _light(self, lit: bool) -> None:
+        self._lit = lit
+        if self._ask is not None:
+            self.query_one("#options", Static).update(self._options(self._ask))
+
+    def _question(self, ask: Asked) -> Content:
+        call = ask.tool_call
+        verb = _VERBS.get(call.kind or "", "use a tool")
+        title = safe_line(call.title or "")
+        count = f"   1 of {self._waiting}" if self._waiting > 1 else ""
+        return Content.assemble(
+            ("? ", "$warning"), (f"May the agent {verb}?  ", "bold"), title, (count, "$text-muted")
+        )
+
+    def _options(self, ask: Asked) -> Content:
+        lit = self._lit
+        pieces = [] if lit else [Content.styled("tab to answer", "$warning")]
+        for number, option in enumerate(ask.options, start=1):
+            name = safe_line(option.name)
+            letter = {"allow_once": " y", "reject_once": " n"}.get(option.kind, "")
+            letter = letter if _first_of(ask.options, option.kind) is option else ""
+            key = Content.styled(f"{number}{letter}", "$accent" if lit else "$text-disabled")
+            pieces.append(_clicked_as(str(number), key, f" {name}"))
+        if diffs_of(ask.tool_call):
+            key = Content.styled("d", "$accent" if lit else "$text-disabled")
+            pieces.append(_clicked_as("d", key, " the change"))
+        if _first_rejection(ask.options) is not None:
+            key = Content.styled("r", "$accent" if lit else "$text-disabled")
+            pieces.append(_clicked_as("r", key, " reject, with a reason"))
+        return _packed(pieces, self.size.width - 2)
+
+    def on_resize(self) -> None:
+        """An option is never broken over two lines."""
+        self._light(self._lit)
+
+    def action_choose(self, number: int) -> None:
+        """Take the option with this number."""
+        if self._ask is not None and number <= len(self._ask.options):
+            self.post_message(self.Answered(self._ask, self._ask.options[number - 1]))
+
+    def action_kind(self, kind: str) -> None:
+        """Take the first option of this kind, where there is one."""
+        if self._ask is None:
+            return
+        option = _first_of(self._ask.options, kind)
+        if option is None:
+            self.post_message(self.Mistyped("The agent offers no such answer; take one of the numbers."))
+        else:
+            self.post_message(self.Answered(self._ask, option))
+
+    @property
+    def has_change(self) -> bool:
+        """True where the question is about a change of files."""
+        return self._ask is not None and bool(diffs_of(self._ask.tool_call))
+
+    @property
+    def can_be_rejected(self) -> bool:
+        """True where the agent offers to be told no."""
+        return self._ask is not None and _first_rejection(self._ask.options) is not None
+
+    def action_diff(self) -> None:
+        """See the whole change."""
+        if self._ask is not None and diffs_of(self._ask.tool_call):
+            self.post_message(self.DiffWanted(self._ask))
+
+    def action_reason(self) -> None:
+        """Reject, and say why."""
+        if self._ask is not None and _first_rejection(self._ask.options) is not None:
+            self.add_class("-reason")
+            self._field.focus()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on an answer is its key; one beside them all brings the keys here."""
+        match event.style.meta.get(_KEY):
+            case "d":
+                self.action_diff()
+            case "r":
+                self.action_reason()
+            case str(number):
+                self.action_choose(int(number))
+            case _ if not self.giving_reason:
+                self.focus()
+
+    @property
+    def reason(self) -> str:
+        """The reason that is being typed, or that nobody has taken yet."""
+        return self._field.value.strip() if self.giving_reason else ""
+
+    def take_reason(self) -> None:
+        """Somebody answers for the reason from now on."""
+        self._field.value = ""
+
+    def drop_reason(self) -> None:
+        """Back from the reason to the options."""
+        self.remove_class("-reason")
+        self.focus()
+
+    def on_input_submitted(self, event: SafeInput.Submitted) -> None:
+        """The reason is finished."""
+        event.stop()
+        option = _first_rejection(self._ask.options) if self._ask else None
+        if self._ask is not None and option is not None:
+            self.post_message(self.Answered(self._ask, option, event.value.strip()))
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter without a meaning does nothing: above all, it is not typed anywhere else."""
+        if event.is_printable and not self.giving_reason:
+            event.prevent_default()
+
+
+def _clicked_as(key: str, shown: Content, does: str) -> Content:
+    """A key with what it does, which can be clicked as well."""
+    return Content.assemble(shown, does).stylize(Style.from_meta({_KEY: key}))
+
+
+def _packed(pieces: Sequence[Content], width: int) -> Content:
+    """The pieces in as many lines as they need, each in one of them."""
+    lines: list[Content] = []
+    for piece in pieces:
+        if lines and lines[-1].cell_length + 3 + piece.cell_length <= width:
+            lines[-1] = Content.assemble(lines[-1], "   ", piece)
+        else:
+            lines.append(piece)
+    return Content("\n").join(lines)
+
+
+def _first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOption | None:
+    return next((option for option in options if option.kind == kind), None)
+
+
+def _first_rejection(options: Sequence[PermissionOption]) -> PermissionOption | None:
+    return _first_of(options, "reject_once") or _first_of(options, "reject_always")

@@ -1,0 +1,219 @@
+"""The prompts that wait, above the composer: looked at, put in order, changed and sent by keys or by mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
+
+from catena.text.safe_text import safe_line
+
+if TYPE_CHECKING:
+    from catena_acp.continuity.events import SessionState
+    from catena_store.records import QueueItem
+
+
+_SHOWN = 4
+_NOW = "now "
+_CROSS = "✕ "
+
+
+class QueueList(Widget, can_focus=True):
+    """One line for each waiting prompt; while it has the keys, letters are commands."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "choose(1)", "next", id="queue.next"),
+        Binding("k,up", "choose(-1)", "one before", id="queue.previous"),
+        Binding("J,shift+j,shift+down", "move(1)", "later", id="queue.later"),
+        Binding("K,shift+k,shift+up", "move(-1)", "sooner", id="queue.sooner"),
+        Binding("enter,e", "edit", "change", id="queue.edit"),
+        Binding("d,delete", "delete", "delete", id="queue.delete"),
+        Binding("s", "send", "send now", id="queue.send"),
+    ]
+    DEFAULT_CSS = """
+    QueueList { height: auto; max-height: 5; display: none; color: $text-muted; &.-any { display: block; } }
+    """
+
+    class Removed(Message):
+        """The person takes a waiting prompt back into the composer."""
+
+        def __init__(self, item: QueueItem) -> None:
+            super().__init__()
+            self.item = item
+
+    class Deleted(Message):
+        """The person wants a waiting prompt gone."""
+
+        def __init__(self, item: QueueItem) -> None:
+            super().__init__()
+            self.item = item
+
+    class SentNow(Message):
+        """The person wants a waiting prompt sent before all others."""
+
+        def __init__(self, item: QueueItem) -> None:
+            super().__init__()
+            self.item = item
+
+    class Moved(Message):
+        """The person gives a waiting prompt another place, counted from 0."""
+
+        def __init__(self, item: QueueItem, position: int) -> None:
+            super().__init__()
+            self.item = item
+            self.position = position
+
+    class Left(Message):
+        """Nothing waits any more: the keys are wanted elsewhere."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._items: Sequence[QueueItem] = ()
+        self._notes: Sequence[str] = ()
+        self._chosen: str | None = None
+
+    @property
+    def items(self) -> Sequence[QueueItem]:
+        """The prompts that wait, next one first."""
+        return self._items
+
+    @property
+    def chosen(self) -> QueueItem | None:
+        """The prompt that the keys are about."""
+        return self._items[self._at] if self._items else None
+
+    @property
+    def _at(self) -> int:
+        return next((at for at, item in enumerate(self._items) if item.id == self._chosen), 0)
+
+    def show(self, items: Sequence[QueueItem], notes: Sequence[str] = ()) -> None:
+        """Show these prompts; ``notes`` say of each what is special about it."""
+        if (items, notes) == (self._items, self._notes):
+            return
+        at = self._at
+        self._items, self._notes = items, notes
+        if items and all(item.id != self._chosen for item in items):
+            # The one that was chosen is gone: its neighbour is.
+            self._chosen = items[min(at, len(items) - 1)].id
+        self.set_class(bool(items), "-any")
+        self.refresh(layout=True)
+        if not items and self.has_focus:
+            self.post_message(self.Left())
+
+    def enter(self) -> None:
+        """Take the keys; where the screen is too short for the list, it is there for just as long."""
+        self.add_class("-entered")
+        if self.display:
+            self.focus()
+        else:
+            self.call_after_refresh(self.focus)
+
+    def on_focus(self) -> None:
+        """The chosen line is marked while the keys are here."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """… and not any more."""
+        self.remove_class("-entered")
+        self.refresh()
+
+    def action_choose(self, step: int) -> None:
+        """The next line, or the one before."""
+        if self._items:
+            self._chosen = self._items[max(0, min(len(self._items) - 1, self._at + step))].id
+            self.refresh()
+
+    def action_move(self, step: int) -> None:
+        """Let the chosen prompt go later or sooner."""
+        if (item := self.chosen) and 0 <= self._at + step < len(self._items):
+            self.post_message(self.Moved(item, self._at + step))
+
+    def action_edit(self) -> None:
+        """Back into the composer."""
+        if item := self.chosen:
+            self.post_message(self.Removed(item))
+
+    def action_delete(self) -> None:
+        """Gone."""
+        if item := self.chosen:
+            self.post_message(self.Deleted(item))
+
+    def action_send(self) -> None:
+        """Before all others."""
+        if item := self.chosen:
+            self.post_message(self.SentNow(item))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses; on the words at the end of a line it sends or takes back."""
+        first = self._first
+        if event.y >= min(len(self._items) - first, self._room):
+            return
+        item = self._items[first + event.y]
+        self._chosen = item.id
+        from_end = self.size.width - event.x
+        if from_end <= len(_CROSS) + 2:
+            self.post_message(self.Removed(item))
+        elif from_end <= len(_CROSS) + len(_NOW) + 2:
+            self.post_message(self.SentNow(item))
+        self.refresh()
+
+    @property
+    def _first(self) -> int:
+        """The first of the lines that are shown: the chosen one is among them."""
+        room = self._room
+        return max(0, min(self._at - room + 1, len(self._items) - room)) if self.has_focus else 0
+
+    @property
+    def _room(self) -> int:
+        """How many prompts are shown at once."""
+        return max(1, min(_SHOWN, self.size.height))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A line for each prompt that is shown, and one for how many more there are."""
+        return min(len(self._items), _SHOWN) + (len(self._items) > _SHOWN)
+
+    def render(self) -> Content:
+        """The prompts that there is room for, and how many more there are."""
+        width, first = self.size.width, self._first
+        lines = []
+        for at, item in list(enumerate(self._items))[first : first + self._room]:
+            chosen = self.has_focus and at == self._at
+            word = "held  " if item.held else "next  "
+            note = safe_line(self._notes[at]) if at < len(self._notes) else ""
+            end = f"{_NOW}{_CROSS}"
+            room = max(8, width - 2 - len(word) - len(end) - 2)
+            beside = Content(f"  {note}" if note else "").truncate(max(0, room // 2), ellipsis=True)
+            shown = Content(safe_line(item.text)).truncate(room - beside.cell_length, ellipsis=True)
+            used = 2 + len(word) + shown.cell_length + beside.cell_length
+            gap = " " * max(1, width - used - len(end))
+            line = Content.assemble(
+                "› " if chosen else "  ",
+                (word, "$warning" if item.held else "$accent"),
+                shown,
+                beside.stylize("$text-disabled"),
+                gap,
+                end,
+            )
+            lines.append(line.stylize("bold $foreground") if chosen else line)
+        if (more := len(self._items) - self._room) > 0:
+            lines.append(Content(f"  and {more} more"))
+        return Content("\n").join(lines)
+
+
+def note_of(item: QueueItem, session: SessionState, cwd: str) -> str:
+    """In a few words; "" where there is nothing special."""
+    parts = []
+    if item.model and session.model and item.model != session.model:
+        parts.append(item.model)
+    if item.mode and session.mode and item.mode != session.mode:
+        parts.append(next((each.name for each in session.modes if each.id == item.mode), item.mode))
+    if item.cwd and item.cwd != cwd:
+        parts.append(item.cwd)
+    parts += [f"+ {name}" for name in item.attachments]
+    return " · ".join(parts)

@@ -1,0 +1,467 @@
+"""Keeps what is on the chat screen true to the tab that is looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import assert_never
+
+from catena.screens.chat.bars.status import Status, StatusLine
+from catena.screens.chat.bars.tabs import TabBar, TabLabel
+from catena.screens.chat.panels.attachments import AttachmentBar
+from catena.screens.chat.panels.edit import EditPanel
+from catena.screens.chat.panels.lineage import LineageLine
+from catena.screens.chat.panels.permission import PermissionPanel
+from catena.screens.chat.panels.plan import PlanPanel
+from catena.screens.chat.panels.queue import QueueList, note_of
+from catena.screens.chat.panels.trouble import TroublePanel
+from catena.screens.chat.panels.welcome import Welcome
+from catena.text.safe_text import safe_line
+from catena.transcript import Transcript
+from catena.widgets.composer import Composer
+from catena.widgets.hint_line import HintLine
+from catena.workspace.tab import Tab
+from catena.workspace.tabs import OpenTabs
+from catena_acp.continuity.events import (
+    Asked,
+    AskSettled,
+    ConversationEvent,
+    Doing,
+    DoingChanged,
+    HoldChanged,
+    LeafMoved,
+    LinkChanged,
+    MessageAdded,
+    MessageChanged,
+    MessageGrew,
+    PromptReturned,
+    QueueChanged,
+    Remarked,
+    Renamed,
+    SessionChanged,
+    SessionState,
+    Troubled,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from catena_acp.continuity.problems import problem_of_notice
+from catena_acp.conversation.inspection.todos import left_open_on
+from catena_store.errors import StoreError
+from catena_store.records import Kind, Message
+
+STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
+
+
+def status_of(tab: Tab, *, stopping_for: float | None) -> Status:
+    """The status line of a tab; ``stopping_for``: seconds since the person wanted the turn stopped."""
+    session = tab.session or tab.conversation.session(tab.window_id)
+    parts = [session.agent_title, session.model or "", mode_name(session)]
+    who = " · ".join(part for part in parts if part)
+    if tab.conversation.read_only:
+        return Status(who, meter(session.usage), _hold(tab), tab.since if tab.busy else None)
+    if not tab.busy:
+        return Status(who, meter(session.usage), f"{len(tab.queue)} waiting" if tab.queue else "")
+    doing, ways = _doing(tab.doing, session.agent_title)
+    if _unheeded(tab, stopping_for):
+        ways = "esc again ends the agent's process"
+    return Status(who, meter(session.usage), doing, tab.since, ways)
+
+
+def _hold(tab: Tab) -> str:
+    holder = tab.conversation.holder
+    if tab.conversation.free:
+        return "its Catena is gone: type, or /takeover, to go on here"
+    if holder is None:
+        return "read only: another Catena has it"
+    return f"read only: Catena on {safe_line(holder.host)} ({holder.pid}) has it"
+
+
+def unheeded_stop(tab: Tab, stopping_for: float | None) -> str:
+    """What can be done where a stop is not heeded, "" where it is, or may still be."""
+    if not _unheeded(tab, stopping_for):
+        return ""
+    agent = (tab.session or tab.conversation.session(tab.window_id)).agent_title
+    return f"{agent} does not stop. Esc ends its process; what it said is kept."
+
+
+def _unheeded(tab: Tab, stopping_for: float | None) -> bool:
+    return tab.doing is Doing.STOPPING and stopping_for is not None and stopping_for >= STOP_PATIENCE
+
+
+def _doing(doing: Doing, agent: str) -> tuple[str, str]:
+    match doing:
+        case Doing.IDLE:
+            return "", ""
+        case Doing.STARTING:
+            return f"starting {agent}", "esc stop"
+        case Doing.OPENING:
+            return "opening a session", "esc stop"
+        case Doing.LOGGING_IN:
+            return f"{agent} waits for you to log in in the browser", "esc gives up"
+        case Doing.WORKING:
+            return "", "esc stop"
+        case Doing.ASKING:
+            return "waits for your answer", ""
+        case Doing.STOPPING:
+            return "stopping", ""
+        case _:
+            assert_never(doing)
+
+
+def mode_name(session: SessionState) -> str:
+    """The name of the mode in force."""
+    return next((mode.name for mode in session.modes if mode.id == session.mode), session.mode or "")
+
+
+def meter(usage: Usage | None) -> str:
+    """Context and cost, as far as the agent reports them."""
+    if usage is None:
+        return ""
+    parts = []
+    if usage.size:
+        parts.append(f"{_short(usage.used)}/{_short(usage.size)}")
+    if usage.cost is not None:
+        sign = {"USD": "$", "EUR": "€", None: ""}.get(usage.currency, f"{usage.currency} ")
+        parts.append(f"{sign}{usage.cost:.2f}")
+    return "  ".join(parts)
+
+
+def _short(number: int) -> str:
+    if number < 1_000:
+        return str(number)
+    return f"{number / 1_000:.0f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
+
+
+_FRAME = 0.02  # seconds between two looks at the news; the transcript has a frame of its own
+_TOGETHER = 100  # rows that are put on the screen at once
+_MOST_BEHIND = 500  # rows; beyond them the newest page is read instead of drawing each
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The widgets of the chat screen."""
+
+    tabs: TabBar
+    lineage: LineageLine
+    welcome: Welcome
+    transcript: Transcript
+    plan: PlanPanel
+    queue: QueueList
+    attached: AttachmentBar
+    permission: PermissionPanel
+    trouble: TroublePanel
+    edit: EditPanel
+    composer: Composer
+    hints: HintLine
+    status: StatusLine
+
+
+class TabPresenter:
+    """Draws the active tab, and the marks of the others.
+
+    It is the only one that takes news; while a tab's page is being read, its news wait, so that nothing is drawn twice.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        tabs: OpenTabs,
+        *,
+        attention: Callable[[Tab, str], None],
+        looked_at: Callable[[], bool],
+        changed: Callable[[], None],
+    ) -> None:
+        """``attention``: something happened that the person may not see.
+
+        ``looked_at``: whether the terminal has the focus. ``changed``: called after every drawing.
+        """
+        self._parts = parts
+        self._tabs = tabs
+        self._attention = attention
+        self._looked_at = looked_at
+        self._changed = changed
+        self._loading: list[Tab] = []  # whose page is being read, once for each reading
+        self._held: deque[tuple[Tab, ConversationEvent]] = deque()
+        self._rows: dict[str, Message] = {}
+        self._oldest: Message | None = None
+        self._reload = asyncio.Event()
+        self._over = False  # a turn ended that may have done what was left open
+        self._prompts: list[str] = []  # said since the last frame
+        self._added: list[Message] = []  # rows that are drawn together
+        self._leaving_out = False  # rows are only heard until the newest page is read
+        self._read_to = -1  # depth of the last row that was read; what is above it is no news
+        self.shown: Tab | None = (
+            None  # what the screen shows; behind the active tab while a page is being read
+        )
+        self.stop_wanted_at: float | None = None
+        self.returned: Callable[[Tab, str], None]  # a text is in the draft of the tab again: show it there
+        self.moving: Tab | None = None  # it is brought to another leaf; its news wait until it stands there
+
+    def newest(self, kind: Kind) -> Message | None:
+        """The newest row of a kind, as far as rows are loaded."""
+        return next((row for row in reversed(self._rows.values()) if row.kind is kind), None)
+
+    @property
+    def oldest(self) -> Message | None:
+        """The row at the top of what is loaded."""
+        return self._oldest
+
+    @property
+    def empty(self) -> bool:
+        """True where the tab that is shown has no message yet."""
+        return not self._rows
+
+    async def follow(self) -> None:
+        """Draw news for as long as the screen lives, and never take more than half of the loop for it."""
+        heard = self._tabs.heard
+        while True:
+            await heard.wait()
+            heard.clear()
+            began = time.monotonic()
+            self._draw_news()
+            try:
+                await self._read_on()
+            except StoreError as error:  # what is on the screen stays, and what is told next is drawn
+                self._parts.hints.say(str(error), wrong=True)
+            await asyncio.sleep(max(_FRAME, time.monotonic() - began))
+
+    async def _read_on(self) -> None:
+        """Read what the news have made necessary."""
+        if self._reload.is_set() and (tab := self._tabs.active):
+            self._reload.clear()
+            await self.show(tab, anew=self._leaving_out and self.shown is tab)
+            shown = self._tabs.active  # None where it was closed meanwhile
+            if shown and shown.attachments:  # they are of the draft at the leaf where it stands now
+                await self._tabs.keep_attachments(shown)
+        if self._over and self._tabs.active is not None:
+            self._over = False
+            await self._look_for_open_work(self._tabs.active)
+        while self._prompts and (tab := self._tabs.active):
+            self._parts.transcript.set_siblings(await self._tabs.siblings(tab, self._prompts.pop()))
+
+    def let_go(self) -> None:
+        """The screen is left: what was told and is not taken in is anybody's again."""
+        self._tabs.news.extendleft(reversed(self._held))
+        self._held.clear()
+
+    def want(self, tab: Tab) -> None:
+        """This tab is to be shown: it is the one that is looked at, while the screen still shows another."""
+        if self._tabs.active is not tab:
+            self.stop_wanted_at = None
+            self._tabs.active = tab
+
+    async def show(self, tab: Tab, *, anew: bool = False) -> None:
+        """Put a tab on the screen, at the place where it was left; ``anew``: it is there, and only read again."""
+        self._loading.append(tab)
+        self.want(tab)
+        try:
+            if not anew:
+                await self._tabs.make_active(tab)
+            page = await self._tabs.newest_page(tab)
+            lineage = await self._tabs.lineage_line(tab)
+        finally:
+            self._loading.remove(tab)
+            self._tabs.heard.set()  # what has waited for it
+        if self._tabs.active is not tab:  # another one was wanted meanwhile
+            return
+        self.shown = tab
+        self._parts.lineage.show(lineage)
+        self._rows = {row.id: row for row in page.rows}
+        self._leaving_out = False
+        self._read_to = page.rows[-1].depth if page.rows else -1
+        self._oldest = page.rows[0] if page.rows else None
+        tab.plan = next((row for row in reversed(page.rows) if row.kind is Kind.PLAN), tab.plan)
+        if page.rows and not tab.busy:
+            kept = problem_of_notice(page.rows[-1])
+            tab.trouble.come_back(kept, agent=(tab.agent, tab.profile), leaf_id=page.rows[-1].id)
+        transcript = self._parts.transcript
+        transcript.show(page.rows, more_above=page.more_above, scroll=tab.scroll)
+        transcript.set_siblings(page.siblings)
+        self._draw_news()
+        # Looked at with the next frame: between the drawing and the caller no key may come.
+        self._over = self._over or not anew
+        self._tabs.heard.set()
+
+    async def _look_for_open_work(self, tab: Tab) -> None:
+        plan_before = tab.plan
+        left = await self._tabs.of_branch(tab, left_open_on)
+        tab.take_left_open(left, plan_before=plan_before)
+        if self._tabs.active is tab:
+            self.refresh()
+
+    async def show_older(self) -> None:
+        """Read the page above and put it there; what is on the screen does not move."""
+        tab, oldest = self._tabs.active, self._oldest
+        if tab is None or oldest is None or self._loading:
+            return
+        page = await self._tabs.page_above(tab, oldest)
+        if self._oldest is not oldest or self._tabs.active is not tab:
+            return
+        self._oldest = page.rows[0] if page.rows else None
+        self._rows = {row.id: row for row in page.rows} | self._rows
+        self._parts.transcript.prepend(page.rows, more_above=page.more_above)
+        self._parts.transcript.set_siblings(page.siblings)
+
+    async def tell_seam(self, message_id: str) -> None:
+        """Show under a seam what the session was told there, byte for byte."""
+        row = self._rows.get(message_id)
+        told = await self._tabs.prior_context(row.turn_id) if row and row.turn_id else None
+        self._parts.transcript.set_seam_detail(message_id, told or "Nothing was told.")
+
+    def _draw_news(self) -> None:
+        """Take in what was told since the last frame, as much as there is time for; pieces of a text are joined."""
+        coming = self._held
+        self._held = deque()
+        coming.extend(self._tabs.news)
+        self._tabs.news.clear()
+        self._leaving_out = self._leaving_out or self._far_behind(coming)
+        grown: tuple[Tab, str, list[str]] | None = None
+        until = time.monotonic() + _FRAME
+        while coming:
+            if time.monotonic() > until:
+                self._tabs.news.extendleft(reversed(coming))
+                self._tabs.heard.set()
+                break
+            tab, news = coming.popleft()
+            if (
+                tab is self._tabs.active and (tab in self._loading or tab is not self.shown)
+            ) or tab is self.moving:
+                self._held.append((tab, news))
+                continue
+            if isinstance(news, MessageGrew) and grown and grown[:2] == (tab, news.message_id):
+                grown[2].append(news.text)
+                continue
+            self._draw_grown(grown)
+            grown = None
+            if isinstance(news, MessageGrew):
+                grown = (tab, news.message_id, [news.text])
+            else:
+                self._draw(tab, news)
+        self._draw_grown(grown)
+        self._draw_added()
+        self.refresh()
+
+    def _far_behind(self, coming: Collection[tuple[Tab, ConversationEvent]]) -> bool:
+        """More rows came than can be looked at, and whoever looks sees the end come by and holds nothing fast."""
+        if len(coming) <= _MOST_BEHIND or not self._parts.transcript.passing_by:
+            return False
+        shown = self.shown
+        return sum(tab is shown and isinstance(news, MessageAdded) for tab, news in coming) > _MOST_BEHIND
+
+    def _left_out(self, tab: Tab, news: ConversationEvent) -> bool:
+        """Have the newest page read instead of drawing this; what is told of rows is in the store, or heard."""
+        if not self._leaving_out or not isinstance(news, MessageAdded | MessageChanged | MessageGrew):
+            return False
+        tab.scroll = None
+        self._reload.set()
+        return True
+
+    def _is_new(self, message: Message) -> bool:
+        return message.id not in self._rows and message.depth > self._read_to
+
+    def _draw_added(self) -> None:
+        if self._added:
+            self._parts.transcript.add_all(self._added)
+            self._added.clear()
+
+    def _draw_grown(self, grown: tuple[Tab, str, list[str]] | None) -> None:
+        if grown is not None:
+            tab, message_id, pieces = grown
+            self._draw(tab, MessageGrew(tab.window_id, message_id, "".join(pieces)))
+
+    def _draw(self, tab: Tab, news: ConversationEvent) -> None:
+        active = tab is self._tabs.active
+        stood = tab.leaf_id
+        tab.hear(news, seen=active and self._looked_at())
+        self._call_for_attention(tab, news)
+        if not active or self._left_out(tab, news):
+            return
+        parts = self._parts
+        if not isinstance(news, MessageAdded) or len(self._added) >= _TOGETHER:
+            self._draw_added()
+        match news:
+            case MessageAdded(message=message) if self._is_new(message):
+                self._added.append(message)
+                if message.kind is Kind.USER:
+                    self._prompts.append(message.id)
+                self._rows[message.id] = message
+            case MessageAdded(message=message) | MessageChanged(message=message):
+                self._draw_added()
+                if message.id in self._rows:  # else it is above what is loaded: read as it is then
+                    parts.transcript.change(message)
+                    self._rows[message.id] = message
+            case MessageGrew(message_id=message_id, text=text):
+                if message_id in self._rows:
+                    parts.transcript.grow(message_id, text)
+            case LeafMoved():
+                self._read_to = -1
+                if tab.leaf_id != stood:
+                    self._reload.set()
+            case PromptReturned(text=text):
+                if not tab.editing:  # else it waits with the draft
+                    self.returned(tab, text)
+            case TurnEnded():
+                self._over = self._over or bool(tab.todos)
+                self.stop_wanted_at = None
+            case Troubled(problem=problem):
+                if not problem.offers:  # else it stands in its panel
+                    parts.hints.say(problem.text, wrong=True)
+            case Remarked(text=text):
+                parts.hints.say(text)
+            case (
+                TurnStarted()
+                | DoingChanged()
+                | Asked()
+                | AskSettled()
+                | SessionChanged()
+                | QueueChanged()
+                | Renamed()
+                | LinkChanged()
+                | HoldChanged()
+            ):
+                pass
+            case _:
+                assert_never(news)
+
+    def _call_for_attention(self, tab: Tab, news: ConversationEvent) -> None:
+        match news:
+            case Asked(tool_call=call):
+                self._attention(tab, f"{tab.name()}: asks for a permission – {call.title or 'a tool'}")
+            case TurnEnded(problem=None):
+                self._attention(tab, f"{tab.name()}: answered")
+            case TurnEnded(problem=problem) if problem is not None:
+                self._attention(tab, f"{tab.name()}: {problem.text}")
+            case _:
+                pass
+
+    def refresh(self) -> None:
+        """Everything around the transcript."""
+        parts, tab = self._parts, self._tabs.active
+        if not parts.composer.is_attached:  # the screen is being taken down, and conversations still end
+            return
+        parts.tabs.show([TabLabel(each.name(), each.mark, each is tab) for each in self._tabs.tabs])
+        if tab is None:
+            return
+        empty = self.empty
+        parts.welcome.display = empty
+        parts.transcript.display = not empty
+        if empty:
+            session = tab.session or tab.conversation.session(tab.window_id)
+            parts.welcome.show(agent=session.agent_title, where=tab.conversation.record.cwd)
+        parts.plan.show(*tab.open_work())
+        session = tab.session or tab.conversation.session(tab.window_id)
+        parts.queue.show(
+            tab.queue, [note_of(item, session, tab.conversation.record.cwd) for item in tab.queue]
+        )
+        parts.attached.show([(file.name, len(file.content)) for file in tab.attachments])
+        parts.permission.show(tab.asks)
+        stopping = None if self.stop_wanted_at is None else time.monotonic() - self.stop_wanted_at
+        warning = unheeded_stop(tab, stopping)
+        parts.edit.show(tab.editing, busy=tab.at_work)
+        parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
+        parts.status.show(status_of(tab, stopping_for=stopping))
+        self._changed()

@@ -1,0 +1,166 @@
+"""What does it know? How a turn's context got to the agent, and the exact text that it was told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from catena.text.safe_text import safe, safe_line
+from catena.widgets.row_list import key_hints
+from catena_acp.continuity.wording import ABRIDGED, counted
+from catena_acp.conversation.inspection.chain import ChainFace, shortened
+from catena_acp.conversation.inspection.context import TurnContext
+from catena_store.errors import StoreError
+from catena_store.records import ContextSource
+
+
+class ContextScreen(ModalScreen[None]):
+    """One turn's context; the turns before and after it are a key away."""
+
+    CSS_PATH = "context.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,c,ctrl+c", "leave", "back", priority=True),
+        Binding("left,h", "step(-1)", "turn before", priority=True, id="context.before"),
+        Binding("right,l", "step(1)", "turn after", priority=True, id="context.after"),
+        Binding("enter,space", "fold", "fold what was told", priority=True, id="context.fold"),
+        Binding("y", "copy", "copy what was told", priority=True, id="context.copy"),
+        Binding("j,down", "scroll(1)", show=False, priority=True),
+        Binding("k,up", "scroll(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+    ]
+
+    def __init__(self, conversation: ChainFace, window_id: str, context: TurnContext) -> None:
+        super().__init__()
+        self._conversation = conversation
+        self._window_id = window_id
+        self._shown = context
+        self._folded = False
+        self._steps = 0  # still to be gone, to turns after this one or before it
+        self._going = False
+
+    def compose(self) -> ComposeResult:
+        """Title, facts, the text itself, keys."""
+        yield Static("", id="title", markup=False)
+        with VerticalScroll(id="text", can_focus=False):
+            yield Static("", id="facts", markup=False)
+            yield Static("", id="told", markup=False)
+        yield Static(
+            key_hints(
+                ("← before", "step(-1)"),
+                ("→ after", "step(1)"),
+                ("enter fold", "fold"),
+                ("y copy what was told", "copy"),
+                ("esc back", "leave"),
+            ),
+            id="hint",
+        )
+
+    def on_mount(self) -> None:
+        """Show the turn."""
+        self._show()
+
+    def _show(self) -> None:
+        context = self._shown
+        place = f"turn {context.number:,} of {context.total:,}" if context.number else "an earlier attempt"
+        self._put("title", f"what {safe_line(context.agent_title)} knew · {place}")
+        self._put("facts", "\n".join(facts_of(context)))
+        told = context.prior_context
+        self._put("told", "" if told is None or self._folded else told)
+
+    def _put(self, id: str, text: str) -> None:
+        self.query_one(f"#{id}", Static).update(Content(safe(text)))
+
+    @property
+    def _text(self) -> VerticalScroll:
+        return self.query_one("#text", VerticalScroll)
+
+    def action_leave(self) -> None:
+        """Back."""
+        self.dismiss(None)
+
+    def action_fold(self) -> None:
+        """Fold or unfold what was told."""
+        self._folded = not self._folded
+        self._show()
+
+    def action_copy(self) -> None:
+        """Copy what was told, byte for byte."""
+        if (told := self._shown.prior_context) is not None:
+            self.app.copy_to_clipboard(told)
+            # The chat's hint line is behind this screen.
+            self._put("title", f"sent {len(told):,} characters to the terminal's clipboard")
+
+    def action_scroll(self, step: int) -> None:
+        """By a line."""
+        self._text.scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """By a screenful."""
+        self._text.scroll_relative(y=step * max(1, self._text.size.height - 2), animate=False)
+
+    def action_step(self, step: int) -> None:
+        """To the turn before or after; every press counts, also while one is being read."""
+        self._steps += step
+        if not self._going:
+            self._going = True
+            self.run_worker(self._go())
+
+    async def _go(self) -> None:
+        try:
+            while self._steps:
+                step = 1 if self._steps > 0 else -1
+                self._steps -= step
+                wanted = self._shown.before if step < 0 else self._shown.after
+                if wanted is not None:
+                    await self._go_to(wanted)
+        finally:
+            self._going = False
+
+    async def _go_to(self, turn_id: str) -> None:
+        try:
+            context = await self._conversation.context(self._window_id, turn_id=turn_id)
+        except StoreError as error:
+            self._put("title", safe_line(str(error)))
+            return
+        if context is not None:
+            self._shown = context
+            self._show()
+            self._text.scroll_home(animate=False)
+
+
+def facts_of(context: TurnContext) -> Iterator[str]:
+    """What there is to say of a turn's context, a line each."""
+    turn = context.turn
+    yield f"Your prompt: {safe_line(shortened(context.prompt.text, 200))}"
+    yield f"How its context got there: {context.how}" + (f" ({safe_line(turn.cause)})" if turn.cause else "")
+    yield f"Session: {safe_line(context.link.session_id)}"
+    knew = counted(context.knew, "message") if context.knew else "nothing of this conversation"
+    yield f"It held before: {knew}" + (
+        f"; {ABRIDGED}" if context.abridged and turn.how is not ContextSource.TOLD else ""
+    )
+    if turn.left_out:
+        yield ""
+        yield f"Left out for length: {counted(turn.left_out, 'message')}"
+        if (hidden := turn.left_out - len(context.left_out)) > 0:
+            yield f"  … {hidden:,} older"
+        for glimpse in context.left_out:
+            yield f"  – {safe_line(shortened(glimpse.text, 100))}"
+    if context.tools:
+        yield ""
+        yield f"{counted(len(context.tools), 'tool call')} listed:"
+        for line in context.tools:
+            yield f"  – {safe_line(line)}"
+    yield ""
+    told = context.prior_context
+    if told is None:
+        yield "Nothing was told: your prompt went out alone, byte for byte."
+    else:
+        yield f"Told before your prompt, byte for byte ({len(told):,} characters):"

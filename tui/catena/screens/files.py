@@ -1,0 +1,69 @@
+"""The page of files that a branch's agents read and changed, with the changes they reported."""
+
+from __future__ import annotations
+
+import difflib
+import os.path
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from textual.content import Content
+
+from catena.text.safe_text import safe, safe_line
+from catena.widgets.change_preview import styled_diff
+from catena_acp.continuity.wording import counted
+from catena_acp.conversation.inspection.files_touched import FileDiff, FileTouched
+
+_MOST_LINES = 400  # of the changes of one file
+_COMPARED = 5_000  # lines of either side
+
+
+def files_page(files: Sequence[FileTouched], cwd: str) -> Content:
+    """What was touched, the latest first; below each file its changes, oldest first."""
+    if not files:
+        return Content("No agent has told of a file that it read or changed on this branch.")
+    lines: list[Content] = [
+        Content.styled(
+            "As the agents told it; nothing was read from the files themselves.", "$text-disabled"
+        ),
+        Content(""),
+    ]
+    for each in files:
+        lines.append(
+            Content.assemble((shown_path(each.path, cwd), "bold"), "  ", (summary_of(each), "$text-muted"))
+        )
+        if each.diffs:
+            shown = list(islice(_diff_lines(each.diffs), _MOST_LINES + 1))
+            text = "\n".join(shown[:_MOST_LINES] + ["…"] * (len(shown) > _MOST_LINES))
+            lines += [styled_diff(text), Content("")]
+    return Content("\n").join(lines)
+
+
+def summary_of(file: FileTouched) -> str:
+    """In words: how often it was read and changed, and by how many lines."""
+    parts = []
+    if file.changed:
+        parts.append(f"changed {counted(file.changed, 'time')} +{file.added} −{file.removed}")
+    if file.unsure:
+        parts.append(f"perhaps changed {counted(file.unsure, 'time')}: the end was not seen")
+    if file.read:
+        parts.append(f"read {counted(file.read, 'time')}")
+    return " · ".join(parts)
+
+
+def shown_path(path: str, cwd: str) -> str:
+    """The path as a person knows it: relative below the conversation's directory."""
+    inside = path.startswith(cwd.rstrip("/") + "/")
+    return safe_line(os.path.relpath(path, cwd) if inside else path)
+
+
+def _diff_lines(diffs: Sequence[FileDiff]) -> Iterator[str]:
+    for diff in diffs:
+        if diff.old is None:
+            yield "(new file)"
+        before, after = safe(diff.old or "").splitlines(), safe(diff.new).splitlines()
+        if max(len(before), len(after)) > _COMPARED:
+            yield f"({len(before):,} lines before, {len(after):,} after: too many to compare here)"
+            continue
+        # Its first two lines name the files.
+        yield from islice(difflib.unified_diff(before, after, lineterm="", n=3), 2, None)

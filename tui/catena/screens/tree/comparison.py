@@ -1,0 +1,62 @@
+"""The page that shows two branches beside each other, from where they part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from textual.content import Content
+
+from catena.screens.files import shown_path, summary_of
+from catena.text.safe_text import safe, safe_line
+from catena_acp.continuity.wording import counted
+from catena_acp.conversation.inspection.tree import BranchTail, Comparison
+from catena_store.records import Kind
+
+_SHOWN_LINES = 40  # of one message
+
+
+def comparison_page(found: Comparison, titles: tuple[str, str], cwd: str) -> Content:
+    """What each of two branches has that the other has not: the files first, then what was said."""
+    together = f"Both begin with the same {counted(found.shared_prompts, 'prompt')}."
+    lines = [Content.styled(together if found.shared else "They have nothing in common.", "$text-muted")]
+    lines += [Content(""), *_files(found, cwd), Content("")]
+    for letter, title, tail in (("A", titles[0], found.left), ("B", titles[1], found.right)):
+        lines += [Content.styled(f"{letter}  {safe_line(title)}", "bold $accent"), *_said(tail), Content("")]
+    return Content("\n").join(lines)
+
+
+def _files(found: Comparison, cwd: str) -> Iterator[Content]:
+    paths = list(dict.fromkeys([*found.left.files, *found.right.files]))
+    if not paths:
+        yield Content.styled("On neither was a file read or changed from there on.", "$text-disabled")
+        return
+    yield Content.styled("Files, as the agents told it", "bold")
+    for path in paths:
+        yield Content(f"  {shown_path(path, cwd)}")
+        for letter, tail in (("A", found.left), ("B", found.right)):
+            touched = tail.files.get(path)
+            words = summary_of(touched) if touched else "not touched"
+            yield Content.styled(f"    {letter}  {words}", "$text-muted")
+
+
+def _said(tail: BranchTail) -> Iterator[Content]:
+    prompts = sum(row.kind is Kind.USER for row in tail.rows)
+    calls = sum(row.kind is Kind.TOOL for row in tail.rows)
+    if not tail.rows:
+        yield Content.styled("  ends where they part", "$text-disabled")
+        return
+    yield Content.styled(f"  {counted(prompts, 'prompt')} · {counted(calls, 'tool call')}", "$text-muted")
+    if tail.left_out:
+        yield Content.styled(f"  … {counted(tail.left_out, 'older row')} not shown", "$text-disabled")
+    for row in tail.rows:
+        if row.kind is Kind.USER:
+            yield Content("")
+            yield from (Content.styled(f"▌ {line}", "bold") for line in _shown_lines(row.text))
+        elif row.kind is Kind.AGENT:
+            yield from (Content(f"  {line}") for line in _shown_lines(row.text))
+
+
+def _shown_lines(text: str) -> list[str]:
+    lines = safe(text).strip("\n").split("\n")
+    more = len(lines) - _SHOWN_LINES
+    return lines if more <= 0 else [*lines[:_SHOWN_LINES], f"… {counted(more, 'more line')}"]

@@ -1,0 +1,164 @@
+"""The tree in words: what a line says of a prompt, and by what it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+
+from catena.text.formats import age, cut, title_of
+from catena.text.safe_text import safe, safe_line
+from catena.text.tree import Arrangement, TreeLine
+from catena.text.wording import title_of_agent
+from catena.widgets.row_list import Row
+from catena_acp.continuity.wording import counted
+from catena_store.conversations.search import TreeHit
+from catena_store.conversations.tree import TreeNode
+from catena_store.records import ContextSource, Kind, Message, MessageState, StopReason
+
+HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "⑂"
+_FOUND_WIDE, _FOUND_NARROW = 26, 12  # cells of a line that a snippet stands behind
+_LABEL_WIDE, _LABEL_NARROW = 28, 14  # cells of a label that a prompt stands behind
+_HOW = {
+    ContextSource.RESUMED: "resumed",
+    ContextSource.FORKED: "forked",
+    ContextSource.FORKED_AT: "forked",
+    ContextSource.CAUGHT_UP: "caught up",
+    ContextSource.TOLD: "told",
+    ContextSource.FRESH: "new session",
+}
+_STOPS = {
+    StopReason.REFUSAL: "refused by the agent",
+    StopReason.CANCELLED: "stopped",
+    StopReason.ERROR: "failed",
+    StopReason.AGENT_GONE: "failed",
+    StopReason.INTERRUPTED: "cut off",
+    StopReason.NOT_SENT: "not sent",
+    StopReason.MAX_TOKENS: "cut short",
+    StopReason.MAX_TURN_REQUESTS: "cut short",
+}
+
+
+def tree_title(tree: Arrangement) -> str:
+    """How much there is to see."""
+    kin = {node.conversation_id for node in tree.places.nodes if tree.foreign(node.id)}
+    words = f"the tree: {counted(len(tree.places.own), 'prompt')}"
+    return f"{words} · {counted(len(kin), 'other conversation')}" if kin else words
+
+
+def tree_row(
+    tree: Arrangement,
+    line: TreeLine,
+    marked: Collection[str],
+    now: datetime,
+    *,
+    wide: bool,
+    hit: TreeHit | None = None,
+) -> Row:
+    """One line of the tree. What tells most comes first, since lines are cut at their end.
+
+    ``hit``: what a search has found of its turn; the line is made short, so that this is seen.
+    """
+    node = line.node
+    refused = node.state is MessageState.REFUSED or node.stop_reason is StopReason.NOT_SENT
+    width = _LABEL_WIDE if wide else _LABEL_NARROW
+    labels = "".join(f"[{cut(safe_line(label), width)}] " for label in tree.places.labels.get(node.id, ()))
+    name = f"{_name(tree, node)} · " if node.id in tree.heads else ""
+    fold = "▸ " if line.folded else ""
+    chosen = "* " if node.id in marked else ""
+    preview = node.preview.strip() or "(nothing but files)"
+    label = f"{_mark(tree, node, refused)} {chosen}{fold}{labels}{name}{preview}"
+    if hit is not None:
+        return Row(
+            node.id,
+            cut(safe_line(label), _FOUND_WIDE if wide else _FOUND_NARROW),
+            note=f"{_found_in(hit, wide=wide)}: {safe_line(hit.snippet)}",
+            detail=f"{age(node.created_at, now):>6}" if wide else "",
+            dim=refused,
+        )
+    return Row(
+        node.id,
+        label,
+        detail="  ".join(_details(tree, line, now, wide=wide)),
+        dim=refused,
+        lead=line.lead,
+    )
+
+
+def _found_in(hit: TreeHit, *, wide: bool) -> str:
+    what = "answer" if hit.kind is Kind.AGENT else "prompt"
+    return f"in the {what}" if wide else what
+
+
+def flat(line: TreeLine) -> TreeLine:
+    """The same prompt in a list of what was found."""
+    return TreeLine(line.node, "", 0, line.parts)
+
+
+def _mark(tree: Arrangement, node: TreeNode, refused: bool) -> str:
+    if node.id == tree.places.here:
+        return HERE
+    if refused:
+        return REFUSED
+    if node.id in tree.heads:
+        return FORK
+    return ACTIVE if node.id in tree.active else ELSEWHERE
+
+
+def _name(tree: Arrangement, node: TreeNode) -> str:
+    title = tree.places.names.get(node.conversation_id)
+    above = tree.node(node.parent_id)
+    what = "its source" if above and above.conversation_id == node.conversation_id else "a fork"
+    return f"{what}, “{title}”" if title else what
+
+
+def _details(tree: Arrangement, line: TreeLine, now: datetime, *, wide: bool) -> Iterator[str]:
+    node = line.node
+    above = tree.node(node.parent_id)
+    if line.folded:
+        yield f"+{line.folded:,}"
+    if node.state is MessageState.REFUSED:
+        yield "not sent"
+    elif node.stop_reason in _STOPS:
+        yield _STOPS[node.stop_reason]
+    elif wide and above is not None and node.how in _HOW:
+        yield _HOW[node.how]
+    if node.agent and (above is None or (above.agent, above.profile) != (node.agent, node.profile)):
+        yield safe_line(title_of_agent(node.agent, node.profile or ""))
+    yield f"{age(node.created_at, now):>6}"
+
+
+def found_by(text: str, tree: Arrangement, node: TreeNode) -> bool:
+    """True where every word is in the prompt's beginning, its labels, its agent or its conversation's title."""
+    title = tree.places.names.get(node.conversation_id) or ""
+    labels = " ".join(tree.places.labels.get(node.id, ()))
+    agent = title_of_agent(node.agent, node.profile or "") if node.agent else ""
+    place = f"{node.preview}\n{labels}\n{agent}\n{title}".casefold()
+    return all(word in place for word in text.casefold().split())
+
+
+def branch_title(tree: Arrangement, node: TreeNode) -> str:
+    """What a branch is called: its last prompt, and where it stands."""
+    where = " · you are here" if node.id == tree.places.here else ""
+    return f"…“{title_of(node.preview)}”{where}"
+
+
+_BETWEEN = "\n\n"  # answers
+
+
+def quote(tree: Arrangement, node: TreeNode, rows: Sequence[Message]) -> str:
+    """What was said at a prompt, quoted, below a line that says where it comes from."""
+    place = "this branch" if node.id in tree.active else "another branch"
+    if tree.foreign(node.id):
+        title = tree.places.names.get(node.conversation_id)
+        place = f"the conversation “{safe_line(title)}”" if title else "another conversation"
+    agent = safe_line(title_of_agent(node.agent, node.profile or "")) if node.agent else "the agent"
+    at = node.created_at.astimezone()
+    blocks = [f"From {place}, {at:%Y-%m-%d %H:%M}, I said:\n{_quoted(rows[0].text)}"]
+    answers = [row.text for row in rows if row.kind is Kind.AGENT and row.text.strip()]
+    if answers:
+        blocks.append(f"and {agent} answered:\n{_quoted(_BETWEEN.join(answers))}")
+    return "\n\n".join(blocks)
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in safe(text).strip().split("\n"))

@@ -1,0 +1,1 @@
+"""The settings file, and the agents that it and the catalog name."""

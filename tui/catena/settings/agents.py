@@ -1,0 +1,125 @@
+"""Which agent is meant: the settings' own agents first, then the catalogue, then any command."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from dataclasses import replace
+
+from catena.settings.settings import AgentSetting, Settings
+from catena_acp.agents.catalog import catalog, find_agents, spec_named, spec_of_command
+from catena_acp.errors import AgentMissing
+from catena_acp.port import AgentSpec
+
+REHEARSAL = "rehearsal"
+
+
+def agent_asked_for(name: str | None, command: str | None, settings: Settings) -> AgentSpec | None:
+    """The agent of `--agent` or `--agent-command`; None where neither was given. Raises AgentMissing."""
+    if command:
+        return spec_of_command(command)
+    return agent_named(name, settings) if name else None
+
+
+def agent_named(name: str, settings: Settings) -> AgentSpec:
+    """The agent of that name in the settings or the catalogue. Raises AgentMissing."""
+    if setting := settings.agents.get(name):
+        return agent_of_setting(setting, settings)
+    return _of_catalogue(name)
+
+
+def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
+    """The agent of one `[agents.NAME]` table: the person's own command, additions to the catalogue's, or a profile.
+
+    Raises AgentMissing.
+    """
+    if setting.agent:
+        whose = agent_named(setting.agent, settings)
+        return replace(
+            whose,
+            title=setting.title or f"{whose.title} ({setting.profile})",
+            env=(*whose.env, *setting.env),  # the later one wins
+            profile=setting.profile,
+        )
+    in_catalogue = any(entry.name == setting.name for entry in catalog())
+    if not setting.command:
+        spec = _of_catalogue(setting.name)
+        return replace(spec, title=setting.title or spec.title, env=setting.env)
+    spec = spec_of_command(shlex.join(setting.command))
+    return replace(
+        spec,
+        # Links are stamped with the name: a catalogue agent that lives elsewhere is still that agent, and any other
+        # command is known by itself, so that its conversations outlive its table in the settings.
+        name=setting.name if in_catalogue else spec.name,
+        title=setting.title or setting.name,
+        env=setting.env,
+    )
+
+
+def agent_kept(name: str, profile: str, settings: Settings) -> AgentSpec:
+    """The agent that a conversation was kept with, with what the settings say of it. Raises AgentMissing.
+
+    A profile that is not in the settings any more is missing: another account never answers in its place.
+    """
+    if setting := _setting_of(name, profile, settings):
+        return agent_of_setting(setting, settings)
+    if profile:
+        raise AgentMissing(f"{name} ({profile})", "the settings have no such profile any more")
+    return spec_named(name)
+
+
+def name_of_kept(name: str, profile: str, settings: Settings) -> str:
+    """What the settings or the catalogue call the agent that a conversation was kept with."""
+    setting = _setting_of(name, profile, settings)
+    return setting.name if setting else name
+
+
+def _setting_of(name: str, profile: str, settings: Settings) -> AgentSetting | None:
+    for setting in settings.agents.values():
+        if setting.profile != profile:
+            continue
+        if setting.agent:
+            if _stamp(setting.agent, settings) == name:
+                return setting
+        elif setting.name == name or (setting.command and agent_of_setting(setting, settings).name == name):
+            return setting
+    return None
+
+
+def _stamp(agent: str, settings: Settings) -> str:
+    """What links of an agent of the settings or the catalogue are stamped with."""
+    setting = settings.agents.get(agent)
+    return agent_of_setting(setting, settings).name if setting and setting.command else agent
+
+
+def default_agent(settings: Settings, last_used: tuple[str, str] | None) -> AgentSpec:
+    """The agent of a new conversation: the settings', else the last used, else the first that is installed.
+
+    ``last_used`` is its name and profile as a conversation keeps them. The rehearsal agent is never chosen by default,
+    only if it was the last used. Raises AgentMissing.
+    """
+    if settings.agent:
+        return agent_named(settings.agent, settings)
+    if last_used:
+        return agent_kept(*last_used, settings)
+    for found in find_agents():
+        if found.spec is not None and found.entry.name != REHEARSAL:
+            return found.spec
+    raise AgentMissing(
+        "no agent is installed",
+        "`catena agents` says how to get one; `--agent rehearsal` tries Catena without",
+    )
+
+
+def require_command(spec: AgentSpec) -> None:
+    """Raise AgentMissing where the agent's command is not there, before anything is kept for it."""
+    command = spec.command[0]
+    path = dict(spec.env).get("PATH")
+    if shutil.which(command, path=path) is None:
+        raise AgentMissing(command, "no such command, or it cannot be run")
+
+
+def _of_catalogue(name: str) -> AgentSpec:
+    if not any(entry.name == name for entry in catalog()):
+        raise AgentMissing(name, "no such agent; `catena agents` lists those that there are")
+    return spec_named(name)

@@ -1,0 +1,146 @@
+"""``catena agents``: which agents are here, and how to get the others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from catena import __version__
+from catena.errors import ExitStatus
+from catena.settings.agents import REHEARSAL, agent_of_setting
+from catena.settings.settings import AgentSetting, Settings, load_settings
+from catena.text.json_shapes import dumps
+from catena.text.safe_text import safe_line
+from catena_acp.agents.catalog import Found, find_agents
+from catena_acp.errors import AgentMissing
+from catena_acp.port import AgentSpec
+
+_VERSION_SECONDS = 3.0
+# They would fetch or search for the agent first.
+_LAUNCHERS = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "docker", "node", "python", "python3"})
+_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLine:
+    """One agent as the list shows it."""
+
+    name: str
+    title: str
+    command: tuple[str, ...]  # () where it is not installed
+    version: str | None
+    install: str | None  # how to get it, where it is missing
+    login: str | None  # how to log in
+
+    @property
+    def found(self) -> bool:
+        return bool(self.command)
+
+
+def print_agents(*, json: bool) -> int:
+    """Print the settings' agents, the catalogue's, and the rehearsal agent at the end."""
+    lines = asyncio.run(agent_lines(load_settings()))
+    if json:
+        print(dumps([_shape(line) for line in lines], indent=2))
+        return ExitStatus.ANSWERED
+    for text in _as_text(lines):
+        print(text)
+    return ExitStatus.ANSWERED
+
+
+async def agent_lines(settings: Settings) -> list[AgentLine]:
+    """Every agent that is known here, with its version where asking costs little; installed ones first."""
+    found = find_agents()
+    in_catalogue = {each.entry.name for each in found}
+    own = [_of_setting(each, settings) for each in settings.agents.values() if each.name not in in_catalogue]
+    of_catalogue = [_of_catalogue(each, settings) for each in found]
+    lines = await asyncio.gather(*map(_with_version, own + of_catalogue))
+    return sorted(lines, key=lambda line: (line.name == REHEARSAL, not line.found))
+
+
+def _of_setting(setting: AgentSetting, settings: Settings) -> AgentLine:
+    try:
+        spec = agent_of_setting(setting, settings)
+    except AgentMissing as error:
+        return AgentLine(setting.name, setting.title or setting.name, (), None, str(error), None)
+    return _line(setting.name, spec, install="its command in the settings is not there", login=None)
+
+
+def _of_catalogue(found: Found, settings: Settings) -> AgentLine:
+    entry = found.entry
+    setting = settings.agents.get(entry.name)
+    if setting is not None and setting.command:
+        spec = agent_of_setting(setting, settings)
+        return _line(entry.name, spec, install="its command in the settings is not there", login=entry.login)
+    if found.spec is None:
+        return AgentLine(entry.name, entry.title, (), None, entry.install, entry.login)
+    return AgentLine(entry.name, entry.title, found.spec.command, found.version, None, entry.login)
+
+
+def _line(name: str, spec: AgentSpec, *, install: str, login: str | None) -> AgentLine:
+    there = shutil.which(spec.command[0]) is not None
+    return AgentLine(name, spec.title, spec.command if there else (), None, None if there else install, login)
+
+
+async def _with_version(line: AgentLine) -> AgentLine:
+    if line.name == REHEARSAL:
+        return replace(line, version=__version__)
+    if line.version is not None or not line.found or Path(line.command[0]).name in _LAUNCHERS:
+        return line
+    return replace(line, version=await _asked_version(line.command[0]))
+
+
+async def _asked_version(command: str) -> str | None:
+    """What the program says to `--version`; None where it does not say it soon."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            command,
+            "--version",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+    try:
+        async with asyncio.timeout(_VERSION_SECONDS):
+            said, _ = await process.communicate()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        return None
+    found = _VERSION.search(said.decode("utf-8", "replace"))
+    return found[0] if found else None
+
+
+def _shape(line: AgentLine) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "title": line.title,
+        "found": line.found,
+        "command": list(line.command) or None,
+        "version": line.version,
+        "install": line.install,
+        "login": line.login,
+    }
+
+
+def _as_text(lines: Sequence[AgentLine]) -> Iterator[str]:
+    width = max(len(line.name) for line in lines)
+    for line in lines:
+        mark = "✓" if line.found else "·"
+        state = line.version or "found" if line.found else "not installed"
+        yield f"{mark} {safe_line(line.name):<{width}}  {safe_line(line.title)} · {safe_line(state)}"
+        for words in (line.install, line.login and f"log in: {line.login}"):
+            if words:
+                yield f"  {'':<{width}}  {safe_line(words)}"

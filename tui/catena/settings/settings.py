@@ -1,0 +1,299 @@
+"""Settings: one TOML file that need not exist, checked with file and line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from catena.errors import SettingsInvalid
+
+if TYPE_CHECKING:  # a fifth of a frame of dataclasses that the first one does not need
+    from catena_acp.port import AgentSpec
+
+
+FILE_NAME = "config.toml"
+
+
+class Permissions(StrEnum):
+    """What a headless run answers when the agent asks for a permission."""
+
+    ASK = "ask"  # the person, where there is a terminal; else as DENY
+    ALLOW_READS = "allow-reads"  # allow what only reads, refuse the rest
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSetting:
+    """One `[agents.NAME]` table: an agent of the person's own, additions to one of the catalogue, or a profile.
+
+    A profile is another account of an agent: ``agent`` is whose, ``profile`` what the account is called.
+    """
+
+    name: str
+    command: tuple[str, ...] = ()  # empty: the catalogue's
+    title: str | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    agent: str | None = None
+    profile: str = ""
+
+
+FREQUENCIES = ("turn", "tool", "manual", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSetting:
+    """The `[checkpoints]` table: when checkpoints are made, and what an agent may do about them."""
+
+    frequency: str = "turn"  # one of FREQUENCIES; a conversation may have its own
+    keep: int = 20  # automatic ones of a conversation; those with a label do not count
+    tools: bool = False  # agents are handed tools to save, to list, and to ask for a rewind
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the person set; every field has the default that holds without a file."""
+
+    agent: str | None = None  # of new conversations
+    theme: str | None = None
+    permissions: Permissions = Permissions.ASK
+    park: bool = True  # keep native forks of where turns ended
+    checkpoints: CheckpointSetting = field(default_factory=CheckpointSetting)
+    agents: Mapping[str, AgentSetting] = field(default_factory=dict)
+
+
+def config_directory() -> Path:
+    """Where the settings file lies: ``CATENA_CONFIG_DIR``, or where this system wants configuration."""
+    if named := os.environ.get("CATENA_CONFIG_DIR"):
+        return Path(named).expanduser()
+    from platformdirs import user_config_path
+
+    return user_config_path("catena")
+
+
+def settings_path() -> Path:
+    """The settings file, whether or not it is there."""
+    return config_directory() / FILE_NAME
+
+
+def load_settings(path: Path | None = None) -> Settings:
+    """The person's settings; defaults where there is no file.
+
+    Raises:
+        SettingsInvalid: it cannot be read, is not TOML, or says something that has no meaning here.
+    """
+    path = path or settings_path()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings()
+    except UnicodeDecodeError as error:
+        raise SettingsInvalid(path, None, "is not UTF-8 text") from error
+    except OSError as error:
+        raise SettingsInvalid(path, None, f"cannot be read: {error.strerror}") from error
+    return _Reading(path, text).settings()
+
+
+class _Reading:
+    """The checks of one settings file; each failure finds the line that it speaks of."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    def settings(self) -> Settings:
+        document = self._parsed()
+        self._only(document, (), ("agent", "theme", "permissions", "park", "checkpoints", "agents"))
+        agents = {name: self._agent(name, value) for name, value in self._tables(document).items()}
+        self._check_profiles(agents)
+        return Settings(
+            agent=self._text_at(document, ("agent",)),
+            theme=self._text_at(document, ("theme",)),
+            permissions=self._permissions(document),
+            park=self._switch(document, "park", default=True),
+            checkpoints=self._checkpoints(document),
+            agents=agents,
+        )
+
+    def _parsed(self) -> dict[str, Any]:
+        import re
+        import tomllib
+
+        try:
+            return tomllib.loads(self._text)
+        except tomllib.TOMLDecodeError as error:
+            found = re.search(r"\s*\(at line (\d+), column \d+\)$", str(error))
+            line = int(found[1]) if found else len(self._text.splitlines())
+            why = str(error)[: found.start()] if found else str(error).removesuffix(" (at end of document)")
+            raise SettingsInvalid(self._path, line, f"not TOML: {why}") from error
+
+    def _tables(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        value = document.get("agents", {})
+        if not isinstance(value, dict):
+            raise self._wrong(("agents",), "must be tables: [agents.NAME]")
+        return value
+
+    def _agent(self, name: str, value: Any) -> AgentSetting:
+        at = ("agents", name)
+        if not isinstance(value, dict):
+            raise self._wrong(at, "must be a table with `command`, `title`, `env`, or `agent` and `profile`")
+        self._only(value, at, ("command", "title", "env", "agent", "profile"))
+        agent = self._text_at(value, (*at, "agent"))
+        profile = self._text_at(value, (*at, "profile"))
+        if agent and "command" in value:
+            raise self._wrong(
+                (*at, "command"), "cannot stand beside `agent`: a profile runs its agent's command"
+            )
+        if profile and not agent:
+            raise self._wrong((*at, "profile"), "needs `agent`: whose profile it is")
+        return AgentSetting(
+            name=name,
+            command=self._command(value, (*at, "command")),
+            title=self._text_at(value, (*at, "title")),
+            env=self._env(value, (*at, "env")),
+            agent=agent,
+            profile=(profile or name) if agent else "",
+        )
+
+    def _check_profiles(self, agents: Mapping[str, AgentSetting]) -> None:
+        """A profile is one of an agent that there is, by a name of its own, and the only one of that name."""
+        profiles = [each for each in agents.values() if each.agent]
+        if not profiles:
+            return
+        from catena_acp.agents.catalog import catalog
+
+        known = {entry.name for entry in catalog()}
+        seen: dict[tuple[str, str], str] = {}
+        for each in profiles:
+            at = ("agents", each.name)
+            whose = agents.get(each.agent or "")
+            if each.name in known:
+                raise self._wrong(
+                    (*at, "agent"), f"cannot be: “{each.name}” is an agent itself; name it otherwise"
+                )
+            if each.agent not in known and (whose is None or not whose.command):
+                why = f'"{each.agent}" is no agent that a profile can be of (`catena agents` lists them)'
+                raise self._wrong((*at, "agent"), why)
+            other = seen.setdefault((each.agent or "", each.profile), each.name)
+            if other != each.name:
+                raise self._wrong((*at, "profile"), f'"{each.profile}" is [agents.{other}] already')
+
+    def _command(self, table: Mapping[str, Any], at: tuple[str, ...]) -> tuple[str, ...]:
+        value = table.get(at[-1])
+        if value is None:
+            return ()
+        if isinstance(value, str):
+            import shlex
+
+            try:
+                words: list[Any] = shlex.split(value)
+            except ValueError as error:
+                raise self._wrong(at, f"cannot be split into words: {error}") from error
+        else:
+            words = value if isinstance(value, list) else []
+        if not words or not all(isinstance(word, str) and word for word in words):
+            raise self._wrong(at, 'must be a command: "my-agent --acp", or ["my-agent", "--acp"]')
+        return tuple(words)
+
+    def _env(self, table: Mapping[str, Any], at: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+        value = table.get(at[-1], {})
+        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+            raise self._wrong(at, 'must be a table of texts: { KEY = "value" }')
+        return tuple(value.items())
+
+    def _permissions(self, document: Mapping[str, Any]) -> Permissions:
+        text = self._text_at(document, ("permissions",))
+        if text is None:
+            return Permissions.ASK
+        try:
+            return Permissions(text)
+        except ValueError as error:
+            known = ", ".join(Permissions)
+            raise self._wrong(("permissions",), f'"{text}" is none of {known}') from error
+
+    def _switch(self, document: Mapping[str, Any], name: str, *, default: bool) -> bool:
+        value = document.get(name, default)
+        if isinstance(value, bool):
+            return value
+        if value not in ("on", "off"):
+            raise self._wrong((name,), 'must be "on" or "off"')
+        return bool(value == "on")
+
+    def _checkpoints(self, document: Mapping[str, Any]) -> CheckpointSetting:
+        table, at = document.get("checkpoints", {}), ("checkpoints",)
+        if not isinstance(table, dict):
+            raise self._wrong(at, "must be a table with `frequency`, `keep`, `tools`")
+        self._only(table, at, ("frequency", "keep", "tools"))
+        before = CheckpointSetting()
+        frequency = self._text_at(table, (*at, "frequency")) or before.frequency
+        if frequency not in FREQUENCIES:
+            raise self._wrong((*at, "frequency"), f'"{frequency}" is none of {", ".join(FREQUENCIES)}')
+        keep, tools = table.get("keep", before.keep), table.get("tools", before.tools)
+        if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
+            raise self._wrong((*at, "keep"), "must be a number from 1 on")
+        if not isinstance(tools, bool):
+            raise self._wrong((*at, "tools"), "must be true or false")
+        return CheckpointSetting(frequency, keep, tools)
+
+    def _text_at(self, table: Mapping[str, Any], at: tuple[str, ...]) -> str | None:
+        value = table.get(at[-1])
+        if value is None or (isinstance(value, str) and value):
+            return value
+        raise self._wrong(at, "must be a text that is not empty")
+
+    def _only(self, table: Mapping[str, Any], at: tuple[str, ...], known: tuple[str, ...]) -> None:
+        for key in table:
+            if key not in known:
+                raise self._wrong((*at, key), f"is not a setting; there are {', '.join(known)}")
+
+    def _wrong(self, at: tuple[str, ...], why: str) -> SettingsInvalid:
+        return SettingsInvalid(self._path, line_of(self._text, at), f"`{'.'.join(at)}` {why}")
+
+
+def line_of(text: str, key: tuple[str, ...]) -> int | None:
+    """The line, from 1, where a key of valid TOML is set; the nearest table around it where it has no line of its own.
+
+    ``tomllib`` forgets positions. This looks at line beginnings only, which is all that a message to a person needs.
+    """
+    table: tuple[str, ...] = ()
+    nearest: tuple[int, int | None] = (0, None)
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            table = _names(stripped.strip("[]").partition("]")[0])
+            here = table
+        elif "=" in stripped and not stripped.startswith("#"):
+            here = table + _names(stripped.partition("=")[0])
+        else:
+            continue
+        length = min(len(here), len(key))
+        shared = length if here[:length] == key[:length] else 0
+        if shared > nearest[0]:
+            nearest = (shared, number)
+    return nearest[1]
+
+
+def _names(dotted: str) -> tuple[str, ...]:
+    return tuple(name.strip().strip("\"'") for name in dotted.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How the screen starts.
+
+    With none of ``agent``, ``conversation_id`` and ``picker`` the tabs of ``directory`` come back; where there are
+    none, the person is asked which agent.
+    """
+
+    directory: str  # absolute: the workspace, and where new conversations work
+    agent: AgentSpec | None = None  # asked for: a new tab with it
+    conversation_id: str | None = None  # asked for: its tab, a new one where it has none
+    picker: bool = False  # begin with the list of conversations
+    further_directories: tuple[
+        str, ...
+    ] = ()  # absolute: for the first tab that is shown, and for new conversations
+    settings: Settings = field(default_factory=Settings)

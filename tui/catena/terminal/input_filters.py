@@ -1,0 +1,132 @@
+"""What a terminal marks as pasted, taken out of what it sends: whole, however many pieces it comes in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_BEGIN = "\x1b[200~"
+_END = "\x1b[201~"
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """A paste, from its beginning to its end."""
+
+    text: str
+
+
+class BracketedPastes:
+    """Parts what is typed from what is pasted; each character is looked at once, so that size costs nothing else."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._pieces: list[str] | None = None  # of a paste that has not ended
+        self._tail = ""  # of these pieces: the mark of the end may be cut as well
+
+    @property
+    def open(self) -> bool:
+        """A paste has begun and not ended."""
+        return self._pieces is not None
+
+    def feed(self, data: str) -> Iterator[str | Pasted]:
+        """What was typed and what was pasted, in the order in which it came.
+
+        A piece of a mark at the end is held back until more arrives; ``release`` gives it up.
+        """
+        data, self._held = self._held + data, ""
+        key = not data.strip(_BEGIN[0])  # an escape that comes alone, or twice
+        while data:
+            if self._pieces is not None:
+                text, data = self._gather(data)
+                if text is not None:
+                    yield Pasted(text)
+            else:
+                typed, begins, data = data.partition(_BEGIN)
+                if begins:
+                    self._pieces, self._tail = [], ""
+                elif not key:
+                    typed, self._held = _without_piece_of_mark(typed)
+                if typed:
+                    yield typed
+
+    def release(self) -> str:
+        """What was held back for a mark that does not come."""
+        held, self._held = self._held, ""
+        return held
+
+    def _gather(self, data: str) -> tuple[str | None, str]:
+        """The text of the paste if it ends here, and what comes after it."""
+        assert self._pieces is not None
+        self._pieces.append(data)
+        end = (self._tail + data).find(_END)
+        if end < 0:
+            self._tail = (self._tail + data)[1 - len(_END) :]
+            return None, ""
+        after = len(self._tail) + len(data) - end - len(_END)
+        whole = "".join(self._pieces)
+        self._pieces = None
+        return whole[: len(whole) - after - len(_END)], data[len(data) - after :]
+
+
+def _without_piece_of_mark(typed: str) -> tuple[str, str]:
+    """What was typed, and the beginning of a mark at its end."""
+    for length in range(len(_BEGIN) - 1, 0, -1):
+        if typed.endswith(_BEGIN[:length]):
+            return typed[:-length], typed[-length:]
+    return typed, ""
+
+
+QUERY = "\x1b]11;?\x1b\\"
+_REPLY = re.compile(r"\x1b\]11;rgba?:([0-9a-fA-F/]+)(?:\x07|\x1b\\)")
+_BEGUN = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b]*\x1b?)?)?)?)?\Z")
+_SILENT_TERMINALS = frozenset({"linux", "dumb", ""})
+
+
+def answers_queries(environment: Mapping[str, str]) -> bool:
+    """False where asking could leave litter on the screen."""
+    return environment.get("TERM", "") not in _SILENT_TERMINALS
+
+
+def dark_by_environment(environment: Mapping[str, str]) -> bool:
+    """What ``COLORFGBG`` says; dark where it says nothing."""
+    background = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return background not in ("7", "15")
+
+
+class ReplyFilter:
+    """Takes the terminal's answer out of what it sends, so that no part of it is taken for typing."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, data: str) -> tuple[str, bool | None]:
+        """What is left of ``data``, and whether the terminal just said that it is dark (None: it said nothing).
+
+        The beginning of an answer is held back until its end arrives; ``release`` gives it up.
+        """
+        data = self._held + data
+        self._held = ""
+        dark: bool | None = None
+        if found := _REPLY.search(data):
+            dark = _is_dark(found[1])
+            data = data[: found.start()] + data[found.end() :]
+        elif (begun := _BEGUN.search(data)) and len(begun[0]) > 1:  # a lone escape is a key press
+            self._held = begun[0]
+            data = data[: begun.start()]
+        return data, dark
+
+    def release(self) -> str:
+        """What was held back for an answer that does not come."""
+        held, self._held = self._held, ""
+        return held
+
+
+def _is_dark(channels: str) -> bool | None:
+    """``1e1e/1e1e/1e1e`` and shorter forms, by perceived brightness."""
+    parts = channels.split("/")[:3]
+    if len(parts) != 3 or not all(parts):
+        return None
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in parts)
+    return bool(0.299 * red + 0.587 * green + 0.114 * blue < 0.5)

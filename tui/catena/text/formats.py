@@ -1,0 +1,89 @@
+"""Widths, ages, durations and titles, as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from unicodedata import category, east_asian_width
+
+_WIDTHLESS = frozenset({"Mn", "Me", "Cf"})
+
+
+def cells(text: str) -> int:
+    """How many columns the text takes."""
+    return len(text) if text.isascii() else sum(map(_cell, text))
+
+
+def cut(text: str, width: int) -> str:
+    """The text in at most ``width`` columns, with a mark where something was cut off."""
+    if cells(text) <= width:
+        return text
+    room, kept = max(width - 1, 1), []
+    for character in text:
+        room -= _cell(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def _cell(character: str) -> int:
+    if category(character) in _WIDTHLESS:
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+_DATE_AFTER_DAYS = 60
+
+
+def age(then: datetime, now: datetime) -> str:
+    """`now`, `5 min`, `3 h`, `12 d`; the date where it is longer ago than two months."""
+    seconds = (now - then).total_seconds()
+    if seconds >= _DATE_AFTER_DAYS * 86_400:
+        return then.astimezone().date().isoformat()
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return "now"
+
+
+def duration_of(data: Mapping[str, Any]) -> float | None:
+    """Return the seconds between ``started_at`` and ``ended_at`` of a message's data, if both are known."""
+    started, ended = _time(data.get("started_at")), _time(data.get("ended_at"))
+    if started is None or ended is None or (started.tzinfo is None) != (ended.tzinfo is None):
+        return None
+    return max(0.0, (ended - started).total_seconds())
+
+
+def duration_text(seconds: float, *, precise: bool = True) -> str:
+    """Return `0.3 s`, `42 s`, `3 min 12 s` or `2 h 5 min`; not ``precise``: in whole seconds from 1 s on."""
+    if seconds < 9.95 and precise:
+        return f"{seconds:.1f} s"
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def _time(value: object) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+_TITLE_LENGTH = 60
+
+
+def title_of(prompt: str) -> str:
+    """What a conversation is called before it has a title: the beginning of its first prompt."""
+    line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
+    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"

@@ -1,0 +1,141 @@
+"""What a conversation cost, in words and in JSON: the last turn, this branch, all branches."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from catena.text.safe_text import safe_line
+from catena_store.chains import surroundings, usage
+from catena_store.database.database import Reader
+from catena_store.errors import StoreError
+from catena_store.records import Spent, Surroundings
+
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
+_SMALL = 0.1  # of any currency; below it, hundredths say too little
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What was spent, each turn counted once in each of the three."""
+
+    turn: Sequence[Spent]
+    branch: Sequence[Spent]
+    conversation: Sequence[Spent]
+    asides: Sequence[Spent] = ()  # their questions, counted as turns; of no branch
+    context: tuple[int, int] | None = None  # tokens in the last turn's session when it ended, of so many
+
+
+async def spending(reader: Reader, conversation_id: str, leaf_id: str | None) -> Spending:
+    """What the branch's last turn, the branch and the conversation cost."""
+    turn_id = await usage.last_turn(reader, leaf_id)
+    around: Surroundings | None = None
+    asides: Sequence[Spent] = ()
+    with contextlib.suppress(StoreError):
+        asides = await usage.of_asides(reader, conversation_id)
+    with contextlib.suppress(StoreError):  # that table may be lost; the cost is not kept there
+        around = await surroundings.of_turn(reader, turn_id) if turn_id else None
+    return Spending(
+        turn=await usage.of_turn(reader, turn_id) if turn_id else [],
+        branch=await usage.of_branch(reader, leaf_id),
+        conversation=await usage.of_conversation(reader, conversation_id),
+        asides=asides,
+        context=(around.context_used or 0, around.context_size) if around and around.context_size else None,
+    )
+
+
+def costs(spent: Sequence[Spent]) -> dict[str, float]:
+    """The cost in each currency, "" where the agent named none; they are never added up."""
+    total: dict[str, float] = {}
+    for each in spent:
+        if each.cost is not None:
+            currency = each.currency or ""
+            total[currency] = total.get(currency, 0.0) + each.cost
+    return {currency: round(cost, 6) for currency, cost in total.items()}
+
+
+def money(cost: float, currency: str) -> str:
+    """An amount as a person reads it."""
+    sign = _SIGNS.get(currency) or (f"{safe_line(currency)} " if currency else "")
+    return f"{sign}{cost:,.4f}" if 0 < cost < _SMALL else f"{sign}{cost:,.2f}"
+
+
+def in_words(spent: Sequence[Spent], what: str = "turn") -> str:
+    """One line: turns, cost, tokens, as far as agents tell them."""
+    turns = sum(each.turns for each in spent)
+    parts = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
+    told = costs(spent)
+    if told:
+        parts.append(_amounts(told))
+    parts += _tokens(spent)
+    if not told and len(parts) == 1:
+        parts.append("no cost or tokens told")
+    return " · ".join(parts)
+
+
+def as_lines(spending: Spending) -> Iterator[tuple[str, str]]:
+    """Title and words of each part; an empty title goes on with the part before."""
+    if not spending.conversation and not spending.asides:
+        yield "", "Nothing was spent yet."
+        return
+    yield "last turn", in_words(spending.turn)
+    if spending.context:
+        yield "context", "{:,} of {:,} tokens in its session".format(*spending.context)
+    yield "this branch", in_words(spending.branch)
+    yield "all branches", in_words(spending.conversation)
+    if spending.asides:
+        yield "asides", in_words(spending.asides, "question")
+        if told := costs([*spending.conversation, *spending.asides]):
+            yield "in all", _amounts(told)
+    if len(costs([*spending.conversation, *spending.asides])) > 1:
+        yield "", "Several currencies: they are listed beside each other, not added up."
+    for index, (who, spent) in enumerate(_by_agent(spending.conversation)):
+        yield "of that" if index == 0 else "", f"{who}: {in_words(spent)}"
+
+
+def spending_shape(spent: Sequence[Spent]) -> dict[str, Any]:
+    """The JSON of one part; ``cost`` by currency."""
+    return {
+        "turns": sum(each.turns for each in spent),
+        "cost": costs(spent),
+        "input_tokens": sum(each.input_tokens for each in spent),
+        "output_tokens": sum(each.output_tokens for each in spent),
+        "total_tokens": sum(each.total_tokens for each in spent),
+        "by_model": [
+            {
+                "agent": each.agent,
+                "profile": each.profile,
+                "model": each.model,
+                "currency": each.currency,
+                "turns": each.turns,
+                "cost": each.cost,
+                "input_tokens": each.input_tokens,
+                "output_tokens": each.output_tokens,
+                "total_tokens": each.total_tokens,
+            }
+            for each in spent
+        ],
+    }
+
+
+def _amounts(told: dict[str, float]) -> str:
+    return " and ".join(money(cost, currency) for currency, cost in told.items())
+
+
+def _tokens(spent: Sequence[Spent]) -> Iterator[str]:
+    told_in, told_out = sum(each.input_tokens for each in spent), sum(each.output_tokens for each in spent)
+    total = sum(each.total_tokens for each in spent)
+    if told_in or told_out:
+        yield f"{told_in:,} tokens in, {told_out:,} out"
+    elif total:
+        yield f"{total:,} tokens"
+
+
+def _by_agent(spent: Sequence[Spent]) -> Iterator[tuple[str, list[Spent]]]:
+    groups: dict[str, list[Spent]] = {}
+    for each in spent:
+        who = f"{each.agent} ({each.profile})" if each.profile else each.agent
+        groups.setdefault(safe_line(" · ".join(part for part in (who, each.model) if part)), []).append(each)
+    yield from groups.items()

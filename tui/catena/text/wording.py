@@ -1,0 +1,205 @@
+"""A chain in words, for the screen and for ``catena show --chain``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from catena.text.formats import title_of
+from catena.text.safe_text import safe_line
+from catena_acp.abilities import AuthMethod
+from catena_acp.agents.catalog import spec_named
+from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, Variable
+from catena_acp.conversation.checkpoints.checkpoints import Listed
+from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, shortened
+from catena_acp.conversation.inspection.price import Price
+from catena_acp.errors import AgentMissing
+from catena_acp.port import AgentSpec
+from catena_store.chains.link_history import Glimpse
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
+from catena_store.conversations.lineage import Kin, Lineage
+from catena_store.records import ContextSource
+
+_LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "not known"}
+
+
+def one_line(text: str) -> str:
+    """Text of an agent or a person, fit to be printed on one line."""
+    return safe_line(text)
+
+
+def facts_of(entry: ChainEntry) -> Iterator[tuple[str, str]]:
+    """Everything about one link, as names and values."""
+    link, probe = entry.link, entry.probe
+    yield "session", link.session_id
+    yield "agent", f"{link.agent} · {link.profile}" if link.profile else link.agent
+    yield "directory", link.cwd
+    yield "why", entry.cause
+    if entry.ended:
+        yield "ended", entry.ended
+    yield "state", f"{entry.state} · {'on this branch' if entry.here else 'not on this branch'}"
+    yield "turns", f"{entry.turns:,}"
+    if entry.first:
+        yield "first", _message(entry.first)
+    if entry.last:
+        yield "last", _message(entry.last)
+    yield "knows", f"{entry.knows}; {entry.reach}"
+    looked = f", {_when(probe.at)}" if probe.at else ""
+    yield "loads", f"{_LOADS[probe.loads]}: {probe.words}{looked}"
+    for number, event in enumerate(entry.events):
+        detail = f" · {event.detail}" if event.detail else ""
+        yield "" if number else "record", f"{_when(event.at)}  {event.event}{detail}"
+
+
+def title_of_agent(
+    name: str, profile: str, title_of: Callable[[AgentSpec], str] = lambda spec: spec.title
+) -> str:
+    """What a person reads for the agent of a link."""
+    try:
+        title = title_of(spec_named(name))
+    except AgentMissing:
+        title = name
+    return f"{title} ({profile})" if profile else title
+
+
+def chain_as_text(chain: Chain) -> Iterator[str]:
+    """A chain as a person reads it, oldest link first, a block of lines each."""
+    if chain.older:
+        yield f"… {chain.older:,} older"
+    for number, entry in enumerate(chain.entries, chain.older + 1):
+        if number > 1:
+            yield ""
+        yield f"{number}. {safe_line(entry.agent_title)}"
+        for name, value in facts_of(entry):
+            yield f"   {name:<10}{safe_line(value)}".rstrip()
+    if not chain.entries:
+        yield "no session has carried this conversation yet"
+    if chain.folded:
+        yield f"\n{chain.folded:,} more, set apart: parked forks, asides, probes, and sessions that carried nothing"
+
+
+def _message(glimpse: Glimpse) -> str:
+    return f"{_when(glimpse.created_at)}  {shortened(glimpse.text)}"
+
+
+def _when(moment: datetime) -> str:
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+_HOW = "/lineage goes there"
+
+
+def name_of(kin: Kin) -> str:
+    """What a next of kin is called."""
+    return safe_line(kin.title or title_of(kin.preview) or "untitled")
+
+
+def lineage_line(lineage: Lineage, forked_at: datetime) -> str:
+    """One line; "" where there is no kin."""
+    parts = []
+    if lineage.source:
+        parts.append(f"forked from “{name_of(lineage.source)}” at {forked_at.astimezone():%H:%M}")
+    if len(lineage.forks) == 1:
+        parts.append(f"forked: “{name_of(lineage.forks[0])}”")
+    elif lineage.forks:
+        parts.append(f"{len(lineage.forks)} forks")
+    return f"↳ {' · '.join(parts)} · {_HOW}" if parts else ""
+
+
+FREQUENCY = {
+    Frequency.TURN: "Checkpoints are made at the start of every turn here.",
+    Frequency.TOOL: "Checkpoints are made at the start of every turn and after every tool call here.",
+    Frequency.MANUAL: "Checkpoints are made here only when you ask for one.",
+    Frequency.OFF: "No checkpoints are made here; those that there are stay.",
+}
+FREQUENCIES = "turn (at the start of each), tool (after each call, too), manual, off"
+
+
+def named(checkpoint: Checkpoint) -> str:
+    """One in the middle of a sentence."""
+    if checkpoint.label:
+        return f"“{safe_line(checkpoint.label)}”"
+    return f"the checkpoint of {clock_words(checkpoint.created_at)}"
+
+
+def place_of(listed: Listed) -> str:
+    """Where it stands, by the prompt that a person remembers."""
+    if not listed.prompt:
+        return "the beginning" if listed.checkpoint.message_id is None else ""
+    return f"{'before' if listed.before else 'in the turn of'} {shortened(safe_line(listed.prompt), 40)}"
+
+
+def way_of(price: Price) -> str:
+    """How a prompt from there on would come to its context, in a word or two."""
+    if not price.native:
+        return f"told {price.told:,}"
+    return "new session" if price.how is ContextSource.FRESH else "native"
+
+
+def clock_words(at: datetime) -> str:
+    """A time, with its day where that is not today."""
+    there = at.astimezone()
+    today = there.date() == datetime.now().astimezone().date()
+    return there.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
+
+
+def names_no_login(title: str, own_way: str | None) -> str:
+    """Where an agent offers no way to log in."""
+    way = f" Its own way: {own_way}." if own_way else ""
+    return f"{safe_line(title)} names no way to log in from here.{way}"
+
+
+def did_not_log_in(title: str, why: str, own_way: str | None) -> str:
+    """Where the agent's own method failed."""
+    way = f" Another way: {own_way}." if own_way else ""
+    return f"{safe_line(title)} did not log you in: {safe_line(why)}. Everything is as it was.{way}"
+
+
+def login_ended_badly(program: str, status: int) -> str:
+    """Where a login in the terminal failed."""
+    how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+    return f"The login did not succeed: {safe_line(program)} {how}. Everything is as it was."
+
+
+def cannot_be_started(program: str, why: str | None) -> str:
+    """Where the program of a login is not there."""
+    return (
+        f"The login cannot be started: {safe_line(program)}: {why or 'not found'}. Everything is as it was."
+    )
+
+
+def kind_in_words(method: AuthMethod) -> str:
+    """How a method is done, for a list to choose from."""
+    match method.kind:
+        case "terminal":
+            return "in the terminal"
+        case "env_var":
+            return "by environment variables"
+        case _:
+            return "by the agent"
+
+
+def variables_in_words(
+    title: str, name: str, method: AuthMethod, variables: Sequence[Variable], settings_path: str
+) -> list[str]:
+    """How to log in by environment variables; ``name`` is the agent's in the settings. Values are never told."""
+    lines = [f"{safe_line(title)} reads this login from its environment when it starts."]
+    if method.description:
+        lines += ["", safe_line(method.description)]
+    lines += [
+        "",
+        *(f"  {safe_line(each.name)}: {'is set' if each.is_set else 'is not set'}" for each in variables),
+    ]
+    if not variables:
+        lines.append("  It does not name the variables.")
+    lines += [
+        "",
+        f"Set them under [agents.{name}.env] in {settings_path}",
+        "or in the shell before Catena starts; then start Catena again. Your tabs come back.",
+    ]
+    return lines
+
+
+def is_agents_own(method: AuthMethod) -> bool:
+    """True where the running agent itself does it when it is asked to."""
+    return method.kind not in (TERMINAL, ENVIRONMENT)

@@ -1,0 +1,1 @@
+"""Lines and cells: flow, colours, highlighting, render options."""

@@ -1,0 +1,1 @@
+"""Markdown to lines: blocks, inline text, tables and code."""

@@ -1,0 +1,169 @@
+"""Markdown to rows. Parsing is markdown-it's; HTML in it is text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from rich.style import Style
+
+from catena.text.safe_text import safe
+from catena.transcript.drawing.flow import lay
+from catena.transcript.drawing.lines import Line, Mark, blank, marked
+from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.markdown.code import draw_code
+from catena.transcript.markdown.inline import inline_runs
+from catena.transcript.markdown.tables import draw_table
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+
+References = Mapping[str, Any]  # markdown-it's link reference definitions
+
+_BULLETS = ("•", "◦")
+_TASKS = {"[ ] ": ("☐ ", "[ ] "), "[x] ": ("☑ ", "[x] "), "[X] ": ("☑ ", "[x] ")}
+
+
+@lru_cache(maxsize=1)
+def parser() -> MarkdownIt:
+    """Return the one parser; the first call imports it, which takes some 20 ms."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+def references_in(texts: Iterable[str]) -> References:
+    """Return the link reference definitions that safe texts make, one below the other: the first one counts."""
+    environment: dict[str, Any] = {}
+    for text in texts:
+        parser().parse(text, environment)
+    found: References = environment.get("references", {})
+    return found
+
+
+def draw_markdown(
+    text: str, look: RenderOptions, base: Style | None = None, references: References | None = None
+) -> list[Line]:
+    """Draw a Markdown text in the style ``base``, the palette's own for text if None."""
+    text = safe(text)
+    environment = {"references": dict(references)} if references else {}
+    tokens = parser().parse(text, environment)
+    return _Setter(text.split("\n"), look, look.palette.text if base is None else base).sequence(tokens, look)
+
+
+def groups(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """Split ``tokens`` into the blocks that stand side by side."""
+    found: list[Sequence[Token]] = []
+    depth = start = 0
+    for index, token in enumerate(tokens):
+        depth += token.nesting
+        if depth == 0:
+            found.append(tokens[start : index + 1])
+            start = index + 1
+    return found
+
+
+class _Setter:
+    """Draws the tokens of one text."""
+
+    def __init__(self, source: Sequence[str], look: RenderOptions, base: Style) -> None:
+        self._source = source
+        self._palette = look.palette
+        self._base = base
+
+    def sequence(self, tokens: Sequence[Token], look: RenderOptions, *, depth: int = 0) -> list[Line]:
+        """Blocks one below the other: a blank row between them, in lists only where the source has one."""
+        lines: list[Line] = []
+        before: Token | None = None
+        for group in groups(tokens):
+            drawn = self.block(group, look, depth)
+            if not drawn:
+                continue
+            token = group[0]
+            if before is not None and self._apart(before, token, depth):
+                lines.append(blank())
+            lines += drawn
+            before = token
+        return lines
+
+    def _apart(self, before: Token, token: Token, depth: int) -> bool:
+        if depth:
+            return self._blank_above(token)
+        # A list that follows its introduction line by line belongs to it.
+        is_list = token.type in ("bullet_list_open", "ordered_list_open")
+        adjacent = before.map is not None and token.map is not None and before.map[1] == token.map[0]
+        return not (is_list and before.type == "paragraph_open" and adjacent)
+
+    def _blank_above(self, token: Token) -> bool:
+        row = token.map[0] - 1 if token.map else -1
+        return 0 <= row < len(self._source) and not self._source[row].strip(" \t>")
+
+    def block(self, group: Sequence[Token], look: RenderOptions, depth: int) -> list[Line]:
+        token = group[0]
+        match token.type:
+            case "paragraph_open":
+                return self._inline(group[1], look, self._base)
+            case "heading_open":
+                return self._inline(group[1], look, self._base + self._heading(token.tag))
+            case "fence" | "code_block":
+                return draw_code(token.content.removesuffix("\n"), token.info, look)
+            case "bullet_list_open" | "ordered_list_open":
+                return self._list(group, look, depth)
+            case "blockquote_open":
+                mark = Mark("▎ ", "▎ ", self._palette.quote, "> ", "> ")
+                return marked(self.sequence(group[1:-1], look.within(2), depth=0), mark)
+            case "hr":
+                return lay([("─" * look.width, self._palette.faint)], look.width)
+            case "table_open":
+                return draw_table(group, look, self._base)
+            case _:
+                return lay([(safe(token.content).replace("\n", " "), self._base)], look.width)
+
+    def _heading(self, tag: str) -> Style:
+        match tag:
+            case "h1":
+                return self._palette.heading_1
+            case "h2":
+                return self._palette.heading_2
+            case _:
+                return self._palette.heading_3
+
+    def _inline(self, token: Token, look: RenderOptions, base: Style) -> list[Line]:
+        lines: list[Line] = []
+        for runs in inline_runs(token.children or (), base, self._palette):
+            lines += lay(runs, look.width)
+        return lines
+
+    def _list(self, group: Sequence[Token], look: RenderOptions, depth: int) -> list[Line]:
+        opening = group[0]
+        ordered = opening.type == "ordered_list_open"
+        number = int(opening.attrs.get("start", 1)) if ordered else 0
+        marker = self._base + self._palette.muted
+        lines: list[Line] = []
+        for index, item in enumerate(groups(group[1:-1])):
+            if ordered:
+                shown = copied = f"{number + index}{item[0].markup or '.'} "
+            else:
+                shown, copied = f"{_BULLETS[depth % len(_BULLETS)]} ", "- "
+            shown_task, copied_task = self._take_task(item)
+            shown, copied_rest = shown_task or shown, " " * len(copied)
+            within = look.within(len(shown))
+            drawn = self.sequence(item[1:-1], within, depth=depth + 1) or [blank()]
+            if index and self._blank_above(item[0]):
+                lines.append(blank())
+            rest = " " * len(shown)
+            lines += marked(drawn, Mark(shown, rest, marker, copied + copied_task, copied_rest))
+        return lines
+
+    def _take_task(self, item: Sequence[Token]) -> tuple[str, str]:
+        """Take the box of a task off the text of a list item."""
+        if len(item) > 2 and item[1].type == "paragraph_open" and item[2].children:
+            first = item[2].children[0]
+            task = _TASKS.get(first.content[:4]) if first.type == "text" else None
+            if task is not None:
+                first.content = first.content[4:]
+                return task
+        return "", ""

@@ -1,0 +1,207 @@
+"""Where a Markdown text can be cut, so that its pieces mean alone what they mean together.
+
+A cut is made only where a block at the top level certainly begins: at a fence at the left edge and after its end, and
+after a blank line before a line at the left edge that is no item of a list which is still open. In doubt there is none.
+Link reference definitions are the one thing that reaches over a cut; whoever draws the pieces hands them round.
+
+A text without end is not read to its end: from some line on it is one plain piece.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_FENCE = re.compile(r"( {0,3})(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)$")
+_TOP_ITEM = re.compile(r"(?:([-*+])|(\d{1,9})([.)])) {1,4}\S")
+_RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
+_LONG_LIST = 1000  # characters of a list, after which it is cut at its next item
+_ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
+_MOST_CHARACTERS = 1_000_000  # beyond which nothing but the end of an open fence is looked for
+_MOST_LINES = 10_000  # that were looked at one by one, beyond which no other is
+_LONG_RULE = 1000  # characters of a line that is surely none
+# What need not be looked at line by line: prose goes on up to a line that begins with no letter, code to a mark.
+_NO_LETTER = re.compile(r"\n[\W\d_]")
+_MARK = re.compile(r"\n[ \t]*[`~]")
+_NO_NEWLINE = re.compile(r"[^\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a text; ``fence`` where it is one fenced block at the left edge and nothing else.
+
+    A long list is cut between two of its items. ``plain``: what is in it was not looked at.
+    """
+
+    start: int
+    end: int
+    fence: bool
+    joined: bool = False  # it goes on with the list of the piece before, without a blank row between them
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """The first line of a fenced block: its mark, and how far it is set in."""
+
+    mark: str
+    indent: int
+
+    def closed_by(self, line: str) -> bool:
+        content = line.strip(" \t")
+        indent = len(line) - len(line.lstrip(" "))
+        return indent <= 3 and len(content) >= len(self.mark) and not content.strip(self.mark[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """A list at the left edge, as its last item leaves it."""
+
+    mark: str
+    number: int  # of the next item
+    indent: int  # of what belongs to the last one
+
+
+class MarkdownSplitter:
+    """Cuts a text that grows at its end. What it has found never changes with what comes later."""
+
+    def __init__(self) -> None:
+        self.start = 0  # of the piece that is not finished
+        self.joined = False  # that piece goes on with the list of the one before it
+        self.plain = False  # that piece is the last one, and nothing is looked for in it
+        self._read = 0  # up to here every line was looked at
+        self._searched = 0  # from there up to here there is no newline
+        self._fence: Fence | None = None
+        self._whole_fence = False  # the open fence is at the left edge: it is a piece of its own
+        self._after_blank = False
+        self._content = False  # the unfinished piece has more than blank lines
+        self._list = False  # a list may be open
+        self._series: _Series | None = None
+        self._lost = False  # a fence that may have ended with its list: no more cuts
+        self._looked_at = 0  # lines
+
+    @property
+    def in_fence(self) -> bool:
+        """The unfinished piece is a fenced block of its own, and not closed yet."""
+        return self._whole_fence and self._fence is not None
+
+    def feed(self, text: str) -> list[Piece]:
+        """Return the pieces that were finished by what ``text``, whole, has more than the last time."""
+        pieces: list[Piece] = []
+        while not self.plain and text.find("\n", max(self._read, self._searched)) >= 0:
+            self._skip(text)
+            end = text.find("\n", self._read)
+            if end < 0:
+                break
+            self._line(text[self._read : end], self._read, end + 1, pieces)
+            self._read = end + 1
+        self._searched = len(text)
+        # A letter at the left edge after a blank line begins a block, whatever the rest of its line will be.
+        begun = text[self._read : self._read + 1]
+        begins = begun.isalpha() and self._fence is None and self._after_blank and not self._lost
+        if begins and not self._exhausted(self._read):
+            self._cut(self._read, pieces)
+        return pieces
+
+    def finish(self, text: str) -> list[Piece]:
+        """Return the last pieces of ``text``, which will not grow any more."""
+        pieces = self.feed(text)
+        if self._read < len(text) and not self.plain:
+            self._line(text[self._read :], self._read, len(text), pieces)
+            self._read = len(text)
+        if self.start < len(text):
+            pieces.append(Piece(self.start, len(text), self.in_fence, self.joined, self.plain))
+            self.start = len(text)
+        return pieces
+
+    def _skip(self, text: str) -> None:
+        """Leave out whole lines that change nothing; which ones does not depend on how the text came."""
+        if self._fence is None and self._after_blank:
+            begun = _NO_NEWLINE.search(text, self._read)
+            self._read = len(text) if begun is None else begun.start()
+            return
+        if self._fence is None:
+            stop = _NO_LETTER if self._content and self._series is None else None
+        else:
+            stop = _MARK if self._whole_fence else None
+        if stop is not None:
+            found = stop.search(text, self._read - 1)
+            end = text.rfind("\n", self._read) if found is None else found.start()
+            self._read = max(self._read, end + 1)
+
+    def _exhausted(self, at: int) -> bool:
+        return self._looked_at >= _MOST_LINES or (at >= _MOST_CHARACTERS and not self.in_fence)
+
+    def _give_up(self, at: int, pieces: list[Piece]) -> None:
+        self._cut(at, pieces, fence=self.in_fence)
+        self.start = at
+        self._fence, self._whole_fence, self.plain = None, False, True
+
+    def _cut(self, at: int, pieces: list[Piece], *, fence: bool = False) -> None:
+        if self._content:
+            pieces.append(Piece(self.start, at, fence, self.joined))
+            self.start = at
+        self._content = self._after_blank = self._list = self.joined = False
+        self._series = None
+
+    def _line(self, line: str, start: int, end: int, pieces: list[Piece]) -> None:
+        if self._exhausted(start):
+            self._give_up(start, pieces)
+            return
+        self._looked_at += 1
+        if self._fence is not None:
+            self._inside(self._fence, line, end, pieces)
+            return
+        if not line.strip():
+            self._after_blank = True
+            return
+        opening = _FENCE.match(line)
+        if opening is not None:
+            indent = len(opening[1])
+            if indent == 0 and not self._lost:
+                self._cut(start, pieces)
+                self.start = start  # blank lines before it belong to nothing
+                self._whole_fence = True
+            self._fence = Fence(opening[2] or opening[3], indent)
+        else:
+            item = _ITEM.match(line) is not None
+            if self._after_blank and not self._lost and not line[0].isspace() and not (item and self._list):
+                self._cut(start, pieces)
+            self._follow_list(line, start, pieces)
+            self._list = self._list or item
+        self._content, self._after_blank = True, False
+
+    def _follow_list(self, line: str, start: int, pieces: list[Piece]) -> None:
+        """Cut a long list before an item at the left edge, where nothing but items was since it began."""
+        series = self._series
+        if series is not None and line.startswith(" " * series.indent):
+            return  # within the item
+        item = None if _is_rule(line) else _TOP_ITEM.match(line)
+        if item is None:
+            self._series = None
+            return
+        mark, number = item[1] or item[3], int(item[2] or 0)
+        follows = series is not None and series.mark == mark and (not item[2] or series.number == number)
+        if follows and start - self.start > _LONG_LIST and not self._lost:
+            blank = self._after_blank
+            self._cut(start, pieces)
+            self.joined, self._list = not blank, True
+        self._series = _Series(mark, number + 1, item.end() - 1) if follows or not self._list else None
+
+    def _inside(self, fence: Fence, line: str, end: int, pieces: list[Piece]) -> None:
+        if line.strip() and len(line) - len(line.lstrip(" ")) < fence.indent:
+            self._lost = True
+        if fence.closed_by(line):
+            self._fence = None
+            if self._whole_fence:
+                self._cut(end, pieces, fence=True)
+                self._whole_fence = False
+
+
+def _is_rule(line: str) -> bool:
+    return len(line) < _LONG_RULE and _RULE.match(line) is not None
+
+
+def cut(text: str) -> list[Piece]:
+    """Return all pieces of ``text``."""
+    return MarkdownSplitter().finish(text)

@@ -1,0 +1,1 @@
+"""One kind of message each: prompts, answers, tool calls, diffs, notices."""

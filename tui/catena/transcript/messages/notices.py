@@ -1,0 +1,139 @@
+"""How thoughts, plans, notices and seams are drawn."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+
+from catena.text.formats import duration_of, duration_text
+from catena.text.safe_text import safe_line
+from catena.transcript.drawing.flow import lay, width_of
+from catena.transcript.drawing.lines import Line, Mark, marked, single
+from catena.transcript.drawing.look import RenderOptions
+from catena_store.records import ContextSource, Message, MessageState
+
+_BOXES = {"completed": "☑", "in_progress": "◐"}
+_HOW = {
+    ContextSource.CONTINUED: "same session",
+    ContextSource.RESUMED: "session resumed",
+    ContextSource.FORKED: "session forked",
+    ContextSource.FORKED_AT: "session forked at this point",
+    ContextSource.CAUGHT_UP: "same session, caught up",
+    ContextSource.TOLD: "new session",
+    ContextSource.FRESH: "new session",
+}
+_COMPACTING = {
+    "in_progress": "the agent is shortening its own context",
+    "failed": "the agent could not shorten its own context",
+    "cancelled": "the agent did not shorten its own context after all",
+}
+
+
+def draw_thought_line(message: Message, folded: bool, look: RenderOptions) -> Line:
+    """Draw the one line that a thought is folded to."""
+    seconds = duration_of(message.data)
+    if seconds is not None:
+        words = f"thought for {duration_text(seconds, precise=False)}"
+    else:
+        words = "thinking" if message.state is MessageState.OPEN else "thought"
+    return single((f"{'▸' if folded else '▾'} {words}", look.palette.muted), text="")
+
+
+def draw_plan(message: Message, look: RenderOptions) -> list[Line]:
+    """Draw a plan as a checklist."""
+    palette = look.palette
+    lines: list[Line] = []
+    for text, status in plan_entries(message):
+        box = _BOXES.get(status, "☐")
+        style = palette.muted if status == "completed" else palette.text
+        copied = "- [x] " if status == "completed" else "- [ ] "
+        mark = Mark(
+            f"{box} ", "  ", palette.running if status == "in_progress" else palette.muted, copied, "  "
+        )
+        lines += marked(lay([(text, style)], look.width - 2), mark)
+    return lines
+
+
+def plan_entries(message: Message) -> list[tuple[str, str]]:
+    """Return the text and status of each entry of a plan."""
+    entries = message.data.get("entries")
+    return [
+        (safe_line(str(entry.get("text") or "")), str(entry.get("status") or "pending"))
+        for entry in (entries if isinstance(entries, (list, tuple)) else ())
+        if isinstance(entry, dict)
+    ]
+
+
+def is_trouble(message: Message) -> bool:
+    return bool(message.data.get("trouble"))
+
+
+def notice_details(message: Message) -> str:
+    """Return the lines below a notice, the agent's last words."""
+    detail = message.data.get("detail")
+    if isinstance(detail, (list, tuple)):
+        return "\n".join(str(line) for line in detail)
+    return detail if isinstance(detail, str) else ""
+
+
+def draw_notice(message: Message, folded: bool, look: RenderOptions) -> list[Line]:
+    """Draw a notice: what went wrong stands out, anything else is dim; a compaction divides what is above it."""
+    palette = look.palette
+    more = f" {'▸' if folded else '▾'}" if notice_details(message) else ""
+    if compacted := message.data.get("compacted"):
+        words = _COMPACTING.get(str(compacted)) or safe_line(message.text)
+        return _across(words, more, palette.muted, look)
+    trouble = is_trouble(message)
+    style = palette.trouble if trouble else palette.muted
+    mark = Mark("! " if trouble else "· ", "  ", style)
+    text = safe_line(message.text) or "notice"
+    lines = lay([(text, style if trouble else palette.muted)], look.width - 4)
+    if more:
+        lines[-1].segments.append(Segment(more, palette.muted))
+        lines[-1].cells += len(more)
+    return marked(lines, mark)
+
+
+def seam_words(message: Message) -> str:
+    """Return in words how the context got to the agent."""
+    if message.barrier or message.data.get("cleared"):
+        return safe_line(message.text) or "cleared by you"
+    if message.text.strip():
+        return safe_line(message.text)
+    data = message.data
+    words = [safe_line(str(data.get("cause") or ""))]
+    how = data.get("how")
+    words.append(_HOW[ContextSource(how)] if how in set(ContextSource) else "")
+    told, total = data.get("told"), data.get("told_total")
+    if told:
+        words.append(f"told {told} of {total or told} messages")
+    elif how == ContextSource.FRESH:
+        words.append("told nothing")
+    if tools := data.get("tools_listed"):
+        words.append(f"{tools} tool call{'s' if tools != 1 else ''} listed")
+    return " · ".join(word for word in words if word) or "new session"
+
+
+def draw_seam(message: Message, folded: bool, look: RenderOptions) -> list[Line]:
+    """Draw a seam: one dashed line across the column, in words. Its first two cells are the gutter's."""
+    style = look.palette.seam
+    words = seam_words(message)
+    unfolds = not (message.barrier or message.data.get("cleared"))
+    return _across(words, f" {'▸' if folded else '▾'}" if unfolds else "", style, look)
+
+
+def _across(words: str, more: str, style: Style, look: RenderOptions) -> list[Line]:
+    """Words in a dashed line across the column."""
+    head = "╌╌ " if look.narrow else "╌ "
+    room = look.width - width_of(head) - len(more) - 3
+    lines = lay([(words, style)], max(8, room))
+    last = lines[-1]
+    dashes = max(2, look.width - width_of(head) - last.cells - len(more) - 1)
+    last.segments += [Segment(more, style), Segment(" " + "╌" * dashes, style)]
+    last.cells += len(more) + 1 + dashes
+    return marked(lines, Mark(head, " " * len(head), style))
+
+
+def draw_interrupted(look: RenderOptions) -> Line:
+    """Draw the end of an answer that was cut short."""
+    return single(("interrupted", look.palette.muted + Style(italic=True)), text="")

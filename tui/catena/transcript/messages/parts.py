@@ -1,0 +1,237 @@
+"""The parts that messages are drawn in: each has a height that is guessed until it is drawn."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from rich.cells import split_graphemes
+from rich.style import Style
+
+from catena.text.safe_text import safe
+from catena.transcript.drawing.flow import lay_plain
+from catena.transcript.drawing.lines import Line, Mark, marked
+from catena.transcript.drawing.look import Palette, RenderOptions
+from catena.transcript.markdown.code import colours, draw_code_lines
+
+LINES = 200
+_JOINED = 64  # characters that are surely more than one that is seen
+_COUNTED = (
+    256_000  # characters; further on lines are not counted, since looking for each of them has its price
+)
+
+
+class Slice(NamedTuple):
+    """From where to where a slice goes, and what stands between it and the next one."""
+
+    start: int
+    end: int
+    joint: str = "\n"
+
+
+class Slicer:
+    """Cuts what stands in a growing text from ``start`` on, at line ends, and endless lines at spaces.
+
+    A slice that was cut stays as it is; ``start`` is then where the next one begins.
+    """
+
+    __slots__ = ("_characters", "_origin", "start")
+
+    def __init__(self, start: int, characters: int) -> None:
+        self.start = start
+        self._origin = start
+        self._characters = characters
+
+    def cut(self, text: str, end: int) -> list[Slice]:
+        """Return the slices of ``text`` that are full before ``end``; something is always left."""
+        slices: list[Slice] = []
+        while (piece := self._next(text, end)) is not None:
+            slices.append(piece)
+            self.start = piece.end + len(piece.joint)
+        return slices
+
+    def _next(self, text: str, end: int) -> Slice | None:
+        start = self.start
+        limit = min(start + self._characters, end)
+        if start - self._origin < _COUNTED and text.count("\n", start, limit) >= LINES:
+            at = start
+            for _ in range(LINES):
+                at = text.find("\n", at) + 1
+            return Slice(start, at - 1) if at < end else None
+        if end - start <= self._characters:
+            return None
+        newline = text.rfind("\n", start, limit + 1)
+        if newline >= 0:
+            return Slice(start, newline)
+        space = text.rfind(" ", start + 1, limit)
+        return Slice(start, space + 1 if space > start else _untorn(text, start, limit), "")
+
+
+def _untorn(text: str, start: int, limit: int) -> int:
+    """Return the place nearest to ``limit``, not after it, where no joined emoji or combining mark is torn."""
+    begin = max(start, limit - _JOINED)
+    last = begin + split_graphemes(text[begin : limit + 1])[0][-1][0]
+    return last if last > begin else limit
+
+
+Draw = Callable[[RenderOptions], list[Line]]
+StyleOf = Callable[[Palette], Style]
+
+CHARACTERS = 8_000  # of a slice of text
+CODE_CHARACTERS = 24_000  # of a slice of code: 200 lines of it are seldom as many
+
+
+class Part:
+    """A piece of a message that is drawn by itself. Rows in it count from its ``lead`` blank ones."""
+
+    __slots__ = (
+        "_breaks",
+        "_size",
+        "_source",
+        "draw",
+        "height",
+        "joint",
+        "lead",
+        "lines",
+        "provisional",
+        "settled",
+        "verbatim",
+    )
+
+    def __init__(
+        self,
+        draw: Draw,
+        source: str | Callable[[], str],
+        *,
+        size: int,
+        breaks: int,
+        lead: int = 0,
+        joint: str = "\n",
+        verbatim: bool = False,
+    ) -> None:
+        self.draw = draw
+        self._source = source
+        self._size = size  # characters, and newlines among them, to guess the height by
+        self._breaks = breaks
+        self.lead = lead
+        self.joint = joint  # what stands between it and the next part when both are copied
+        self.verbatim = verbatim  # what is drawn of it is its source, character by character
+        self.lines: list[Line] | None = None
+        self.height = 0
+        self.settled = False  # the height is true for the width it was last drawn at
+        self.provisional = False  # drawn while the colours of its code were not known
+
+    @property
+    def source(self) -> str:
+        """What the part is when it is copied whole."""
+        return self._source if isinstance(self._source, str) else self._source()
+
+    def guess(self, width: int) -> int:
+        """Set the height to what the length of the text lets expect, and return it."""
+        self.lines, self.settled = None, False
+        self.height = self.lead + self._breaks + self._size // max(1, width) + 1
+        return self.height
+
+    def settle(self, look: RenderOptions) -> list[Line]:
+        """Return the rows below the lead, drawn if they are not there; the height is true after this."""
+        if self.lines is None:
+            misses = look.colouring.misses if look.colouring else 0
+            self.lines = self.draw(look)
+            self.provisional = look.colouring is not None and look.colouring.misses > misses
+            self.height = len(self.lines) + self.lead if self.lines else 0
+            self.settled = True
+        return self.lines
+
+
+def one_row(line: Callable[[RenderOptions], Line], source: str, *, lead: int = 0) -> Part:
+    """Make a part of a single row."""
+    return Part(lambda look: [line(look)], source, size=0, breaks=0, lead=lead)
+
+
+def text_parts(text: str, style: StyleOf, *, indent: int = 0, lead: int = 0) -> Iterator[Part]:
+    """Make parts of a text that is drawn as it stands, each short enough to be drawn at once."""
+    slicer = Slicer(0, CHARACTERS)
+    full = slicer.cut(text, len(text))
+    for start, end, joint in (*full, Slice(slicer.start, len(text))):
+        chunk = text[start:end]
+        draw = partial(_draw_text, chunk, style, indent)
+        breaks = chunk.count("\n")
+        yield Part(draw, chunk, size=len(chunk), breaks=breaks, lead=lead, joint=joint, verbatim=True)
+        lead = 0
+
+
+def code_parts(source: str, info: str, lines: Sequence[str], *, lead: int = 0) -> Iterator[Part]:
+    """Make parts of a code block; ``source`` is the block with its fence."""
+    code = safe("\n".join(lines))
+    safe_lines, rows = code.split("\n"), safe(source).rstrip("\n").split("\n")
+    count = len(safe_lines)
+    for start, end, size in _line_groups(safe_lines):
+        copied = rows[start + 1 if start else 0 : None if end == count else end + 1]
+        draw = partial(_draw_code, code, info, start, end)
+        yield Part(draw, "\n".join(copied), size=size, breaks=end - start - 1, lead=0 if start else lead)
+
+
+def _line_groups(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Yield from which line to which to draw at once, and how many characters that is."""
+    start = size = 0
+    for number, line in enumerate(lines):
+        if number - start >= LINES or (size and size + len(line) > CODE_CHARACTERS):
+            yield start, number, size
+            start, size = number, 0
+        size += len(line)
+    yield start, len(lines), size
+
+
+def indented(draw: Draw, indent: int) -> Draw:
+    """Return a drawing that is set in by ``indent`` cells."""
+    mark = Mark(" " * indent, " " * indent, Style.null())
+    return lambda look: marked(draw(look.within(indent)), mark)
+
+
+def _draw_text(text: str, style: StyleOf, indent: int, look: RenderOptions) -> list[Line]:
+    lines = lay_plain(safe(text), style(look.palette), look.width - indent)
+    return marked(lines, Mark(" " * indent, " " * indent, Style.null())) if indent else lines
+
+
+def _draw_code(code: str, info: str, start: int, end: int, look: RenderOptions) -> list[Line]:
+    coloured = colours(code, info, look)
+    return draw_code_lines(code.split("\n")[start:end], coloured[start:end] if coloured else None, look)
+
+
+_KEPT_ROWS = 1500
+
+
+class Drawn:
+    """The parts that have their rows, those that were seen longest ago first; heights stay true when rows go."""
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[Part, int] = OrderedDict()
+        self._total = 0
+
+    def touch(self, part: Part, rows: int) -> None:
+        """A part was looked at, and has so many rows."""
+        self._total += rows - self._rows.pop(part, 0)
+        self._rows[part] = rows
+
+    def evict(self) -> None:
+        """Forget the rows of parts beyond 1,500 rows, but of the last one that was looked at."""
+        while self._total > _KEPT_ROWS and len(self._rows) > 1:
+            part, rows = self._rows.popitem(last=False)
+            self._total -= rows
+            part.lines = None
+
+    def forget(self) -> None:
+        """Forget all rows."""
+        for part in self._rows:
+            part.lines = None
+        self._rows.clear()
+        self._total = 0
+
+    def forget_provisional(self) -> bool:
+        """Forget the rows that were drawn before their colours were known; tell whether there were any."""
+        provisional = [part for part in self._rows if part.provisional]
+        for part in provisional:
+            part.lines, part.provisional = None, False
+        return bool(provisional)

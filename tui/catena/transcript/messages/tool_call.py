@@ -1,0 +1,198 @@
+"""What a tool call's message says, read from data that may hold anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from catena.text.formats import duration_of
+from catena.text.safe_text import safe_line
+from catena.transcript.messages.diff import FileChange, change_of
+from catena_store.records import Message, MessageState
+
+_VERBS = {
+    "read": "Read",
+    "edit": "Edit",
+    "delete": "Delete",
+    "move": "Move",
+    "search": "Search",
+    "execute": "Run",
+    "think": "Think",
+    "fetch": "Fetch",
+    "switch_mode": "Mode",
+}
+_OF_FILES = frozenset({"read", "edit", "delete", "move"})
+_GLYPHS = {"pending": "○", "in_progress": "●", "completed": "✓", "failed": "✗"}
+_UNKNOWN = "◌"  # cancelled, or nobody saw how it ended
+_COMMAND_KEYS = ("command", "cmd")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDiff:
+    """A file's two versions, as the agent told them."""
+
+    path: str
+    old: str | None
+    new: str
+
+    @property
+    def change(self) -> FileChange:
+        return change_of(self.old, self.new)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call as it is drawn."""
+
+    glyph: str
+    failed: bool
+    running: bool
+    verb: str
+    object: str
+    seconds: float | None
+    locations: tuple[str, ...]
+    diffs: tuple[ToolCallDiff, ...]
+    texts: tuple[str, ...]  # outputs and descriptions, in order
+    raw_input: str
+    raw_output: str
+
+    @property
+    def unfolds(self) -> bool:
+        """There is more to see than its line."""
+        return bool(self.diffs or self.texts or self.raw_input or self.raw_output or len(self.locations) > 1)
+
+    @classmethod
+    def of(cls, message: Message, directory: str = "") -> ToolCall:
+        """Read ``message``; paths below ``directory`` become relative."""
+        data = message.data
+        kind = _text(data.get("kind")) or "other"
+        diffs, texts = _content(data)
+        locations = tuple(_locations(data, directory))
+        status = _text(data.get("status"))
+        over = message.state is not MessageState.OPEN
+        if over and status not in ("completed", "failed"):
+            glyph = "✓" if not status and message.state is MessageState.FINAL else _UNKNOWN
+        else:
+            glyph = _GLYPHS.get(status or "pending", _UNKNOWN)
+        return cls(
+            glyph=glyph,
+            failed=status == "failed",
+            running=not over and status == "in_progress",
+            verb=_VERBS.get(kind, "Tool"),
+            object=_object(kind, message, locations, diffs, directory),
+            seconds=duration_of(data),
+            locations=locations,
+            diffs=tuple(diffs),
+            texts=tuple(texts),
+            raw_input=_raw(data.get("raw_input")),
+            raw_output=_raw(data.get("raw_output")),
+        )
+
+
+def relative(path: str, directory: str) -> str:
+    """Return ``path`` as seen from ``directory`` where it lies below it."""
+    path = safe_line(path)
+    if directory and PurePosixPath(path).is_relative_to(directory):
+        return str(PurePosixPath(path).relative_to(directory))
+    return path
+
+
+def _object(
+    kind: str, message: Message, locations: tuple[str, ...], diffs: list[ToolCallDiff], directory: str
+) -> str:
+    title = _without_verb(safe_line(_text(message.data.get("title")) or message.text), kind)
+    if kind in _OF_FILES:
+        if locations:
+            more = len(set(locations)) - 1
+            return f"{locations[0]} and {more} more" if more else locations[0]
+        if diffs:
+            return relative(diffs[0].path, directory)
+    if kind == "execute":
+        return _command(message.data.get("raw_input")) or title
+    return title or (locations[0] if locations else _text(message.data.get("name")))
+
+
+def _without_verb(title: str, kind: str) -> str:
+    verb = _VERBS.get(kind)
+    if verb and title.lower().startswith(verb.lower() + " "):
+        title = title[len(verb) + 1 :]
+    if len(title) > 2 and title[0] == title[-1] == "`" and "`" not in title[1:-1]:
+        title = title[1:-1]
+    return title
+
+
+def _command(raw_input: object) -> str:
+    if isinstance(raw_input, Mapping):
+        for key in _COMMAND_KEYS:
+            value = raw_input.get(key)
+            if isinstance(value, str):
+                return safe_line(value)
+            if isinstance(value, list) and all(isinstance(word, str) for word in value):
+                return safe_line(" ".join(value))
+    return ""
+
+
+def _locations(data: Mapping[str, Any], directory: str) -> Iterator[str]:
+    for location in _list(data.get("locations")):
+        path = _text(location.get("path"))
+        line = location.get("line")
+        if path:
+            yield relative(path, directory) + (f":{line}" if isinstance(line, int) and line > 0 else "")
+
+
+def _content(data: Mapping[str, Any]) -> tuple[list[ToolCallDiff], list[str]]:
+    diffs: list[ToolCallDiff] = []
+    texts: list[str] = []
+    for item in _list(data.get("content")):
+        match item.get("type"):
+            case "diff":
+                old = item.get("old")
+                diffs.append(
+                    ToolCallDiff(
+                        _text(item.get("path")),
+                        _text(old) if old is not None else None,
+                        _text(item.get("new")),
+                    )
+                )
+            case "text":
+                texts.append(_unfenced(_text(item.get("text"))))
+            case "terminal":
+                texts.append(_text(item.get("output")) or "output of a terminal that the agent keeps")
+            case _:
+                texts.append(_text(item.get("description")) or _text(item.get("kind")))
+    return diffs, [text for text in texts if text.strip()]
+
+
+_FENCE = re.compile(r"\s*(`{3,})[^\n`]*\n")
+
+
+def _unfenced(text: str) -> str:
+    """Output that is one fenced block, without its fence."""
+    fence = _FENCE.match(text)
+    if fence is None:
+        return text
+    end = len(text.rstrip()) - len(fence[1])
+    if end < fence.end() or not text.startswith(fence[1], end):
+        return text
+    inside = text[fence.end() : end]
+    return text if fence[1] in inside else inside.removesuffix("\n")
+
+
+def _raw(value: object) -> str:
+    if value is None or value == "" or value == {} or value == []:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else []

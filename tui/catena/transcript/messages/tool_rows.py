@@ -1,0 +1,110 @@
+"""How a tool call is drawn: one line, and below it, unfolded, what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from rich.segment import Segment
+from rich.style import Style
+
+from catena.text.formats import duration_text
+from catena.transcript.drawing.flow import Run, shorten, total_cells, width_of
+from catena.transcript.drawing.lines import Line, Mark, marked, single
+from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.messages.diff import DiffRow, counts, draw_gap, draw_rows
+from catena.transcript.messages.parts import Part, one_row, text_parts
+from catena.transcript.messages.tool_call import ToolCall, ToolCallDiff, relative
+from catena_store.records import Message
+
+_VERB_CELLS = 7
+_DIFF_CHUNK = 200
+
+
+def draw_tool_line(message: Message, folded: bool, look: RenderOptions) -> Line:
+    """Draw a tool call's one line."""
+    call = ToolCall.of(message, look.directory)
+    palette = look.palette
+    glyph_style = palette.failed if call.failed else palette.running if call.running else palette.muted
+    runs: list[Run] = [] if folded else [("▾ ", palette.muted)]
+    runs.append((f"{call.glyph} ", glyph_style))
+    verb_style = palette.failed if call.failed else palette.text if call.running else palette.muted
+    runs.append((f"{call.verb} " if look.narrow else f"{call.verb:<{_VERB_CELLS}} ", verb_style))
+    added, removed = _sizes(call.diffs)
+    size = counts(added, removed, look)
+    if size:
+        size.insert(0, ("   " if not look.narrow else " ", Style.null()))
+    time = "" if call.seconds is None else f"  {duration_text(call.seconds)}"
+    room = look.width - total_cells(runs) - total_cells(size) - len(time)
+    if room < 8 or (look.narrow and room < width_of(call.object)):
+        time, room = "", room + len(time)
+    runs.append((shorten(call.object, max(1, room)), palette.text))
+    runs += size
+    copied = " ".join(f"{call.glyph} {call.verb} {call.object}".split())
+    gap = look.width - total_cells(runs) - len(time)
+    line = single(*runs, text=copied)
+    if time and gap >= 0:
+        line.segments += [Segment(" " * gap, Style.null()), Segment(time, palette.faint)]
+        line.cells += gap + len(time)
+    return line
+
+
+def tool_parts(message: Message, *, folded: bool, raw: bool, directory: str) -> Iterator[Part]:
+    """Make the parts of a tool call; unfolded: its diffs, its output, its places, and its raw data where ``raw``."""
+    yield one_row(partial(draw_tool_line, message, folded), "")
+    if folded:
+        return
+    call = ToolCall.of(message, directory)
+    if len(call.locations) > 1:
+        yield from text_parts("\n".join(call.locations), lambda palette: palette.muted, indent=_INDENT)
+    for diff in call.diffs:
+        yield from _diff_parts(diff, named=len(call.diffs) > 1, directory=directory)
+    for text in call.texts:
+        yield from text_parts(text.strip("\n"), lambda palette: palette.muted, indent=_INDENT)
+    if raw or not (call.diffs or call.texts):
+        for label, value in (("input", call.raw_input), ("output", call.raw_output)):
+            if value:
+                yield _label(label)
+                yield from text_parts(value.strip("\n"), lambda palette: palette.muted, indent=_INDENT)
+    elif not call.unfolds:
+        yield _label("nothing more is known of it")
+
+
+_INDENT = 4
+
+
+def _sizes(diffs: Sequence[ToolCallDiff]) -> tuple[int, int]:
+    return sum(diff.change.added for diff in diffs), sum(diff.change.removed for diff in diffs)
+
+
+def _label(text: str) -> Part:
+    return one_row(lambda look: single((" " * _INDENT + text, look.palette.faint), text=""), "")
+
+
+def _diff_parts(diff: ToolCallDiff, *, named: bool, directory: str) -> Iterator[Part]:
+    change = diff.change
+    if named:
+        yield _label(relative(diff.path, directory))
+    digits = max((len(str(row.number)) for hunk in change.hunks for row in hunk), default=1)
+    for index, hunk in enumerate(change.hunks):
+        if index:
+            yield one_row(lambda look: marked([draw_gap(look)], _set_in())[0], "")
+        for start in range(0, len(hunk), _DIFF_CHUNK):
+            rows = hunk[start : start + _DIFF_CHUNK]
+            copied = "\n".join(row.sign + row.text for row in rows)
+            yield Part(
+                partial(_draw_hunk, rows, digits),
+                copied,
+                size=sum(len(row.text) for row in rows) // 2,
+                breaks=len(rows) - 1,
+            )
+    if not change.hunks:
+        yield _label("no difference")
+
+
+def _draw_hunk(rows: Sequence[DiffRow], digits: int, look: RenderOptions) -> list[Line]:
+    return marked(draw_rows(rows, look.within(_INDENT), digits), _set_in())
+
+
+def _set_in() -> Mark:
+    return Mark(" " * _INDENT, " " * _INDENT, Style.null())

@@ -1,0 +1,1 @@
+"""The rows of a branch: entries, their heights, and where they come from."""

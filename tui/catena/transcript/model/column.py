@@ -1,0 +1,379 @@
+"""The column of messages: what stands at which row, and how it stays in place when a guess proves wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.messages.parts import Drawn, Part
+from catena.transcript.messages.prompt import Siblings
+from catena.transcript.model.arrangement import arranged, belongs_above, stand_below
+from catena.transcript.model.entry import Entry
+from catena.transcript.model.heights import Heights
+from catena_store.records import Kind, Message, MessageState
+
+_GROWING = 50  # a message that grows is among so many last ones
+IN_GAP = -1
+
+
+class ColumnRow(NamedTuple):
+    """A row of the column; ``line`` is None where it is blank. ``row`` counts from the beginning of its part."""
+
+    entry: Entry
+    part: int  # IN_GAP above the entry
+    row: int
+    line: Line | None
+
+
+class Anchor(NamedTuple):
+    """A row that shall stand at the row ``at`` of the screen."""
+
+    entry: Entry
+    part: int
+    row: int
+    at: int
+
+
+class Column:
+    """Entries from the oldest to the newest. Knows nothing of the widget that shows it."""
+
+    def __init__(self, look: RenderOptions) -> None:
+        self.look = look
+        self.entries: list[Entry] = []
+        self.folds: dict[str, bool] = {}  # what was folded or unfolded by hand, by message
+        self.details: dict[str, str] = {}  # what a seam's session was told, by message
+        self._heights = Heights()
+        self._positions: dict[str, int] = {}
+        self._drawn = Drawn()
+
+    # What there is
+
+    @property
+    def total(self) -> int:
+        return self._heights.total
+
+    def entry(self, message_id: str) -> Entry | None:
+        position = self._positions.get(message_id)
+        return None if position is None else self.entries[position]
+
+    def position(self, entry: Entry) -> int:
+        return self._positions[entry.message.id]
+
+    def top(self, entry: Entry) -> int:
+        """Return the row that ``entry`` begins at, its gap included."""
+        return self._heights.top(self.position(entry))
+
+    def beside(self, entry: Entry, step: int, *, prompts: bool) -> Entry | None:
+        """Return the message, or prompt, ``step`` further on, or as far as there are any; None where there is none."""
+        ordinal = entry.ordinal
+        others = [
+            other
+            for other in self.entries
+            if other.rows
+            and (not prompts or other.message.kind is Kind.USER)
+            and (other.ordinal > ordinal if step > 0 else other.ordinal < ordinal)
+        ]
+        if not others:
+            return None
+        return others[min(step, len(others)) - 1] if step > 0 else others[max(step, -len(others))]
+
+    # Changes
+
+    def replace(self, messages: Sequence[Message]) -> None:
+        """Show these messages and no others."""
+        self._drawn.forget()
+        self.entries = [Entry(message, ordinal) for ordinal, message in enumerate(arranged(messages))]
+        self._prepare(self.entries)
+        self._recount()
+
+    def prepend(self, messages: Sequence[Message]) -> None:
+        """Put older messages above."""
+        known = self._positions
+        older = [Entry(message, 0) for message in arranged(messages) if message.id not in known]
+        seam: list[Entry] = []
+        if older and self.entries and belongs_above(self.entries[0].message, older[-1].message):
+            seam = [self.entries.pop(0)]
+        first = self.entries[0].ordinal if self.entries else 0
+        above = [*older[:-1], *seam, older[-1]] if seam else older
+        for index, entry in enumerate(reversed(above), 1):
+            entry.ordinal = first - index
+        self.entries[:0] = above
+        self._prepare(older)
+        self._recount()
+
+    def add(self, message: Message) -> Entry:
+        """Put a message at the end; a seam goes above the prompt that it belongs to."""
+        last = self.entries[-1] if self.entries else None
+        entry = Entry(message, last.ordinal + 1 if last else 0)
+        self._prepare([entry])
+        position = len(self.entries)
+        if last is not None and belongs_above(message, last.message):
+            entry.ordinal, last.ordinal = last.ordinal, entry.ordinal
+            position -= 1
+        self.entries.insert(position, entry)
+        self._recount(position)
+        return entry
+
+    def change(self, message: Message, *, draw: bool) -> None:
+        """Take another version of a message."""
+        entry = self.entry(message.id)
+        if entry is None:
+            return
+        if message.kind is Kind.AGENT and message.state is not MessageState.OPEN:
+            entry.finish(message, self.look, draw=draw)
+        elif (
+            entry.answer is not None
+            and entry.answer.growing
+            and message.state is MessageState.OPEN
+            and message.text == entry.answer.text
+        ):
+            entry.message = message
+        else:
+            entry.message = message
+            entry.rebuild(self.look)
+        self._connect(self.position(entry))
+
+    def grow(self, message_id: str, text: str, *, draw: bool) -> None:
+        """Add text at the end of a message."""
+        entry = self.entry(message_id)
+        if entry is None:
+            return
+        empty = entry.empty
+        if entry.message.kind in (Kind.AGENT, Kind.THOUGHT):
+            entry.open(self.look)
+        entry.grow(text, self.look, draw=draw)
+        position = self.position(entry)
+        if empty:
+            self._connect(position)
+        self._heights[position] = entry.rows
+
+    def cut(self, position: int, end: int | None = None) -> None:
+        """Take away the entries from ``position`` to ``end``."""
+        del self.entries[position:end]
+        self._recount()
+
+    def fold(self, entry: Entry, folded: bool) -> None:
+        """Fold or unfold a message, and remember it."""
+        self.folds[entry.message.id] = entry.folded = folded
+        self.rebuild(entry)
+
+    def rebuild(self, entry: Entry) -> None:
+        entry.rebuild(self.look)
+        self._heights[self.position(entry)] = entry.rows
+
+    def set_siblings(self, positions: Mapping[str, Siblings]) -> None:
+        for message_id, siblings in positions.items():
+            entry = self.entry(message_id)
+            shown = siblings if siblings[1] > 1 else None
+            if entry is not None and entry.siblings != shown:
+                entry.siblings = shown
+                self.rebuild(entry)
+
+    def look_with(self, look: RenderOptions) -> None:
+        """Draw everything in another look from now on; heights are kept where the width is."""
+        same_width = look.width == self.look.width and look.narrow == self.look.narrow
+        self.look = look
+        self._drawn.forget()
+        if not same_width:
+            for entry in self.entries:
+                entry.guess(look.width)
+            self._heights = Heights(entry.rows for entry in self.entries)
+
+    def holding(self, message_id: str) -> bool:
+        """Tell whether some of a growing message's end is not shown yet."""
+        entry = self.entry(message_id)
+        return entry is not None and entry.answer is not None and entry.answer.holding
+
+    def release(self) -> bool:
+        """Have growing messages shown to their last character; tell whether there was anything held back."""
+        held = [
+            entry for entry in self.entries[-_GROWING:] if entry.answer is not None and entry.answer.holding
+        ]
+        for entry in held:
+            entry.release(self.look)
+            self._heights[self.position(entry)] = entry.rows
+        return bool(held)
+
+    def forget_colours(self) -> bool:
+        """Have code that was drawn without its colours drawn again; tell whether there was any."""
+        return self._drawn.forget_provisional()
+
+    # Place
+
+    def settle(self, anchor: Anchor | None, height: int) -> int:
+        """Draw what ``height`` rows of screen show with ``anchor`` in its place, or the end for None.
+
+        Return the top row; all heights on the screen are true after this.
+        """
+        top = self._top_for(anchor, height)
+        while self._draw(top, top + height):  # every pass makes a guess true, and none is guessed again
+            top = self._top_for(anchor, height)
+        top = self._top_for(anchor, height)
+        self._drawn.evict()
+        return top
+
+    def anchor_at(self, top: int, height: int) -> Anchor | None:
+        """Return what is to stay where it is on a screen that begins at ``top``.
+
+        It is something that was drawn, if there is any: the height of anything else is a guess.
+        """
+        total = self.total
+        if not total:
+            return None
+        row = min(max(0, top), total - 1)
+        first, before = self._at(row), self._at(row - 1) if row else None
+        if first.part == IN_GAP and first.settled:
+            # The gap itself may go when something is put above it.
+            return Anchor(first.entry, 0, 0, row + first.left - top)
+        if first.settled or row == 0 or (first.row == 0 and before is not None and before.settled):
+            return Anchor(first.entry, first.part, first.row, row - top)
+        below = row + 1
+        while below <= min(total - 1, row + height):
+            place = self._at(below)
+            if place.settled:
+                return Anchor(place.entry, place.part, place.row, below - top)
+            below += max(1, place.left)
+        return Anchor(first.entry, first.part, first.row, row - top)
+
+    def row_of(self, anchor: Anchor) -> int:
+        """Return the row of the column that an anchor names."""
+        entry = anchor.entry
+        top = self.top(entry)
+        if anchor.part == IN_GAP or entry.parts is None or not entry.parts:
+            return top + min(anchor.row, max(0, entry.rows - 1))
+        part = min(anchor.part, len(entry.parts) - 1)
+        return top + entry.gap + entry.heights.top(part) + anchor.row
+
+    def rows(self, top: int, height: int) -> Iterator[ColumnRow]:
+        """Return the rows of the screen, as many as there are; what they show must be settled."""
+        row, end = max(0, top), min(self.total, top + height)
+        while row < end:
+            place = self._at(row)
+            entry = place.entry
+            if place.part == IN_GAP:
+                count = min(place.left, end - row)
+                yield from (ColumnRow(entry, IN_GAP, place.row + n, None) for n in range(count))
+            else:
+                part = entry.open(self.look)[place.part]
+                lines = entry.settle(place.part, self.look)
+                self._drawn.touch(part, len(lines))
+                count = min(place.left, end - row)
+                for index in range(place.row, place.row + count):
+                    line = lines[index - part.lead] if 0 <= index - part.lead < len(lines) else None
+                    yield ColumnRow(entry, place.part, index, line)
+            row += count
+
+    def parts(self, entry: Entry) -> list[Part]:
+        """Return the parts of a message, made if they are not there."""
+        parts = entry.open(self.look)
+        self._heights[self.position(entry)] = entry.rows
+        return parts
+
+    def lines(self, entry: Entry, part: int) -> list[Line]:
+        """Return the rows of a part of a message, drawn if they are not there, wherever it stands."""
+        lines = entry.settle(part, self.look)
+        self._drawn.touch(self.parts(entry)[part], len(lines))
+        return lines
+
+    class _Place(NamedTuple):
+        entry: Entry
+        part: int
+        row: int
+        left: int  # rows from here to the end of the part
+        settled: bool
+
+    def _at(self, row: int) -> _Place:
+        position = self._heights.find(row)
+        entry = self.entries[position]
+        inside = row - self._heights.top(position)
+        if inside < entry.gap:
+            return Column._Place(entry, IN_GAP, inside, entry.gap - inside, entry.parts is not None)
+        if entry.parts is None:
+            return Column._Place(entry, 0, inside - entry.gap, entry.rows - inside, False)
+        inside -= entry.gap
+        index = entry.heights.find(inside)
+        part = entry.parts[index]
+        offset = inside - entry.heights.top(index)
+        return Column._Place(entry, index, offset, part.height - offset, part.settled)
+
+    def _top_for(self, anchor: Anchor | None, height: int) -> int:
+        end = max(0, self.total - height)
+        if anchor is None:
+            return end
+        return max(0, min(self.row_of(anchor) - anchor.at, end))
+
+    def _draw(self, top: int, bottom: int) -> bool:
+        """Draw what lies between two rows and is not drawn; tell whether a height proved wrong."""
+        if not self.entries or top >= self.total:
+            return False
+        changed = False
+        position = self._heights.find(max(0, top))
+        row = self._heights.top(position)
+        while position < len(self.entries) and row < bottom:
+            entry = self.entries[position]
+            if entry.rows:
+                entry.open(self.look)
+                self._draw_entry(entry, top - row - entry.gap, bottom - row - entry.gap)
+                if entry.rows != self._heights[position]:
+                    self._heights[position] = entry.rows
+                    changed = True
+            row += entry.rows
+            position += 1
+        return changed
+
+    def _draw_entry(self, entry: Entry, top: int, bottom: int) -> None:
+        parts = entry.open(self.look)
+        if not parts or top >= entry.heights.total:
+            return
+        index = entry.heights.find(max(0, top)) if entry.heights.total else 0
+        row = entry.heights.top(index)
+        while index < len(parts) and row < bottom:
+            lines = entry.settle(index, self.look)
+            self._drawn.touch(parts[index], len(lines))
+            row += parts[index].height
+            index += 1
+
+    # Bookkeeping
+
+    def _prepare(self, entries: Sequence[Entry]) -> None:
+        width = self.look.width
+        for entry in entries:
+            message_id = entry.message.id
+            if message_id in self.folds and entry.foldable:
+                entry.folded = self.folds[message_id]
+            entry.detail = self.details.get(message_id)
+            entry.guess(width)
+
+    def _recount(self, start: int = 0) -> None:
+        if start == 0:
+            self._positions = {entry.message.id: position for position, entry in enumerate(self.entries)}
+            self._connect(0, count=False)
+            self._heights = Heights([entry.rows for entry in self.entries])
+            return
+        for position in range(start, len(self.entries)):
+            self._positions[self.entries[position].message.id] = position
+        self._heights.cut(start)
+        for entry in self.entries[start:]:
+            self._heights.append(entry.rows)
+        self._connect(start)
+
+    def _connect(self, start: int, *, count: bool = True) -> None:
+        """Find gaps, and where the chain line runs, from entry ``start`` on."""
+        before: Entry | None = None
+        for position in range(start - 1, -1, -1):
+            if not self.entries[position].empty:
+                before = self.entries[position]
+                break
+        for position in range(start, len(self.entries)):
+            entry = self.entries[position]
+            known = (entry.link, entry.gap, entry.joined, self._heights[position] if count else 0)
+            stand_below(entry, before)
+            if count:
+                self._heights[position] = entry.rows
+                same = known == (entry.link, entry.gap, entry.joined, entry.rows)
+                if same and position > start and not entry.empty:
+                    return
+            if not entry.empty:
+                before = entry

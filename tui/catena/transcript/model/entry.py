@@ -1,0 +1,279 @@
+"""One message in the transcript: its parts, and how tall they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import assert_never
+
+from catena.text.safe_text import safe_line
+from catena.transcript.drawing.flow import lay
+from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.messages.answer import Answer
+from catena.transcript.messages.notices import (
+    draw_interrupted,
+    draw_notice,
+    draw_plan,
+    draw_seam,
+    draw_thought_line,
+    notice_details,
+    plan_entries,
+    seam_words,
+)
+from catena.transcript.messages.parts import Part, one_row, text_parts
+from catena.transcript.messages.prompt import Siblings, draw_below, draw_more, draw_prompt, has_below
+from catena.transcript.messages.tool_rows import tool_parts
+from catena.transcript.model.heights import Heights
+from catena_store.records import Kind, Message, MessageState
+
+_FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})
+_INDENT = 2
+_SCREENFUL = 200  # rows, as many as a screen may have
+_MOST_OLD = 2000  # rows of what may be set as Markdown
+
+
+class Entry:
+    """A message as it stands in the column. Its rows begin with ``gap`` blank ones; heights are in rows."""
+
+    __slots__ = (
+        "answer",
+        "detail",
+        "folded",
+        "gap",
+        "heights",
+        "joined",
+        "link",
+        "message",
+        "ordinal",
+        "parts",
+        "raw",
+        "rough",
+        "siblings",
+    )
+
+    heights: Heights  # of the parts, once there are any
+
+    def __init__(self, message: Message, ordinal: int) -> None:
+        self.message = message
+        self.ordinal = ordinal  # grows downwards; never changes while the message stays
+        self.folded = message.kind in _FOLDED_AT_FIRST
+        self.raw = False  # a tool call's raw data is shown too
+        self.gap = 0
+        self.link: str | None = None  # what carried it, as far as the chain line is concerned
+        self.joined = False  # the chain line runs through its gap
+        self.siblings: Siblings | None = None
+        self.detail: str | None = None  # what a seam's session was told
+        self.answer: Answer | None = None
+        self.parts: list[Part] | None = None  # None until the message is near the screen
+        self.rough = 0
+
+    @property
+    def empty(self) -> bool:
+        """There is nothing to be drawn yet."""
+        message = self.message
+        match message.kind:
+            case Kind.AGENT:
+                text = self.answer.text if self.answer is not None else message.text
+                return _blank(text) and not message.data.get("other")
+            case Kind.THOUGHT:
+                return message.state is not MessageState.OPEN and _blank(message.text)
+            case Kind.PLAN:
+                return not plan_entries(message)
+            case _:
+                return False
+
+    @property
+    def rows(self) -> int:
+        body = self.rough if self.parts is None else self.heights.total
+        return self.gap + body if body else 0
+
+    @property
+    def foldable(self) -> bool:
+        match self.message.kind:
+            case Kind.THOUGHT | Kind.TOOL:
+                return True
+            case Kind.SEAM:
+                return not (self.message.barrier or self.message.data.get("cleared"))
+            case Kind.NOTICE:
+                return bool(notice_details(self.message))
+            case _:
+                return False
+
+    def guess(self, width: int) -> None:
+        """Set all heights to what the lengths let expect."""
+        if self.parts is None:
+            self.rough = self._rough(width)
+        else:
+            self.heights = Heights(part.guess(width) for part in self.parts)
+
+    def _rough(self, width: int) -> int:
+        message = self.message
+        if self.empty:
+            return 0
+        if self.folded and message.kind is not Kind.NOTICE:
+            return 1
+        return len(message.text) // width + message.text.count("\n") + 1
+
+    def open(self, look: RenderOptions) -> list[Part]:
+        """Return the parts, made if they are not there."""
+        if self.parts is None:
+            self.parts = list(self._make(look))
+            self.heights = Heights(part.guess(look.width) for part in self.parts)
+        return self.parts
+
+    def rebuild(self, look: RenderOptions) -> None:
+        """Make the parts anew, after the message or what is unfolded of it changed."""
+        opened = self.parts is not None
+        self.parts = self.answer = None
+        if opened:
+            self.open(look)
+        else:
+            self.guess(look.width)
+
+    def settle(self, index: int, look: RenderOptions) -> list[Line]:
+        """Return the rows of a part, drawn if need be; the heights are true for it after this."""
+        lines = self.open(look)[index].settle(look)
+        self.heights[index] = self.open(look)[index].height
+        return lines
+
+    def grow(self, text: str, look: RenderOptions, *, draw: bool) -> None:
+        """Add text at the end. With ``draw``, the parts that this freezes are drawn, so that nothing below moves."""
+        if self.answer is None or not self.answer.growing:
+            self.message = replace(self.message, text=self.message.text + text)
+            self.rebuild(look)
+            return
+        parts = self.open(look)
+        first = self.answer.grow(text)
+        self._renew(parts, first, look, draw=draw)
+
+    def release(self, look: RenderOptions) -> None:
+        """Show an answer to its last character, whatever that may still mean."""
+        if self.answer is not None and self.answer.growing:
+            self._renew(self.open(look), self.answer.release(), look, draw=True)
+
+    def finish(self, message: Message, look: RenderOptions, *, draw: bool) -> None:
+        """The message is whole now. Where its text is what had grown, only its end is drawn anew."""
+        answer = self.answer
+        if answer is None or not answer.growing or not message.text.startswith(answer.text):
+            self.message = message
+            self.rebuild(look)
+            return
+        parts = self.open(look)
+        first = answer.grow(message.text[len(answer.text) :])
+        self.message = message
+        first = min(first, answer.finish())
+        if answer.text == message.text:
+            answer.text = message.text  # one copy of it is enough
+        self._renew(parts, first, look, draw=draw)
+
+    def _renew(self, parts: list[Part], first: int, look: RenderOptions, *, draw: bool) -> None:
+        assert self.answer is not None
+        head = 1 if self.message.kind is Kind.THOUGHT else 0
+        first += head
+        # What may be on the screen is not beyond where the old rows ended; the rest keeps its guessed heights.
+        old = self.heights.total - self.heights.top(min(first, len(parts)))
+        left = min(old, _MOST_OLD) + _SCREENFUL if draw else 0
+        del parts[first:]
+        self.heights.cut(first)
+        if self.folded and head:
+            return
+        for part in chain(self.answer.parts[first - head :], self._after(self.answer)):
+            part.guess(look.width)
+            if left > 0:
+                part.settle(look)
+                left -= part.height
+            if parts and len(parts) > first:
+                parts[-1].lines = None  # only its height was wanted, unless it is on the screen
+            parts.append(part)
+            self.heights.append(part.height)
+
+    def _make(self, look: RenderOptions) -> Iterator[Part]:
+        message = self.message
+        match message.kind:
+            case Kind.USER:
+                return self._prompt(message)
+            case Kind.AGENT:
+                growing = message.state is MessageState.OPEN
+                self.answer = Answer(message.text, growing=growing, style=lambda palette: palette.text)
+                return chain(self.answer.parts, self._after(self.answer))
+            case Kind.THOUGHT:
+                return self._thought(message)
+            case Kind.TOOL:
+                return tool_parts(message, folded=self.folded, raw=self.raw, directory=look.directory)
+            case Kind.PLAN:
+                entries = plan_entries(message)
+                copied = "\n".join(
+                    f"- [{'x' if status == 'completed' else ' '}] {text}" for text, status in entries
+                )
+                size = sum(len(text) for text, _ in entries)
+                return iter((Part(partial(draw_plan, message), copied, size=size, breaks=len(entries) - 1),))
+            case Kind.NOTICE:
+                return self._notice(message)
+            case Kind.SEAM:
+                return self._seam(message)
+            case _:
+                assert_never(message.kind)
+
+    def _prompt(self, message: Message) -> Iterator[Part]:
+        first = True
+        for part in text_parts(message.text, lambda palette: palette.prompt):
+            text = part.source
+            part.draw = partial(draw_prompt, text, self.siblings) if first else partial(draw_more, text)
+            first = False
+            yield part
+        if has_below(message):
+            yield Part(partial(draw_below, message), "", size=0, breaks=0)
+
+    def _thought(self, message: Message) -> Iterator[Part]:
+        yield one_row(partial(draw_thought_line, message, self.folded), "")
+        self.answer = Answer(
+            message.text,
+            growing=message.state is MessageState.OPEN,
+            style=lambda palette: palette.muted,
+            indent=_INDENT,
+        )
+        if not self.folded:
+            yield from self.answer.parts
+
+    def _after(self, answer: Answer) -> Iterator[Part]:
+        """What stands under an answer: what was in it besides text, and that it was cut short."""
+        message = self.message
+        if message.kind is not Kind.AGENT:
+            return
+        lead = 1 if answer.parts else 0
+        other = message.data.get("other")
+        for item in other if isinstance(other, (list, tuple)) else ():
+            if isinstance(item, dict):
+                words = safe_line(
+                    str(item.get("description") or item.get("kind") or "something that is not text")
+                )
+                draw = partial(_draw_other, words)
+                yield Part(draw, words, size=len(words), breaks=0, lead=lead)
+                lead = 0
+        if message.state is MessageState.INTERRUPTED:
+            yield one_row(draw_interrupted, "")
+
+    def _notice(self, message: Message) -> Iterator[Part]:
+        text = safe_line(message.text)
+        yield Part(partial(draw_notice, message, self.folded), text, size=len(text), breaks=0)
+        if not self.folded:
+            yield from text_parts(notice_details(message), lambda palette: palette.muted, indent=_INDENT)
+
+    def _seam(self, message: Message) -> Iterator[Part]:
+        words = seam_words(message)
+        yield Part(partial(draw_seam, message, self.folded), f"— {words} —", size=len(words), breaks=0)
+        if not self.folded and self.foldable:
+            detail = self.detail if self.detail is not None else str(message.data.get("prior_context") or "")
+            told = detail.strip("\n") or ("…" if self.detail is None else "nothing was told")
+            yield from text_parts(told, lambda palette: palette.muted, indent=_INDENT, lead=1)
+
+
+def _blank(text: str) -> bool:
+    return not text or text.isspace()  # a long text is not copied for it, as it would be by stripping it
+
+
+def _draw_other(words: str, look: RenderOptions) -> list[Line]:
+    return lay([(f"◇ {words}", look.palette.muted)], look.width)

@@ -1,0 +1,76 @@
+"""What of a message is copied: its source, and the code in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import unified_diff
+
+from catena.transcript.markdown.markdown import parser
+from catena.transcript.markdown.splitter import cut
+from catena.transcript.messages.answer import fenced
+from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
+from catena.transcript.messages.tool_call import ToolCall, ToolCallDiff
+from catena.transcript.model.entry import Entry
+from catena_store.records import Kind
+
+_LONG = 48_000  # characters that are parsed at once
+_MAY_HOLD_CODE = re.compile(r"```|~~~| {4}|\t")
+
+
+def text_of(entry: Entry) -> str:
+    """Return a message as text, exactly as it was said; a tool call as its line, its diffs and its output."""
+    message = entry.message
+    match message.kind:
+        case Kind.USER:
+            return message.text
+        case Kind.AGENT | Kind.THOUGHT:
+            growing = entry.answer is not None and entry.answer.growing
+            return entry.answer.text if growing and entry.answer is not None else message.text
+        case Kind.TOOL:
+            call = ToolCall.of(message)
+            diffs = [_unified(diff) for diff in call.diffs]
+            raw = [] if diffs or call.texts else [text for text in (call.raw_input, call.raw_output) if text]
+            return "\n".join((f"{call.verb} {call.object}".strip(), *diffs, *call.texts, *raw))
+        case Kind.PLAN:
+            return "\n".join(
+                f"- [{'x' if status == 'completed' else ' '}] {text}"
+                for text, status in plan_entries(message)
+            )
+        case Kind.NOTICE:
+            return "\n".join(text for text in (message.text, notice_details(message)) if text)
+        case Kind.SEAM:
+            return "\n\n".join(text for text in (seam_words(message), entry.detail) if text)
+
+
+def code_blocks_of(entry: Entry) -> list[str]:
+    """Return the code blocks of a message in order, each as it was written and without its last newline."""
+    message = entry.message
+    if message.kind is Kind.TOOL:
+        call = ToolCall.of(message)
+        return [*(diff.new for diff in call.diffs), *call.texts]
+    text = text_of(entry)
+    return _code_in(text) if len(text) < _LONG else list(_code_in_pieces(text))
+
+
+def _code_in(text: str) -> list[str]:
+    return [
+        token.content.removesuffix("\n")
+        for token in parser().parse(text)
+        if token.type in ("fence", "code_block")
+    ]
+
+
+def _code_in_pieces(text: str) -> Iterator[str]:
+    """The code of a long text: only blocks that may hold any are parsed, and none that is drawn as it stands."""
+    for piece in cut(text):
+        source = text[piece.start : piece.end]
+        if piece.fence:
+            yield "\n".join(fenced(source)[1])
+        elif not piece.plain and len(source) < _LONG and _MAY_HOLD_CODE.search(source) is not None:
+            yield from _code_in(source)
+
+
+def _unified(diff: ToolCallDiff) -> str:
+    old, new = (diff.old or "").splitlines(), diff.new.splitlines()
+    return "\n".join(unified_diff(old, new, diff.path, diff.path, lineterm=""))

@@ -1,0 +1,1 @@
+"""The widget: scrolling, browsing, selection and search over the rows."""

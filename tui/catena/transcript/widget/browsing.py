@@ -1,0 +1,176 @@
+"""Going through the transcript: message by message, prompt by prompt, and to choose one prompt of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from catena.transcript.model.column import IN_GAP, ColumnRow
+from catena.transcript.model.entry import Entry
+from catena.transcript.widget.prompt_buttons import offers_buttons, with_buttons
+from catena.transcript.widget.stage import TranscriptView
+from catena_store.records import Kind
+from catena_store.records import Message as Record
+
+_REST = Style(dim=True)
+
+
+class Browsing(TranscriptView):
+    """Has one message in focus; while one prompt is to be chosen, everything else is dim."""
+
+    class BranchWanted(Message):
+        """A button of a prompt was clicked: `edit`, `again` or `fork`."""
+
+        def __init__(self, message_id: str, act: str) -> None:
+            super().__init__()
+            self.message_id = message_id
+            self.act = act
+
+    _choosing = False
+    _pointed_at: str | None = None  # the message below the mouse
+
+    def browse(self, on: bool) -> None:
+        """Begin with the newest message on the screen, or end."""
+        if not on:
+            self.choosing = False
+            self.current = None
+        elif self.current is None:
+            seen = [row.entry for row in self._viewport.rows if row.part != IN_GAP]
+            self.current = seen[-1].message.id if seen else None
+
+    @property
+    def passing_by(self) -> bool:
+        """The end is in sight, and nobody has anything in hand of what stands above it."""
+        return self.following and self.current is None and not self.choosing and self.text_selection is None
+
+    @property
+    def choosing(self) -> bool:
+        """A prompt is to be chosen: it is lit, the rest is dim."""
+        return self._choosing
+
+    @choosing.setter
+    def choosing(self, on: bool) -> None:
+        if on != self._choosing:
+            self._choosing = on
+            self._repaint()
+
+    def choose_prompt(self) -> bool:
+        """Begin to choose a prompt, with the newest one; False where none is loaded."""
+        newest = next((entry for entry in reversed(self._column.entries) if _is_prompt(entry)), None)
+        if newest is None:
+            return False
+        self._go_to(newest)
+        self.choosing = True
+        return True
+
+    def return_to(self, scroll: int | None) -> None:
+        """Go to what ``position`` gave; None: to the end."""
+        self._viewport.want(scroll)
+        self._place(None)
+
+    def move(self, step: int, *, prompts: bool = False) -> None:
+        """Go on by ``step`` messages, or prompts; the message is brought on the screen."""
+        now = None if self.current is None else self._column.entry(self.current)
+        if now is None:
+            self.browse(True)
+            return
+        target = self._column.beside(now, step, prompts=prompts)
+        if target is not None:
+            self._go_to(target)
+        elif step < 0 and self._more_above:
+            self.scroll_home(animate=False)  # what is above is read, and the next press finds it
+
+    def to_branch_point(self, step: int) -> bool:
+        """Go to the next prompt that has siblings, upwards or downwards; False where none is loaded."""
+        now = None if self.current is None else self._column.entry(self.current)
+        if now is None:
+            return False
+        entries = self._column.entries if step > 0 else reversed(self._column.entries)
+        for entry in entries:
+            beyond = entry.ordinal > now.ordinal if step > 0 else entry.ordinal < now.ordinal
+            if beyond and entry.siblings is not None:
+                self._go_to(entry)
+                return True
+        return False
+
+    def point_to(self, message_id: str) -> bool:
+        """Have this message in focus, where it stands; False where it is not loaded."""
+        if self._column.entry(message_id) is None:
+            return False
+        self.current = message_id
+        return True
+
+    def record(self, message_id: str | None) -> Record | None:
+        """A message that is loaded."""
+        entry = self._column.entry(message_id or "")
+        return None if entry is None else entry.message
+
+    def prompt_above(self, message_id: str | None, *, with_siblings: bool = False) -> Record | None:
+        """The prompt that a message came from, itself where it is one; of those that are loaded, and can be edited.
+
+        None for the newest message. ``with_siblings``: the next one above that has any.
+        """
+        entries = self._column.entries
+        start = self._column.entry(message_id) if message_id else entries[-1] if entries else None
+        if start is None:
+            return None
+        for entry in reversed(entries[: self._column.position(start) + 1]):
+            if _is_prompt(entry) and (entry.siblings is not None or not with_siblings):
+                return entry.message
+        return None
+
+    def sibling_here(self, parent_id: str | None) -> Record | None:
+        """The prompt that hangs from this message, where it is loaded."""
+        for entry in reversed(self._column.entries):
+            if entry.message.kind is Kind.USER and entry.message.parent_id == parent_id:
+                return entry.message
+        return None
+
+    def _go_to(self, entry: Entry) -> None:
+        self.current = entry.message.id
+        self._viewport.reveal(entry)
+        self._sync()
+
+    # What is drawn of it
+
+    def _dress(self) -> Callable[[ColumnRow, Strip], Strip] | None:
+        current, choosing = self.current, self._choosing
+        pointed_at = self._pointed_at or current
+        if pointed_at is None and not choosing:
+            return None
+        composer = self._viewport.composer
+
+        def dressed(row: ColumnRow, strip: Strip) -> Strip:
+            message_id = row.entry.message.id
+            if choosing and message_id != current:
+                return strip.apply_style(_REST)
+            if message_id == pointed_at and offers_buttons(row):
+                return with_buttons(strip, row, composer, over_text=message_id == self._pointed_at)
+            return strip
+
+        return dressed
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """A prompt below the mouse offers its buttons."""
+        rows, offset = self._viewport.rows, event.get_content_offset(self)
+        inside = offset is not None and 0 <= offset.y < len(rows)
+        row = rows[offset.y] if inside and offset is not None else None
+        prompt = row is not None and row.part != IN_GAP and _is_prompt(row.entry)
+        self._point_at(row.entry.message.id if row is not None and prompt else None)
+
+    def on_leave(self) -> None:
+        """The mouse is elsewhere."""
+        self._point_at(None)
+
+    def _point_at(self, message_id: str | None) -> None:
+        if message_id != self._pointed_at:
+            self._pointed_at = message_id
+            self._repaint()
+
+
+def _is_prompt(entry: Entry) -> bool:
+    return entry.message.kind is Kind.USER and not entry.message.data.get("steered")

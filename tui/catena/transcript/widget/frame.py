@@ -1,0 +1,135 @@
+"""The rows of the screen: bodies with their gutter and margins, and what is laid over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from catena.text.safe_strips import only_text
+from catena.transcript.drawing.look import Measures, Palette, RenderOptions
+from catena.transcript.model.column import IN_GAP, ColumnRow
+from catena_store.records import Kind
+
+Overlay = tuple[int, int, Style]  # from and to which character of the selectable part, and in which style
+
+_FOCUS = "┃"
+_FOCUS_PROMPT = "█"
+
+
+class RowRenderer:
+    """Composes rows for one width and palette, and keeps what it composed on the line it belongs to."""
+
+    def __init__(self, width: int, palette: Palette) -> None:
+        self.width = width
+        self.measures = Measures.of(width)
+        self.palette = palette
+        self._blanks: dict[tuple[str, bool], Strip] = {}
+        self._space = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
+
+    def look(self, template: RenderOptions) -> RenderOptions:
+        """Return ``template`` for this width and palette."""
+        measures = self.measures
+        return RenderOptions(
+            measures.body, self.palette, measures.gutter == 0, template.directory, template.colouring
+        )
+
+    @property
+    def empty(self) -> Strip:
+        """A row below the end."""
+        return self._blank("", False)
+
+    def lead(self, row: ColumnRow) -> int:
+        """Return how many characters stand left of what can be selected in a row."""
+        return self.measures.margin + self.measures.gutter + (row.line.lead if row.line is not None else 0)
+
+    def compose(self, row: ColumnRow, *, focused: bool) -> Strip:
+        """Return a row as it is drawn, as wide as the widget."""
+        mark = self._mark(row, focused)
+        line = row.line
+        if line is None:
+            return self._blank(mark, focused)
+        inverse = focused and not self.measures.gutter and row.row == 0
+        key = (self, mark, focused, inverse)
+        if line.strip is not None and line.strip_key == key:
+            return line.strip
+        segments = self._gutter(mark, focused)
+        if inverse:
+            segments += [
+                Segment(text, (style or self._space) + Style(reverse=True))
+                for text, style, _ in line.segments
+            ]
+        else:
+            segments += line.segments
+        cells = self.measures.margin + self.measures.gutter + line.cells
+        if cells < self.width:
+            segments.append(Segment(" " * (self.width - cells), self._space))
+        strip = Strip(
+            only_text([Segment(text, style or self._space) for text, style, _ in segments if text]),
+            max(cells, self.width),
+        )
+        strip = strip.adjust_cell_length(self.width, self._space)
+        line.strip, line.strip_key = strip, key
+        return strip
+
+    def overlay(self, strip: Strip, lead: int, overlays: Sequence[Overlay]) -> Strip:
+        """Return ``strip`` with styles laid over some of its characters, which count from the selectable part."""
+        segments = list(strip)
+        for start, end, style in overlays:
+            segments = _restyle(segments, lead + max(0, start), lead + end, style)
+        return Strip(segments, strip.cell_length)
+
+    def _mark(self, row: ColumnRow, focused: bool) -> str:
+        entry = row.entry
+        kind = entry.message.kind
+        if row.part == IN_GAP:
+            return "│ " if entry.joined else ""
+        if focused:
+            return _FOCUS_PROMPT if kind is Kind.USER else _FOCUS
+        if kind is Kind.USER:
+            return "▌"
+        if kind is Kind.SEAM:
+            return "╎╌" if row.part == 0 and row.row == 0 else "╎ "
+        return "│ " if entry.link is not None else ""
+
+    def _gutter(self, mark: str, focused: bool) -> list[Segment]:
+        measures = self.measures
+        if not measures.gutter:
+            return []
+        palette = self.palette
+        style = {"▌": palette.prompt_bar, "╎╌": palette.seam, "╎ ": palette.seam}.get(mark, palette.chain)
+        style = palette.focus if focused and mark in (_FOCUS, _FOCUS_PROMPT) else style
+        segments = [Segment(mark.ljust(measures.gutter), style)]
+        return [Segment(" " * measures.margin, self._space), *segments] if measures.margin else segments
+
+    def _blank(self, mark: str, focused: bool) -> Strip:
+        key = (mark, focused)
+        strip = self._blanks.get(key)
+        if strip is None:
+            segments = self._gutter(mark, focused)
+            used = self.measures.margin + self.measures.gutter if segments else 0
+            segments.append(Segment(" " * (self.width - used), self._space))
+            strip = Strip(segments, self.width)
+            self._blanks[key] = strip
+        return strip
+
+
+def _restyle(segments: Sequence[Segment], start: int, end: int, style: Style) -> list[Segment]:
+    result: list[Segment] = []
+    at = 0
+    for text, own, _ in segments:
+        a, b = max(0, start - at), min(len(text), end - at)
+        if a >= b:
+            result.append(Segment(text, own))
+        else:
+            for piece, piece_style in (
+                (text[:a], own),
+                (text[a:b], (own or Style.null()) + style),
+                (text[b:], own),
+            ):
+                if piece:
+                    result.append(Segment(piece, piece_style))
+        at += len(text)
+    return result

@@ -1,0 +1,51 @@
+"""What a prompt that is pointed at offers to the mouse, at the right of its first row."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from catena.transcript.messages.prompt import arrows_width
+from catena.transcript.model.column import ColumnRow
+from catena.transcript.widget.frame import RowRenderer
+from catena_store.records import Kind
+
+BRANCH_ACT = "branch"  # the key of an act's name in the meta data of a style
+
+_OFFERED = (("edit", "edit"), ("again", "again"), ("fork", "fork"))
+_SPACE = "  "
+_TEXT_KEPT = 8  # cells of the prompt that stay readable
+
+
+def offers_buttons(row: ColumnRow) -> bool:
+    """True for the row that the buttons stand on."""
+    message = row.entry.message
+    prompt = message.kind is Kind.USER and not message.data.get("steered")
+    return prompt and row.part == 0 and row.row == 0 and row.line is not None
+
+
+def with_buttons(strip: Strip, row: ColumnRow, composer: RowRenderer, *, over_text: bool) -> Strip:
+    """Put the buttons at the end of a row, left of the siblings, as many as there is room for.
+
+    ``over_text``: they may lie over what is written there, for somebody who points at it.
+    """
+    measures, palette = composer.measures, composer.palette
+    siblings = row.entry.siblings
+    end = measures.margin + measures.gutter + measures.body
+    end -= arrows_width(siblings) + len(_SPACE) if siblings else 0
+    room = end - measures.margin - measures.gutter - _TEXT_KEPT
+    base = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
+    segments: list[Segment] = []
+    cells = 0
+    for act, word in _OFFERED:
+        if cells + len(_SPACE) + len(word) > room:
+            break
+        segments.append(Segment(_SPACE, base))
+        segments.append(Segment(word, palette.link + Style(meta={BRANCH_ACT: act})))
+        cells += len(_SPACE) + len(word)
+    if not cells or not (over_text or strip.crop(end - cells, end).text.isspace()):
+        return strip
+    return Strip.join(
+        [strip.crop(0, end - cells), Strip(segments, cells), strip.crop(end, strip.cell_length)]
+    )

@@ -1,0 +1,206 @@
+"""The search that is on in a transcript: its hits, and the one that was gone to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.look import Palette
+from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
+from catena.transcript.messages.tool_call import ToolCall
+from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
+from catena.transcript.model.entry import Entry
+from catena.transcript.widget.frame import Overlay
+from catena_store.records import Kind
+
+_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FindHit:
+    """The ``index``-th place, from 0, where a message holds the text that is looked for."""
+
+    message_id: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a hit is drawn: a part of a message, a row of it below its lead, and the characters there."""
+
+    message_id: str
+    part: int
+    row: int
+    start: int
+
+
+class Finder:
+    """One search, without regard to case."""
+
+    def __init__(self, text: str) -> None:
+        self._pattern = re.compile(re.escape(text), re.IGNORECASE)
+        self._lower = text.lower() if text.isascii() else None
+
+    def hits(self, column: Column) -> list[FindHit]:
+        """Return every place in the loaded messages, oldest first; at most 10,000."""
+        found: list[FindHit] = []
+        for entry in column.entries:
+            count = min(self._count(searchable(entry)), _MOST - len(found))
+            found += (FindHit(entry.message.id, index) for index in range(count))
+            if len(found) >= _MOST:
+                break
+        return found
+
+    def spot(self, column: Column, entry: Entry, index: int) -> Spot | None:
+        """Return where the ``index``-th hit of a message is drawn, or the last before it; None if none is drawn."""
+        last: Spot | None = None
+        passed: int | None = None  # the last part whose hits were only counted
+        for number, part in enumerate(column.parts(entry)):
+            source = part.source
+            if source and not (count := self._count(source)):
+                continue
+            if source and part.verbatim and index >= count:
+                index -= count  # what is above the hit need not be drawn
+                passed, last = number, None
+                continue
+            for row, start, _ in self.spans(column.lines(entry, number)):
+                last = Spot(entry.message.id, number, row, start)
+                if index == 0:
+                    return last
+                index -= 1
+        if last is None and passed is not None:
+            for row, start, _ in self.spans(column.lines(entry, passed)):
+                last = Spot(entry.message.id, passed, row, start)
+        return last
+
+    def _count(self, text: str) -> int:
+        """Return how often it is in ``text``; a long one is not looked through character by character."""
+        if self._lower is not None and text.isascii():
+            return text.lower().count(self._lower)
+        return sum(1 for _ in self._pattern.finditer(text))
+
+    def spans(self, lines: Sequence[Line]) -> Iterator[tuple[int, int, int]]:
+        """Yield the row that each hit begins on, and its start and end there; a wrapped one ends beyond its row."""
+        pieces: list[str] = []
+        starts: list[int] = []
+        at = 0
+        for line in lines:
+            content = line.shown[line.lead :]
+            starts.append(at)
+            pieces += (content, line.joint)
+            at += len(content) + len(line.joint)
+        text = "".join(pieces)
+        row = 0
+        for match in self._pattern.finditer(text):
+            while row + 1 < len(lines) and starts[row + 1] <= match.start():
+                row += 1
+            yield row, match.start() - starts[row], match.end() - starts[row]
+
+    def row_spans(self, lines: Sequence[Line]) -> dict[int, list[tuple[int, int, int]]]:
+        """Return for each row the hits on it: where they are, and in which row they begin."""
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        for row, start, end in self.spans(lines):
+            origin = row
+            while row < len(lines):
+                length = len(lines[row].shown) - lines[row].lead
+                found.setdefault(row, []).append((start, min(end, length), origin))
+                end -= length + len(lines[row].joint)
+                start, row = 0, row + 1
+                if end <= 0:
+                    break
+        return found
+
+
+def searchable(entry: Entry) -> str:
+    """Return the text of a message that a search looks at."""
+    message = entry.message
+    match message.kind:
+        case Kind.TOOL:
+            call = ToolCall.of(message)
+            return "\n".join((call.object, *call.texts, *(diff.new for diff in call.diffs)))
+        case Kind.PLAN:
+            return "\n".join(text for text, _ in plan_entries(message))
+        case Kind.NOTICE:
+            return f"{message.text}\n{notice_details(message)}"
+        case Kind.SEAM:
+            return f"{seam_words(message)}\n{entry.detail or ''}"
+        case Kind.USER | Kind.AGENT | Kind.THOUGHT:
+            return entry.answer.text if entry.answer is not None else message.text
+
+
+class Search:
+    """One text that is looked for, and where one stands among its places."""
+
+    def __init__(self, text: str, column: Column) -> None:
+        self.finder = Finder(text)
+        self.hits: list[FindHit] = self.finder.hits(column)
+        self.index: int | None = None
+        self.spot: Spot | None = None
+        self._looked_through: tuple[list[Line], dict[int, list[tuple[int, int, int]]]] = ([], {})
+
+    @property
+    def hit(self) -> FindHit | None:
+        return None if self.index is None else self.hits[self.index]
+
+    def begin(self, column: Column, rows: Sequence[ColumnRow]) -> None:
+        """Begin at the newest hit that is on the screen or above it."""
+        last = rows[-1].entry.ordinal if rows else 0
+        for index in range(len(self.hits) - 1, -1, -1):
+            entry = column.entry(self.hits[index].message_id)
+            if entry is not None and entry.ordinal <= last:
+                self.index = index
+                return
+        self.index = 0 if self.hits else None
+
+    def entry(self, column: Column) -> Entry | None:
+        """Return the message of the hit that was gone to."""
+        return None if self.hit is None else column.entry(self.hit.message_id)
+
+    def find_spot(self, column: Column, entry: Entry) -> Spot | None:
+        """Find where the hit that was gone to is drawn; None where it is not."""
+        self.spot = None if self.hit is None else self.finder.spot(column, entry, self.hit.index)
+        return self.spot
+
+    def anchor(self, column: Column, entry: Entry, at: int) -> Anchor:
+        """Return the anchor that brings the spot to the row ``at`` of the screen."""
+        assert self.spot is not None
+        lead = column.parts(entry)[self.spot.part].lead
+        return Anchor(entry, self.spot.part, self.spot.row + lead, at)
+
+    def step(self, step: int) -> FindHit | None:
+        """Go on by ``step`` hits, around the ends."""
+        if not self.hits:
+            return None
+        self.index = (0 if step > 0 else -1) % len(self.hits) if self.index is None else self.index + step
+        self.index %= len(self.hits)
+        return self.hits[self.index]
+
+    def look_again(self, column: Column) -> None:
+        """The loaded messages are others now; the hit that was gone to stays the one."""
+        hit = self.hit
+        self.hits = self.finder.hits(column)
+        self.index = self.hits.index(hit) if hit in self.hits else None
+
+    def overlays(self, column: Column, row: ColumnRow, palette: Palette) -> Iterator[Overlay]:
+        """Return what is laid over the hits of a row."""
+        if row.line is None or row.part == IN_GAP:
+            return
+        part = column.parts(row.entry)[row.part]
+        spot = self.spot
+        here = spot is not None and (spot.message_id, spot.part) == (row.entry.message.id, row.part)
+        for start, end, origin in self._row_spans(part.lines or []).get(row.row - part.lead, ()):
+            current = (
+                here
+                and spot is not None
+                and origin == spot.row
+                and (origin != row.row - part.lead or start == spot.start)
+            )
+            yield start, end, palette.hit_current if current else palette.hit
+
+    def _row_spans(self, lines: list[Line]) -> dict[int, list[tuple[int, int, int]]]:
+        """Look through the rows of a part once, however many of them are on the screen."""
+        if lines is not self._looked_through[0]:
+            self._looked_through = lines, self.finder.row_spans(lines)
+        return self._looked_through[1]

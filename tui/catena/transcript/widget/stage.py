@@ -1,0 +1,343 @@
+"""The widget that a viewport is shown in: scrolling, painting, and the frames in which what grew is drawn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from time import monotonic
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
+from textual.geometry import Region, Size
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+from textual.widget import Widget
+
+from catena.text.safe_strips import SafeStrips
+from catena.transcript.drawing.highlight import Colouring, lex_all
+from catena.transcript.drawing.look import Palette, RenderOptions
+from catena.transcript.markdown.markdown import parser
+from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
+from catena.transcript.widget import selection as selecting
+from catena.transcript.widget.frame import Overlay
+from catena.transcript.widget.viewport import Viewport
+
+
+class FrameClock:
+    """Calls ``flush`` at most once per frame, and never so often that drawing takes more than half of the time.
+
+    ``schedule`` calls a function after a number of seconds. Nothing is scheduled unless something was wanted.
+    """
+
+    def __init__(
+        self,
+        flush: Callable[[], None],
+        schedule: Callable[[float, Callable[[], None]], object],
+        *,
+        now: Callable[[], float],
+        frame: float,
+    ) -> None:
+        self._flush = flush
+        self._schedule = schedule
+        self._now = now
+        self._frame = frame
+        self._due = 0.0  # the earliest time of the next flush
+        self._cost = 0.0  # seconds that the last flush took, painting included
+        self.waiting = False
+
+    def want(self) -> None:
+        """There is something to draw."""
+        if not self.waiting:
+            self.waiting = True
+            self._schedule(max(0.001, self._due - self._now()), self._run)
+
+    def spent(self, seconds: float) -> None:
+        """Painting what the last flush changed took so long."""
+        self._cost += seconds
+        self._due = max(self._due, self._now() + self._cost)
+
+    def _run(self) -> None:
+        began = self._now()
+        self.waiting = False
+        self._flush()
+        ended = self._now()
+        self._cost = ended - began
+        self._due = max(began + self._frame, ended + self._cost)
+
+
+FRAME = 0.04  # seconds between two flushes of what grew, at least
+_HELD = 0.3  # seconds after which an undecided end of a growing answer is shown as it is
+
+
+class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
+    """Shows a column of messages. Whoever changes the column takes an anchor before and places it after."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "page_up", "page up", show=False),
+        Binding("pagedown", "page_down", "page down", show=False),
+        Binding("home", "scroll_home", "top", show=False),
+        Binding("end", "scroll_end", "end", show=False),
+    ]
+
+    current: reactive[str | None] = reactive[str | None](None, repaint=False)
+    """The message in focus while browsing."""
+
+    def __init__(
+        self,
+        *,
+        directory: str = "",
+        clock: Callable[[], float] = monotonic,
+        frame: float = FRAME,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._colouring = Colouring()
+        self._column = Column(
+            RenderOptions(80, Palette.plain(), directory=directory, colouring=self._colouring)
+        )
+        self._viewport = Viewport(self._column)
+        self._more_above = False
+        self._asked_for_older = False
+        self._strips: list[Strip] = []  # the screen as it is
+        self._thumb = (0, 0)  # height and top of the scroll bar's thumb, in eighths of a cell
+        self._placing = False  # the scroll position is being set to what the viewport has, not by the person
+        self._painting = False
+        self._lexing = False
+        self._grown: dict[str, list[str]] = {}
+        self._now = clock
+        self._clock = FrameClock(self._flush, self.set_timer, now=clock, frame=frame)
+        self._releasing = False
+
+    # Where one is
+
+    @property
+    def following(self) -> bool:
+        """The end stays in sight."""
+        return self._viewport.following
+
+    @property
+    def busy(self) -> bool:
+        """Something is going to be drawn without anybody asking for it."""
+        return self._clock.waiting or self._lexing or self._releasing or bool(self._grown)
+
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self._go(None)
+
+    def position(self) -> int | None:
+        """Return the place on the screen's top row, for ``show``; None while following.
+
+        It holds for as long as the branch does, whatever is added at its end or loaded above.
+        """
+        return self._viewport.position()
+
+    def scroll_home(self, **options: Any) -> None:
+        """Go to the top of what is loaded."""
+        if self._column.entries:
+            self._go(Anchor(self._column.entries[0], IN_GAP, 0, 0))
+
+    def scroll_end(self, **options: Any) -> None:
+        """Go to the end and stay there."""
+        self._go(None)
+
+    def action_scroll_home(self) -> None:
+        """Home."""
+        self.scroll_home()
+
+    def action_scroll_end(self) -> None:
+        """End."""
+        self.scroll_end()
+
+    def action_page_up(self) -> None:
+        """Page up, without an animation."""
+        self.scroll_page_up(animate=False)
+
+    def action_page_down(self) -> None:
+        """Page down, without an animation."""
+        self.scroll_page_down(animate=False)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """The person scrolled, with whatever there is to scroll with."""
+        if self._viewport.ready and self.scrollable_content_region.height != self._viewport.height:
+            return  # Textual moves it before it tells of a new size: nobody scrolled, and ``on_resize`` comes
+        if not self._placing and self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = new_value
+        if not self._placing and self._viewport.ready and round(new_value) != self._viewport.top:
+            self._viewport.scroll_to(round(new_value))
+            self._sync()
+
+    # What grows
+
+    def grow(self, message_id: str, text: str) -> None:
+        """Add text at the end of a message; it is drawn with the next frame. May be called at any rate."""
+        self._grown.setdefault(message_id, []).append(text)
+        if self.is_attached:
+            self._clock.want()
+
+    def _flush(self) -> None:
+        """Draw what grew."""
+        grown, self._grown = self._grown, {}
+        anchor = self._viewport.anchor()
+        for message_id, texts in grown.items():
+            self._column.grow(message_id, "".join(texts), draw=not self.following)
+        self._place(anchor)
+        if not self._releasing and any(self._column.holding(message_id) for message_id in grown):
+            self._releasing = True
+            self.set_timer(_HELD, self._release)
+
+    def _release(self) -> None:
+        """Show what was held back of texts that did not go on since."""
+        self._releasing = False
+        if not self._grown and self._column.release():
+            self._place(self._viewport.anchor())
+
+    def _take_growth(self) -> None:
+        if self._grown:
+            self._flush()
+
+    # Drawing
+
+    def on_mount(self) -> None:
+        """Import what Markdown needs, off the event loop, so that the first answer need not wait for it."""
+        self.call_after_refresh(asyncio.to_thread, parser)
+        if self._grown:
+            self._clock.want()
+
+    def on_resize(self) -> None:
+        """Another size: everything is wrapped anew, and what was on top stays on top."""
+        self._resize()
+
+    def notify_style_update(self) -> None:
+        """Another theme: everything is drawn in other styles."""
+        super().notify_style_update()
+        if self._viewport.ready and self.is_attached:
+            self._resize()
+
+    def _resize(self) -> None:
+        region = self.scrollable_content_region
+        if region.width > 0 and region.height > 0:
+            palette = Palette.read(self.get_component_rich_style)
+            self._viewport.resize(region.width, region.height, palette)
+            self._strips = []
+            self._sync()
+
+    def _place(self, anchor: Anchor | None) -> None:
+        self._viewport.place(anchor)
+        self._sync()
+
+    def _go(self, anchor: Anchor | None) -> None:
+        self._viewport.go(anchor)
+        self._sync()
+
+    def _sync(self) -> None:
+        """Tell Textual what the viewport shows, and have it paint what changed."""
+        viewport = self._viewport
+        if not viewport.ready:
+            return
+        total = self._column.total
+        # Setting it the usual way lays out the whole screen, with every row that is streamed.
+        self.set_reactive(Widget.virtual_size, Size(self.size.width, total))
+        moved = round(self.scroll_y) != viewport.top
+        if moved:
+            self._placing = True
+            self.scroll_target_y = self.scroll_y = viewport.top
+            self._placing = False
+        self._move_thumb(total)
+        self._repaint()
+        self._ask_for_older()
+        if self._colouring.wanting and not self._lexing:
+            self._lexing = True
+            self.call_later(self._lex)
+
+    def _move_thumb(self, total: int) -> None:
+        """Tell the scroll bar where it is; it is drawn again only where one could see a difference."""
+        bar, viewport = self.vertical_scrollbar, self._viewport
+        bar.set_reactive(ScrollBar.window_virtual_size, total)
+        bar.set_reactive(ScrollBar.position, float(viewport.top))
+        eighths = 8 * viewport.height / max(1, total)
+        thumb = (round(viewport.height * eighths), round(viewport.top * eighths))
+        if thumb != self._thumb:
+            self._thumb = thumb
+            bar.refresh()
+
+    def _repaint(self) -> None:
+        """Paint the rows that are others now."""
+        if not self._viewport.ready:
+            return
+        before = self._strips
+        self._strips = strips = self._viewport.strips(self.current, self._overlays(), self._dress())
+        changed = [
+            y
+            for y, strip in enumerate(strips)
+            if y >= len(before) or (strip is not before[y] and strip != before[y])
+        ]
+        if len(changed) > len(strips) // 2:
+            self.refresh(self.size.region)
+            return
+        for y in changed:
+            self.refresh_lines(self._viewport.top + y)
+
+    def _overlays(self) -> Callable[[ColumnRow], Iterable[Overlay]] | None:
+        """Return what is laid over rows, such as a selection."""
+        return None
+
+    def _dress(self) -> Callable[[ColumnRow, Strip], Strip] | None:
+        """Return what is done to rows that are drawn, such as dimming them."""
+        return None
+
+    def watch_current(self) -> None:
+        """Another message is in focus."""
+        self._repaint()
+
+    def _ask_for_older(self) -> None:
+        if self._more_above and not self._asked_for_older and self._viewport.top < 2 * self._viewport.height:
+            self._asked_for_older = True
+            self._older_wanted()
+
+    def _older_wanted(self) -> None:
+        """The top of what is loaded is near, and there is more above."""
+
+    async def _lex(self) -> None:
+        """Colour the code that was drawn plain."""
+        wanted = self._colouring.take_wanted()
+        try:
+            self._colouring.learn(await asyncio.to_thread(lex_all, wanted))
+        finally:
+            self._lexing = False
+        if self.is_attached and self._column.forget_colours():
+            self._place(self._viewport.anchor())
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Those of the app but the last look: rows are looked at when they are made, not whenever they are painted."""
+        return [each for each in super().get_line_filters() if not isinstance(each, SafeStrips)]
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Paint; how long it takes decides when the next frame is."""
+        began = self._now()
+        self._painting = True
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._painting = False
+            self._clock.spent(self._now() - began)
+
+    def render_line(self, y: int) -> Strip:
+        """Return a row of the screen; for the pointer, which asks outside of painting, with where its text is."""
+        if not 0 <= y < len(self._strips):
+            return Strip.blank(self.size.width, self.rich_style)
+        strip = self._strips[y]
+        rows = self._viewport.rows
+        if self._painting or not rows:
+            return strip
+        row = rows[min(y, len(rows) - 1)]
+        if y >= len(rows):
+            column = selecting.OUTSIDE
+        elif row.line is None:
+            column = -selecting.OUTSIDE
+        else:
+            column = -self._viewport.composer.lead(row)
+        return strip.apply_offsets(column, selecting.row_offset(row))

@@ -1,0 +1,345 @@
+"""The transcript: the messages of a branch, drawn row by row on Textual's line API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.selection import Selection
+
+from catena.transcript.drawing.look import component_class, role_names
+from catena.transcript.markdown.inline import HREF
+from catena.transcript.messages.prompt import SIBLING_STEP, Siblings
+from catena.transcript.model import source as sources
+from catena.transcript.model.column import Anchor, ColumnRow
+from catena.transcript.model.entry import Entry
+from catena.transcript.widget import selection as selecting
+from catena.transcript.widget.browsing import Browsing
+from catena.transcript.widget.frame import Overlay
+from catena.transcript.widget.prompt_buttons import BRANCH_ACT
+from catena.transcript.widget.search import FindHit, Search
+from catena.transcript.widget.stage import FRAME
+from catena_store.records import Kind
+from catena_store.records import Message as Record
+
+
+class Transcript(Browsing):
+    """The messages of a branch. It knows their records and nothing else; its methods belong to the event loop.
+
+    While ``following`` the end stays in sight; otherwise nothing that is on the screen moves, whatever comes.
+    """
+
+    DEFAULT_CSS = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(role) for role in role_names()}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("shift+up", "extend(-1)", "select upwards", show=False),
+        Binding("shift+down", "extend(1)", "select downwards", show=False),
+    ]
+
+    class OlderWanted(Message):
+        """The top of what is loaded is near, and there is more above: read a page, and ``prepend`` it."""
+
+    class LinkOpened(Message):
+        """A link was clicked."""
+
+        def __init__(self, href: str) -> None:
+            super().__init__()
+            self.href = href
+
+    class FoldToggled(Message):
+        """A message was folded or unfolded."""
+
+        def __init__(self, message_id: str, folded: bool) -> None:
+            super().__init__()
+            self.message_id = message_id
+            self.folded = folded
+
+    class SiblingWanted(Message):
+        """The sibling before (-1) or after (1) a prompt is wanted."""
+
+        def __init__(self, message_id: str, step: int) -> None:
+            super().__init__()
+            self.message_id = message_id
+            self.step = step
+
+    class SeamOpened(Message):
+        """A seam was unfolded and nobody said yet what was told: answer with ``set_seam_detail``."""
+
+        def __init__(self, message_id: str) -> None:
+            super().__init__()
+            self.message_id = message_id
+
+    def __init__(
+        self,
+        *,
+        directory: str = "",
+        clock: Callable[[], float] = monotonic,
+        frame: float = FRAME,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(directory=directory, clock=clock, frame=frame, id=id, classes=classes)
+        self._search: Search | None = None
+        self._extended: str | None = None  # the message that selecting by keys began with
+
+    # The messages
+
+    def show(self, messages: Sequence[Record], *, more_above: bool, scroll: int | None = None) -> None:
+        """Replace everything by ``messages``, oldest first; ``scroll`` is what ``position`` gave, None the end."""
+        self._grown.clear()
+        self._column.replace(messages)
+        self._more_above, self._asked_for_older = more_above, False
+        self._viewport.want(scroll)
+        self._others()
+        self._place(None)
+
+    def prepend(self, messages: Sequence[Record], *, more_above: bool) -> None:
+        """Put an older page above; what is on the screen does not move."""
+        anchor = self._viewport.anchor()
+        self._column.prepend(messages)
+        self._more_above, self._asked_for_older = more_above, False
+        self._others()
+        self._place(anchor)
+
+    def add(self, message: Record) -> None:
+        """Put a message at the end; one that is there already is changed."""
+        if self._column.entry(message.id) is not None:
+            self.change(message)
+        else:
+            self.add_all((message,))
+
+    def add_all(self, messages: Sequence[Record]) -> None:
+        """Put messages at the end that are not there yet; they are drawn once."""
+        anchor = self._viewport.anchor()
+        for message in messages:
+            self._column.add(message)
+        self._place(anchor)
+
+    def change(self, message: Record) -> None:
+        """Take another version of a message, whole."""
+        anchor = self._viewport.anchor()
+        self._grown.pop(message.id, None)
+        self._column.change(message, draw=not self.following)
+        self._place(anchor)
+
+    def remove_message(self, message_id: str) -> None:
+        """Take one message away."""
+        entry = self._column.entry(message_id)
+        if entry is not None:
+            position = self._column.position(entry)
+            self._cut(position, position + 1)
+
+    def truncate_after(self, message_id: str | None) -> None:
+        """Take away everything below a message; None: everything."""
+        entry = None if message_id is None else self._column.entry(message_id)
+        if message_id is None or entry is not None:
+            self._cut(0 if entry is None else self._column.position(entry) + 1, None)
+
+    def set_siblings(self, positions: Mapping[str, Siblings]) -> None:
+        """Say of prompts which of how many siblings they are; drawn `‹ 2/3 ›`."""
+        anchor = self._viewport.anchor()
+        self._column.set_siblings(positions)
+        self._place(anchor)
+
+    def set_seam_detail(self, message_id: str, text: str) -> None:
+        """Say what the session of a seam was told; shown where it is unfolded."""
+        self._column.details[message_id] = text
+        entry = self._column.entry(message_id)
+        if entry is not None:
+            anchor = self._viewport.anchor()
+            entry.detail = text
+            self._column.rebuild(entry)
+            self._place(anchor)
+
+    def _cut(self, start: int, end: int | None) -> None:
+        self._take_growth()
+        self._column.cut(start, end)
+        self._others()
+        self._place(self._viewport.anchor())
+
+    def _others(self) -> None:
+        """Other messages are there than before."""
+        self._extended = None
+        if self.current is not None and self._column.entry(self.current) is None:
+            self.current = None
+        if self._search is not None:
+            self._search.look_again(self._column)
+
+    def _older_wanted(self) -> None:
+        self.post_message(self.OlderWanted())
+
+    # Folding
+
+    def toggle_fold(self, message_id: str | None = None) -> None:
+        """Unfold a message that is folded, and the reverse; the one in focus for None."""
+        entry = self._column.entry(message_id or self.current or "")
+        if entry is not None and entry.foldable:
+            self._fold(entry, not entry.folded)
+
+    def fold_all(self, folded: bool) -> None:
+        """Fold or unfold everything that folds."""
+        anchor = self._viewport.anchor()
+        for entry in self._column.entries:
+            if entry.foldable and entry.folded != folded:
+                self._column.fold(entry, folded)
+        self._place(anchor)
+
+    def toggle_raw(self, message_id: str | None = None) -> None:
+        """Show or hide the raw data of a tool call, unfolded."""
+        entry = self._column.entry(message_id or self.current or "")
+        if entry is not None and entry.message.kind is Kind.TOOL:
+            entry.raw = entry.folded or not entry.raw
+            self._fold(entry, False)
+
+    def _fold(self, entry: Entry, folded: bool) -> None:
+        at = self._column.top(entry) + entry.gap - self._viewport.top
+        seen = 0 <= at < self._viewport.height
+        anchor = Anchor(entry, 0, 0, at) if seen else self._viewport.anchor()
+        self._column.fold(entry, folded)
+        self._go(anchor)
+        self.post_message(self.FoldToggled(entry.message.id, folded))
+        if not folded and entry.message.kind is Kind.SEAM and entry.detail is None:
+            self.post_message(self.SeamOpened(entry.message.id))
+
+    # Copying
+
+    def text_of(self, message_id: str) -> str:
+        """Return a message as it was written; nothing for one that is not loaded."""
+        self._take_growth()
+        entry = self._column.entry(message_id)
+        return "" if entry is None else sources.text_of(entry)
+
+    def code_blocks_of(self, message_id: str) -> list[str]:
+        """Return the code blocks of a message, in order."""
+        self._take_growth()
+        entry = self._column.entry(message_id)
+        return [] if entry is None else sources.code_blocks_of(entry)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        self._take_growth()
+        anchor = self._viewport.anchor()
+        text = selecting.selected_text(self._column, selection)
+        self._place(anchor)  # what was drawn for it may have proved a height wrong
+        return text, "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        if selection is None:
+            self._extended = None
+        self._repaint()
+
+    def action_extend(self, step: int) -> None:
+        """Select whole messages from the one in focus on, one more with every ``step``."""
+        if self.current is None:
+            self.browse(True)
+        elif self._extended is not None:
+            self.move(step)
+        if self.current is not None:
+            self._select(self._extended or self.current, self.current)
+
+    def _select(self, start: str, end: str) -> None:
+        first, last = self._column.entry(start), self._column.entry(end)
+        if first is not None and last is not None:
+            first, last = sorted((first, last), key=lambda entry: entry.ordinal)
+            self.screen.selections = {self: selecting.whole_entries(first, last)}
+            self._extended = start
+
+    # Finding
+
+    def find(self, text: str) -> list[FindHit]:
+        """Look for ``text`` in all loaded messages, and go to the newest hit on the screen or above it.
+
+        Hits are highlighted until another text is looked for; an empty one ends the search.
+        """
+        self._take_growth()
+        self._search = Search(text, self._column) if text else None
+        if self._search is None:
+            self._repaint()
+            return []
+        self._search.begin(self._column, self._viewport.rows)
+        self._show_hit(self._search)
+        return self._search.hits
+
+    def find_step(self, step: int) -> FindHit | None:
+        """Go to another hit, around the ends; None where there is none."""
+        if self._search is None:
+            return None
+        hit = self._search.step(step)
+        self._show_hit(self._search)
+        return hit
+
+    @property
+    def hit_position(self) -> tuple[int, int]:
+        """Which hit one is at, from 1, 0 for none; and how many there are."""
+        search = self._search
+        return (
+            (0, 0) if search is None else (0 if search.index is None else search.index + 1, len(search.hits))
+        )
+
+    def _show_hit(self, search: Search) -> None:
+        entry = search.entry(self._column)
+        if entry is None:
+            self._repaint()
+            return
+        anchor = self._viewport.anchor()
+        if search.find_spot(self._column, entry) is None and entry.foldable and entry.folded:
+            self._column.fold(entry, False)
+            search.find_spot(self._column, entry)
+        self._viewport.place(anchor)
+        if search.spot is None:
+            self._viewport.reveal(entry)
+        else:
+            self._viewport.show_row(search.anchor(self._column, entry, self._viewport.height // 3))
+        self._sync()
+
+    def _overlays(self) -> Callable[[ColumnRow], Iterable[Overlay]] | None:
+        selection, search = self.text_selection if self.is_attached else None, self._search
+        if selection is None and search is None:
+            return None
+        palette = self._column.look.palette
+
+        def over(row: ColumnRow) -> list[Overlay]:
+            overlays = [] if search is None else list(search.overlays(self._column, row, palette))
+            span = None if selection is None else selecting.columns(row, selection)
+            return overlays if span is None else [*overlays, (*span, palette.selection)]
+
+        return over
+
+    # The pointer
+
+    def focus_on_click(self) -> bool:
+        """A click selects text; it takes the keys from nobody."""
+        return False
+
+    def on_click(self, event: events.Click) -> None:
+        """A click opens a link, goes to a sibling or folds; a second one selects a word, a third the message."""
+        event.prevent_default()
+        rows = self._viewport.rows
+        offset = event.get_content_offset(self)
+        if offset is None or not 0 <= offset.y < len(rows):
+            return
+        row = rows[offset.y]
+        if event.chain == 2:
+            _, place = self.screen.get_widget_and_offset_at(event.screen_x, event.screen_y)
+            word = None if place is None else selecting.word_at(row, place)
+            if word is not None:
+                self.screen.selections = {self: word}
+        elif event.chain == 3:
+            self.screen.selections = {self: selecting.whole_entries(row.entry, row.entry)}
+        elif self.text_selection is None:
+            self._clicked(row, event.style.meta)
+
+    def _clicked(self, row: ColumnRow, meta: Mapping[str, object]) -> None:
+        message_id = row.entry.message.id
+        if HREF in meta:
+            self.post_message(self.LinkOpened(str(meta[HREF])))
+        elif SIBLING_STEP in meta:
+            self.post_message(self.SiblingWanted(message_id, 1 if meta[SIBLING_STEP] == 1 else -1))
+        elif BRANCH_ACT in meta:
+            self.post_message(self.BranchWanted(message_id, str(meta[BRANCH_ACT])))
+        elif row.entry.foldable and row.part == 0:
+            self._fold(row.entry, not row.entry.folded)

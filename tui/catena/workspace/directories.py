@@ -1,0 +1,24 @@
+"""Directories as the person names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from catena.errors import Refused
+
+
+def existing_directory(named: str | None, *, base: str | None = None) -> str:
+    """The absolute path, links resolved, of the directory that was named; of the current one if none was.
+
+    A relative name counts from ``base``, or else from the current directory.
+
+    Raises Refused where there is no such directory.
+    """
+    try:
+        path = (Path(base or ".") / Path(named or ".").expanduser()).resolve(strict=True)
+    except (OSError, RuntimeError) as error:  # RuntimeError: `~nobody`, or links in a circle
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise Refused(f"{named or 'the current directory'}: {why}") from error
+    if not path.is_dir():
+        raise Refused(f"{named}: not a directory")
+    return str(path)

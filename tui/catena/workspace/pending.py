@@ -1,0 +1,83 @@
+"""Texts that have left where they were written and are in no row yet: none of them goes with our own end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from catena.text.safe_text import safe, safe_line
+from catena_store.errors import StoreError
+
+T = TypeVar("T")
+
+_PATIENCE = 2.0  # seconds that a step may take when we are leaving
+
+
+@dataclass(eq=False, slots=True)
+class PendingText:
+    """One text, until it is in the store, or back where it was written."""
+
+    back: Callable[[], None]  # puts it there
+    _among: list[PendingText] = field(repr=False)
+
+    def release(self) -> bool:
+        """It is somewhere else now; False where it was before."""
+        if self not in self._among:
+            return False
+        self._among.remove(self)
+        return True
+
+
+class PendingTexts:
+    """Every text that is on its way, and the steps that bring it into the store."""
+
+    def __init__(self) -> None:
+        self._held: list[PendingText] = []
+        self._steps: set[asyncio.Task[Any]] = set()
+        self.homeless: list[str] = []  # what there was no tab for
+
+    def hold(self, back: Callable[[], None]) -> PendingText:
+        """Answer for a text from now on; whoever brings it somewhere releases it."""
+        held = PendingText(back, self._held)
+        self._held.append(held)
+        return held
+
+    async def see_through(self, step: Coroutine[Any, Any, T], held: PendingText | None = None) -> T:
+        """Bring a step to its end, also where nobody waits for it any more; well ended, it has released the text."""
+        task = asyncio.ensure_future(step)
+        self._steps.add(task)
+        task.add_done_callback(lambda task: self._ended(task, held))
+        return await asyncio.shield(task)
+
+    async def put_down(self) -> None:
+        """We are leaving: let each step end, or end it, and put what is held then back where it was written."""
+        if self._steps:
+            await asyncio.wait(set(self._steps), timeout=_PATIENCE)
+        if late := set(self._steps):
+            for task in late:
+                task.cancel()
+            await asyncio.wait(late, timeout=_PATIENCE)
+        while self._held:  # each goes before what is there
+            self._held.pop().back()
+
+    def _ended(self, task: asyncio.Task[Any], held: PendingText | None) -> None:
+        self._steps.discard(task)
+        if not task.cancelled() and task.exception() is None and held is not None:
+            held.release()
+
+
+def drafts_left(unkept: Sequence[tuple[str, StoreError]]) -> list[str]:
+    """Drafts that could not be saved, each after the reason."""
+    return [
+        line
+        for draft, error in unkept
+        for line in (f"A draft could not be kept: {safe_line(str(error))}. It was:", safe(draft))
+    ]
+
+
+def typed_in_vain(texts: Sequence[str]) -> list[str]:
+    """What was typed before the store failed to open."""
+    typed = [safe(text) for text in texts if text.strip()]
+    return ["What you had typed:", *typed] if typed else []

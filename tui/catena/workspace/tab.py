@@ -1,0 +1,297 @@
+"""What is known of one tab, whether or not it is on the screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, assert_never
+
+from catena.text.formats import title_of
+from catena.workspace.trouble import StandingTrouble, TabTrouble
+from catena_acp.continuity.events import (
+    Asked,
+    AskSettled,
+    ConversationEvent,
+    Doing,
+    DoingChanged,
+    HoldChanged,
+    LeafMoved,
+    LinkChanged,
+    MessageAdded,
+    MessageChanged,
+    MessageGrew,
+    PromptReturned,
+    QueueChanged,
+    Remarked,
+    Renamed,
+    SessionChanged,
+    SessionState,
+    Troubled,
+    TurnEnded,
+    TurnStarted,
+)
+from catena_acp.trouble.troubles import Trouble
+from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, WindowRecord
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.conversation import Conversation
+    from catena_acp.conversation.inspection.todos import LeftOpen, Todo
+    from catena_acp.port import AgentSpec
+
+
+@dataclass(frozen=True, slots=True)
+class LeftEdit:
+    """What had been made of a prompt when its edit was left; it comes back where that prompt is edited again."""
+
+    text: str
+    files: tuple[Attachment, ...]
+
+
+@dataclass(slots=True)
+class Editing:
+    """The edit of one prompt. What is attached to the edit is what the tab has attached meanwhile."""
+
+    prompt: Message
+    text: str  # as it stands in the composer
+    draft_files: tuple[Attachment, ...]  # attached to the draft that waits
+    price: str  # what sending it would need, in words
+    priced_for: object  # what that depended on
+    read_at: int | None  # the place in the transcript where one was before
+    prompt_files: Sequence[Attachment] = ()
+
+    def differs(self, files: Sequence[Attachment]) -> bool:
+        """True where something was changed of the prompt, or of what came with it."""
+        return self.text != self.prompt.text or list(files) != list(self.prompt_files)
+
+
+_NEWS_DELAY = 1.0  # seconds that a turn's beginning may be old when it is told
+
+
+@dataclass(slots=True)
+class Tab:
+    """One window of a conversation; it hears the news of its own turns only."""
+
+    window_id: str
+    conversation: Conversation
+    kept: bool  # a window of the workspace, which comes back
+    title: str = ""
+    draft: str = ""
+    scroll: int | None = None
+    leaf_id: str | None = None
+    doing: Doing = Doing.IDLE
+    since: float = 0.0
+    session: SessionState | None = None
+    asks: list[Asked] = field(default_factory=list)
+    queue: tuple[QueueItem, ...] = ()
+    plan: Message | None = None
+    todos: tuple[Todo, ...] | None = None  # drawn from answers; None until the branch was looked through
+    unread: bool = False
+    failed: bool = False
+    trouble: TabTrouble = field(default_factory=TabTrouble)
+    attachments: tuple[Attachment, ...] = ()  # of the draft
+    prepared: bool = False  # its agent was asked to get ready
+    sending: int = (
+        0  # prompts on their way to the store, and moves to a leaf; the draft is not ours to save meanwhile
+    )
+    growing: dict[str, list[str]] = field(default_factory=dict)  # text heard of messages that still grow
+    editing: Editing | None = None  # a prompt stands in the composer to be said anew, and the draft waits
+    left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
+
+    @property
+    def agent(self) -> str:
+        """The agent that its next prompt goes to, as the store names it."""
+        return self.conversation.record.agent
+
+    @property
+    def profile(self) -> str:
+        """The profile of that agent."""
+        return self.conversation.record.profile
+
+    def answered_by(self, spec: AgentSpec) -> bool:
+        """True where its next prompt goes to this agent, and to this profile of it."""
+        return (self.agent, self.profile) == (spec.name, spec.profile)
+
+    @property
+    def untouched(self) -> bool:
+        """True while nothing was said in it."""
+        return self.leaf_id is None
+
+    @property
+    def written(self) -> str:
+        """What stands in the composer: the draft, or a prompt that is edited."""
+        return self.editing.text if self.editing else self.draft
+
+    def write(self, text: str) -> bool:
+        """This stands in the composer now; False where it stood there already."""
+        if self.written == text:
+            return False
+        if self.editing:
+            self.editing.text = text
+        else:
+            self.draft = text
+        return True
+
+    def take_back(self, text: str, files: Sequence[Attachment] = ()) -> None:
+        """Text that was not sent is the draft again, before what was written meanwhile."""
+        if self.editing:
+            self.editing.draft_files = (*files, *self.editing.draft_files)
+        else:
+            self.attachments = (*files, *self.attachments)
+        self.draft = f"{text}\n{self.draft}" if self.draft.strip() else text
+
+    def unsent(self) -> tuple[str, tuple[Attachment, ...]]:
+        """Everything that was written here and not sent, in one text: a draft after the edit that it waits for."""
+        edit = self.editing
+        if edit is None or not edit.differs(self.attachments):
+            return self.draft, edit.draft_files if edit else self.attachments
+        text = "\n".join(each for each in (edit.text, self.draft) if each.strip())
+        return text, (*self.attachments, *edit.draft_files)
+
+    @property
+    def busy(self) -> bool:
+        """True while its agent starts, works, asks or stops."""
+        return self.doing is not Doing.IDLE
+
+    @property
+    def at_work(self) -> bool:
+        """True while its agent has a prompt, or a login, and not only gets ready for one."""
+        return self.doing not in (Doing.IDLE, Doing.STARTING, Doing.OPENING)
+
+    @property
+    def mark(self) -> str:
+        """What it is doing, in one cell."""
+        if self.asks:
+            return "?"
+        if self.busy:
+            return "⠋"
+        if self.failed:
+            return "!"
+        if self.unread:
+            return "•"
+        return "◇" if self.conversation.read_only else ""
+
+    def open_work(self) -> tuple[Sequence[Mapping[str, Any]], str]:
+        """What is to be done, as a checklist, and where it was drawn from where that is no plan."""
+        if self.plan is not None:
+            entries = self.plan.data.get("entries", ())
+            return (entries if isinstance(entries, list | tuple) else ()), ""
+        todos = [
+            {"text": todo.text, "status": "completed" if todo.done else "pending"}
+            for todo in self.todos or ()
+        ]
+        return todos, "from its last answer"
+
+    def take_left_open(self, left: LeftOpen, *, plan_before: Message | None) -> None:
+        """The branch was looked through; a plan that was heard meanwhile is newer.
+
+        Todos show where the branch comes back with them, and go with the answers that tick them.
+        """
+        known = self.plan.id if self.plan else None
+        found = left.plan.id if left.plan else None
+        if self.plan is plan_before and found != known:
+            self.plan = left.plan
+        if self.todos is None or self.todos:
+            self.todos = left.todos
+
+    @property
+    def trouble_to_show(self) -> StandingTrouble | None:
+        """Its trouble, unless a question comes first; who may only read can do nothing about any but that."""
+        standing = self.trouble.standing
+        if self.asks or standing is None:
+            return None
+        about_reading = standing.problem.trouble is Trouble.READ_ONLY
+        return standing if about_reading or not self.conversation.read_only else None
+
+    def stand_at(self, window: WindowRecord) -> None:
+        """Take over where the window stands, with the draft and the scroll position that it keeps there."""
+        self.leaf_id, self.draft, self.scroll = window.leaf_id, window.draft, window.scroll
+        self.growing.clear()
+        self.plan = self.todos = self.editing = None
+
+    def change_conversation(self, conversation: Conversation) -> None:
+        """Show another conversation from now on; what was known of the one before is forgotten."""
+        self.conversation = conversation
+        self.doing = conversation.doing(self.window_id)
+        self.session = conversation.session(self.window_id)
+        self.asks = conversation.asked(self.window_id)
+        self.unread = self.failed = self.prepared = False
+        self.trouble = TabTrouble()
+
+    def name(self) -> str:
+        """What its tab is called."""
+        return self.conversation.record.title or self.title or "new"
+
+    def look(self) -> None:
+        """The person sees it now."""
+        self.unread = self.failed = False
+
+    def heard_so_far(self, rows: Sequence[Message]) -> list[Message]:
+        """Rows of the store with what was heard of those that still grow; what was told is never behind the store."""
+        merged = []
+        for row in rows:
+            if row.id in self.growing:
+                row = replace(row, text="".join(self.growing[row.id]), state=MessageState.OPEN)
+            elif row.state is MessageState.OPEN and row.kind is not Kind.TOOL:
+                self.growing[row.id] = [row.text]
+            merged.append(row)
+        return merged
+
+    def hear(self, news: ConversationEvent, *, seen: bool) -> None:
+        """Take one piece of news in; ``seen`` while the tab is on the screen of a person who looks at it."""
+        match news:
+            case MessageAdded(message=message):
+                self._follow(message)
+                self.leaf_id = message.id
+                self.unread = self.unread or not seen
+                if message.kind is Kind.USER and not self.title:
+                    self.title = title_of(message.text)
+            case MessageGrew(message_id=message_id, text=text):
+                self.growing.setdefault(message_id, []).append(text)
+            case MessageChanged(message=message):
+                self._follow(message)
+            case LeafMoved(leaf_id=leaf_id):
+                if leaf_id != self.leaf_id:  # else it was brought there already, with its place
+                    self.scroll = None
+                self.leaf_id = leaf_id
+                self.growing.clear()
+            case TurnStarted():
+                self.failed = False
+            case TurnEnded(problem=problem):
+                self.growing.clear()
+                self.failed = problem is not None and not seen
+            case DoingChanged(doing=doing, since=since):
+                # An agent that is only got ready has no turn, and the time of the last one says nothing.
+                if self.doing is Doing.IDLE:
+                    self.since = max(since, time.monotonic() - _NEWS_DELAY)
+                self.doing = doing
+            case Asked():
+                self.asks.append(news)
+            case AskSettled(ask_id=ask_id):
+                self.asks = [ask for ask in self.asks if ask.ask_id != ask_id]
+            case SessionChanged(session=session):
+                self.session = session
+            case QueueChanged(items=items):
+                self.queue = items
+            case PromptReturned(text=text, attachments=files):
+                self.take_back(text, files)
+            case Troubled():
+                self.failed = not seen
+            case Renamed(title=title):
+                self.title = title or self.title
+            case HoldChanged(read_only=read_only):
+                self.prepared = False  # another has its agent, or had it
+                self.asks = [] if read_only else self.asks
+            case LeafMoved() | LinkChanged() | Remarked():
+                pass
+            case _:
+                assert_never(news)
+        self.trouble.hear(news, agent=(self.agent, self.profile), leaf_id=self.leaf_id)
+
+    def _follow(self, message: Message) -> None:
+        if message.kind is Kind.PLAN:
+            self.plan = message
+        if message.state is MessageState.OPEN and message.kind is not Kind.TOOL:
+            self.growing[message.id] = [message.text]
+        else:
+            self.growing.pop(message.id, None)

@@ -1,0 +1,427 @@
+"""The open tabs of this process: where they come from, what is kept of them, and what their conversations tell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from catena.text.formats import title_of
+from catena.transcript.widget.viewport import Place
+from catena.workspace.pending import PendingTexts
+from catena.workspace.tab import Tab
+from catena.workspace.undo import Undoing
+from catena_acp.agents.process_group import process_start_time
+from catena_acp.continuity.events import ConversationEvent, PromptReturned
+from catena_acp.conversation import journal
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.port import AgentSpec
+from catena_store.chains import turns
+from catena_store.conversations import branches, messages
+from catena_store.conversations import conversations as kept_conversations
+from catena_store.database.database import Database, Reader
+from catena_store.errors import NotFound, StoreError
+from catena_store.ids import utc_now
+from catena_store.records import Attachment, Kind, Message, Summary, WindowRecord, Workspace
+from catena_store.windows import attachments, inputs, queue, windows
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.inspection.price import Price
+
+
+T = TypeVar("T")
+
+PAGE = 60
+_FOREIGN_SILENCE = timedelta(seconds=60)
+_MOST_ROWS = 2_000  # read at once to come back to a place far up
+_INPUTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Rows of a branch, oldest first."""
+
+    rows: list[Message]
+    more_above: bool
+    siblings: dict[str, tuple[int, int]]  # prompt -> (position from 1, how many), where there are several
+
+
+class OpenTabs:
+    """Every tab of this process, and the one that is looked at.
+
+    News are only collected here; whoever draws takes them from ``news`` when ``heard`` is set.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        conversations: Conversations,
+        *,
+        directory: str,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._db = db
+        self._conversations = conversations
+        self._directory = directory
+        self._new_id = new_id
+        self._workspace_id: str | None = None
+        self._unsubscribe: dict[str, Callable[[], None]] = {}
+        self.tabs: list[Tab] = []
+        self.active: Tab | None = None
+        self.news: deque[tuple[Tab, ConversationEvent]] = deque()
+        self.heard = asyncio.Event()
+        self.unkept: list[tuple[str, StoreError]] = []  # drafts that could not be saved when they were left
+        self.in_hand = PendingTexts()
+        self.when_mended = db.when_mended
+        self.undoing = Undoing(self, db, conversations)
+
+    @property
+    def directory(self) -> str:
+        """Where new conversations work."""
+        return self._directory
+
+    @property
+    def read_only(self) -> bool:
+        """True where nothing can be kept: the store may only be read."""
+        return self._db.read_only
+
+    @property
+    def workspace_is_ours(self) -> bool:
+        """False where another Catena has this directory's tabs."""
+        return self._workspace_id is not None
+
+    @property
+    def workspace_id(self) -> str | None:
+        """The workspace of these tabs; None where another Catena has it."""
+        return self._workspace_id
+
+    async def restore(self) -> None:
+        """Bring this directory's tabs back, unless another living Catena has them."""
+        owner = self._conversations.owner
+        if self._db.read_only:
+            await self._restore_to_read()
+            return
+        async with self._db.write() as tx:
+            workspace = await windows.workspace(tx, self._directory, new_id=self._new_id)
+            taken = await windows.take_workspace(tx, workspace.id, owner, is_dead=self._is_abandoned)
+            if not taken:
+                return
+            self._workspace_id = workspace.id
+            restored = await windows.of_workspace(tx, workspace.id)
+        for window in restored:
+            with contextlib.suppress(NotFound):  # one conversation that is gone must not keep the others away
+                await self._add(window)
+        self.active = next((tab for tab in self.tabs if tab.window_id == workspace.active_window_id), None)
+        if self.active is None and self.tabs:
+            self.active = self.tabs[0]
+
+    async def _restore_to_read(self) -> None:
+        """Show the tabs as they were kept; nothing is kept of them from now on."""
+        async with self._db.read() as reader:
+            workspace = await windows.workspace_of(reader, self._directory)
+            restored = await windows.of_workspace(reader, workspace.id) if workspace else []
+        for window in restored:
+            with contextlib.suppress(NotFound):
+                await self._add(window)
+        active = workspace.active_window_id if workspace else None
+        self.active = next((tab for tab in self.tabs if tab.window_id == active), next(iter(self.tabs), None))
+
+    def _is_abandoned(self, workspace: Workspace) -> bool:
+        """True where whoever had the tabs is gone: for sure on this machine, by its long silence on another."""
+        holder = workspace.owner
+        if holder is None:
+            return True
+        if holder.host == self._conversations.owner.host:
+            return process_start_time(holder.pid) != holder.started
+        return workspace.heartbeat_at is None or utc_now() - workspace.heartbeat_at > _FOREIGN_SILENCE
+
+    async def open_new(self, agent: AgentSpec, *, cwd: str | None = None) -> Tab:
+        """A new conversation in a new tab; no agent is started yet."""
+        conversation = await self._conversations.create(agent=agent, cwd=cwd or self._directory)
+        return await self._open_window(conversation.id, leaf_id=None)
+
+    async def open_conversation(self, conversation_id: str) -> Tab:
+        """The tab of a conversation, a new one where it has none. Raises StoreError."""
+        for tab in self.tabs:
+            if tab.conversation.id == conversation_id:
+                return tab
+        async with self._db.read() as reader:
+            leaf_id = await windows.newest_leaf(reader, conversation_id)
+        return await self._open_window(conversation_id, leaf_id=leaf_id)
+
+    async def _open_window(self, conversation_id: str, *, leaf_id: str | None) -> Tab:
+        if self._db.read_only:
+            return await self._add(WindowRecord(self._new_id(), None, 0, conversation_id, leaf_id, "", None))
+        async with self._db.write() as tx:
+            window = await windows.open(
+                tx,
+                id=self._new_id(),
+                conversation_id=conversation_id,
+                leaf_id=leaf_id,
+                workspace_id=self._workspace_id,
+            )
+        return await self._add(window)
+
+    async def _add(self, window: WindowRecord) -> Tab:
+        conversation = await self._conversations.open(window.conversation_id)
+        # What a client that is gone had left there is in order only now.
+        async with self._db.read() as reader:
+            window = await windows.get(reader, window.id) or window
+        conversation.enter(window.id)
+        tab = Tab(
+            window.id,
+            conversation,
+            kept=window.workspace_id is not None,
+            draft=window.draft,
+            scroll=window.scroll,
+            leaf_id=window.leaf_id,
+            doing=conversation.doing(window.id),
+            session=conversation.session(window.id),
+            asks=conversation.asked(window.id),
+        )
+        await self._read_about(tab)
+        self._listen(tab)
+        self.tabs.append(tab)
+        return tab
+
+    async def _read_about(self, tab: Tab) -> None:
+        async with self._db.read() as reader:
+            tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if not each.steering)
+            tab.attachments = tuple(await attachments.of_draft(reader, tab.window_id))
+            first_prompt = await messages.first_prompt(reader, tab.conversation.id)
+        tab.title = title_of(first_prompt or "")
+
+    def _listen(self, tab: Tab) -> None:
+        def listen(news: ConversationEvent) -> None:
+            if news.window_id == tab.window_id:
+                self.news.append((tab, news))
+                self.heard.set()
+
+        self._unsubscribe[tab.window_id] = tab.conversation.subscribe(listen)
+
+    async def stand_anew(self, tab: Tab) -> None:
+        """Bring a tab to where its window stands in the store: another leaf, or another conversation."""
+        async with self._db.read() as reader:
+            window = await windows.get(reader, tab.window_id)
+        if window is None:
+            return
+        left = tab.conversation
+        if window.conversation_id != left.id:
+            conversation = await self._conversations.open(window.conversation_id)
+            self._unsubscribe.pop(tab.window_id)()
+            left.leave(tab.window_id)
+            for told in [each for each in self.news if each[0] is tab]:
+                self.news.remove(told)  # what the other conversation told is not of this one
+            conversation.enter(tab.window_id)
+            tab.change_conversation(conversation)
+            self._listen(tab)
+        tab.stand_at(window)
+        await self._read_about(tab)
+        if all(other.conversation.id != left.id for other in self.tabs):
+            await self._conversations.close(left.id)
+
+    async def bring_back(self, window_id: str) -> Tab | None:
+        """The tab of a window that was opened again, at its place among the others."""
+        async with self._db.read() as reader:
+            window = await windows.get(reader, window_id)
+            order = await windows.of_workspace(reader, self._workspace_id) if self._workspace_id else []
+        if window is None:
+            return None
+        tab = await self._add(window)
+        places = {each.id: place for place, each in enumerate(order)}
+        self.tabs.sort(key=lambda each: places.get(each.window_id, len(places)))
+        return tab
+
+    async def fork(self, tab: Tab, *, at: str | None, beside: bool) -> tuple[Tab, Price]:
+        """Fork a tab's conversation at a message, or where it stands; the tab that shows the fork, and its price.
+
+        Raises AgentError, StoreError: then everything is as it was.
+        """
+        await self.keep(tab)
+        tab.sending += not beside
+        try:
+            made = await self._conversations.fork(
+                tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside
+            )
+            if beside:
+                shown = await self.bring_back(made.window_id)
+                assert shown is not None, "the window was just opened"
+                return shown, made.price
+            await self.stand_anew(tab)
+        finally:
+            tab.sending -= not beside
+        return tab, made.price
+
+    async def make_active(self, tab: Tab) -> None:
+        """Remember which tab is looked at."""
+        self.active = tab
+        tab.look()
+        if self._workspace_id is not None:
+            async with self._db.write() as tx:
+                await windows.set_active(tx, self._workspace_id, tab.window_id)
+
+    async def close(self, tab: Tab) -> None:
+        """Close a tab: what runs in it goes on or is ended by its conversation, and an empty chat leaves no trace."""
+        if not self._db.read_only:
+            async with self._db.write() as tx:
+                await journal.close_window(tx, window_id=tab.window_id)
+        await self.put_aside(tab)
+
+    async def put_aside(self, tab: Tab) -> None:
+        """Take a tab off the screen whose window is closed."""
+        index = self.tabs.index(tab)
+        self.tabs.remove(tab)
+        self._unsubscribe.pop(tab.window_id)()
+        tab.conversation.leave(tab.window_id)
+        if all(other.conversation.id != tab.conversation.id for other in self.tabs):
+            await self._conversations.close(tab.conversation.id)
+        if not tab.conversation.read_only:
+            async with self._db.write() as tx:
+                await kept_conversations.delete_if_empty(tx, tab.conversation.id)
+        if self.active is tab:
+            self.active = self.tabs[min(index, len(self.tabs) - 1)] if self.tabs else None
+
+    async def leave(self) -> str | None:
+        """Keep every tab for the next time; the id of the conversation to come back to, None where there is none.
+
+        A draft that the store does not take is in ``unkept`` afterwards.
+        """
+        await self.in_hand.put_down()
+        for tab, news in self.news:  # heard, and not taken in by a screen that is gone
+            if isinstance(news, PromptReturned):
+                tab.take_back(news.text, news.attachments)
+        come_back = None
+        for tab in list(self.tabs):
+            self._unsubscribe.pop(tab.window_id)()
+            try:
+                gone = await self._keep_at_last(tab)
+            except StoreError as error:
+                gone = False
+                if (unsent := tab.unsent()[0]).strip():
+                    self.unkept.append((unsent, error))
+            if not gone and (come_back is None or tab is self.active):
+                come_back = tab.conversation.id
+        if self._workspace_id is not None:
+            with contextlib.suppress(StoreError):  # whoever comes next sees that we are gone
+                async with self._db.write() as tx:
+                    await windows.release_workspace(tx, self._workspace_id, self._conversations.owner.id)
+        return come_back
+
+    async def _keep_at_last(self, tab: Tab) -> bool:
+        """Save a tab as it is left; True where it left no trace."""
+        await self.keep(tab)
+        if tab.attachments:
+            await self.keep_attachments(tab)
+        async with self._db.write() as tx:
+            # One that another client has is not ours to take away.
+            ours = not tab.conversation.read_only
+            gone = ours and await kept_conversations.delete_if_empty(tx, tab.conversation.id)
+            if not gone and not tab.kept:
+                await windows.close(tx, tab.window_id)
+        return gone
+
+    async def keep(self, tab: Tab) -> None:
+        """Save a tab's draft and place."""
+        if tab.sending or (self._db.read_only and not tab.draft):
+            return
+        async with self._db.write() as tx:
+            if tab.sending:  # by now; what is to be kept there is kept with that
+                return
+            await windows.set_draft(tx, tab.window_id, tab.unsent()[0])
+            await windows.set_scroll(tx, tab.window_id, tab.scroll)
+
+    async def keep_behind(
+        self, tab: Tab, draft: str, files: Sequence[Attachment], scroll: int | None
+    ) -> None:
+        """Save what a tab leaves where its window stands now, before it goes elsewhere."""
+        async with self._db.write() as tx:
+            await windows.set_draft(tx, tab.window_id, draft)
+            await windows.set_scroll(tx, tab.window_id, scroll)
+            await attachments.set_of_draft(tx, tab.window_id, files)
+
+    async def keep_attachments(self, tab: Tab) -> None:
+        """Save what is attached to a tab's draft, as it is by the time that it is written."""
+        async with self._db.write() as tx:
+            await attachments.set_of_draft(tx, tab.window_id, tab.unsent()[1])
+
+    async def newest_page(self, tab: Tab) -> HistoryPage:
+        """The end of a tab's branch, with enough above it to come back to its place."""
+        async with self._db.read() as reader:
+            window = await windows.get(reader, tab.window_id)
+            leaf_id = window.leaf_id if window else tab.leaf_id
+            depth = await messages.depth(reader, leaf_id) if leaf_id else 0
+        above = 0 if tab.scroll is None else max(0, depth - Place.unpack(tab.scroll).depth)
+        return await self._page(tab, leaf_id, min(_MOST_ROWS, PAGE + above))
+
+    async def page_above(self, tab: Tab, oldest: Message) -> HistoryPage:
+        """The rows before the oldest one that is shown."""
+        return await self._page(tab, oldest.parent_id, PAGE * 2)
+
+    async def _page(self, tab: Tab, leaf_id: str | None, limit: int) -> HistoryPage:
+        async with self._db.read() as reader:
+            rows = await messages.page(reader, leaf_id, limit)
+            prompts = [row.id for row in rows if row.kind is Kind.USER]
+            siblings = await branches.sibling_counts(reader, prompts, tab.conversation.id)
+        return HistoryPage(tab.heard_so_far(rows), bool(rows) and rows[0].parent_id is not None, siblings)
+
+    async def of_branch(self, tab: Tab, read: Callable[[Reader, str | None], Awaitable[T]]) -> T:
+        """Read something of the branch that a tab stands on, in one snapshot."""
+        async with self._db.read() as reader:
+            window = await windows.get(reader, tab.window_id)
+            return await read(reader, window.leaf_id if window else tab.leaf_id)
+
+    async def siblings(self, tab: Tab, prompt_id: str) -> dict[str, tuple[int, int]]:
+        """Where a prompt stands among its siblings, if it has any."""
+        async with self._db.read() as reader:
+            return await branches.sibling_counts(reader, [prompt_id], tab.conversation.id)
+
+    async def branches_above(self, tab: Tab, oldest: Message) -> bool:
+        """True where a prompt above the oldest row that is shown has siblings."""
+        async with self._db.read() as reader:
+            above = await messages.path(reader, oldest.parent_id)
+            prompts = [row.id for row in above if row.kind is Kind.USER]
+            return bool(await branches.sibling_counts(reader, prompts, tab.conversation.id))
+
+    async def attachments_of(self, message_id: str) -> list[Attachment]:
+        """What came with a prompt."""
+        async with self._db.read() as reader:
+            return await attachments.of_message(reader, message_id)
+
+    async def lineage_line(self, tab: Tab) -> str:
+        """Where a tab's conversation comes from and what was forked from it; "" where that cannot be read."""
+        from catena.text.wording import lineage_line
+
+        try:
+            lineage = await tab.conversation.lineage()
+        except StoreError:
+            return ""
+        return lineage_line(lineage, tab.conversation.record.created_at)
+
+    async def prior_context(self, turn_id: str) -> str | None:
+        """The exact text that was told before a prompt."""
+        async with self._db.read() as reader:
+            turn = await turns.get(reader, turn_id)
+        return turn.prior_context if turn else None
+
+    async def summaries(
+        self, before: tuple[int, str] | None, limit: int, *, archived: bool = False
+    ) -> list[Summary]:
+        """A page of all conversations, newest first; those of the archive come in pages of their own."""
+        async with self._db.read() as reader:
+            return await kept_conversations.page(reader, limit=limit, before=before, archived=archived)
+
+    async def last_used_agent(self) -> tuple[str, str] | None:
+        """The agent and profile of this directory's newest conversation, else of the newest anywhere."""
+        async with self._db.read() as reader:
+            latest = await kept_conversations.latest(reader, cwd=self._directory)
+            latest = latest or await kept_conversations.latest(reader)
+        return (latest.agent, latest.profile) if latest else None
+
+    async def recent_inputs(self) -> Sequence[str]:
+        """What was typed, newest first."""
+        async with self._db.read() as reader:
+            return [text for _, text in await inputs.recent(reader, _INPUTS)]

@@ -1,0 +1,133 @@
+"""The trouble that a tab stands in: where it comes from, and what ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from catena.text.safe_text import safe_line
+from catena_acp.continuity.events import (
+    ConversationEvent,
+    HoldChanged,
+    LeafMoved,
+    MessageAdded,
+    Problem,
+    PromptReturned,
+    SessionChanged,
+    Troubled,
+    TurnEnded,
+    TurnStarted,
+)
+from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.troubles import Trouble
+from catena_store.ids import utc_now
+from catena_store.records import Kind
+
+if TYPE_CHECKING:
+    from catena.workspace.tab import Tab
+
+
+@dataclass(frozen=True, slots=True)
+class StandingTrouble:
+    """One trouble, as long as it is shown."""
+
+    problem: Problem
+    agent: tuple[str, str]  # and its profile, that the conversation had then
+    leaf_id: str | None  # where the branch ended then
+    about_prompt: bool = True  # False: it came outside of a turn, and nothing waits to be sent again
+    prompt: str | None = None  # the text that was given back
+    gone_on: bool = False  # the conversation went on; only the limit is still worth knowing
+    waits_until: datetime | None = None  # then the prompt goes out again, as the person wished
+
+    def held(self, now: datetime) -> bool:
+        """True while its limit is known to last."""
+        return self.problem.resets_at is not None and now < self.problem.resets_at
+
+
+class TabTrouble:
+    """What is wrong in one tab, if anything.
+
+    Trouble goes with the next turn. A limit stays until it has passed, or until its own agent answers all the same.
+    """
+
+    def __init__(self, clock: Callable[[], datetime] = utc_now) -> None:
+        self._clock = clock
+        self._returned: str | None = None
+        self._dismissed: str | None = None  # the leaf that trouble was put away at
+        self.standing: StandingTrouble | None = None
+
+    def hear(self, news: ConversationEvent, *, agent: tuple[str, str], leaf_id: str | None) -> None:
+        """Take one piece of news in; ``leaf_id`` is where the branch ends after it."""
+        match news:
+            case PromptReturned(text=text):
+                self._returned = text
+            case TurnStarted() | LeafMoved():
+                self._go_on()
+            case MessageAdded(message=message) if message.kind is Kind.USER:
+                self._go_on()
+            case TurnEnded(turn=turn, problem=problem):
+                # What was taken out of the queue meanwhile came back, too, and is no part of this.
+                prompt = self._returned if problem is not None and problem.returned else None
+                self._returned = None
+                if problem is not None:
+                    self.standing = StandingTrouble(problem, agent, leaf_id, prompt=prompt)
+                elif turn is not None and turn.stop_reason is not None and turn.stop_reason.clean:
+                    self._disprove(agent)
+            case Troubled(problem=problem):
+                # What offers nothing is said in passing; it must not take the place of what can be acted on.
+                if problem.offers:
+                    self.standing = StandingTrouble(problem, agent, leaf_id, about_prompt=False)
+            case SessionChanged(session=session):
+                if session.link_id is not None and self.standing and not self.standing.about_prompt:
+                    self.standing = None
+            case HoldChanged(read_only=read_only):
+                if not read_only and self._is(Trouble.READ_ONLY):
+                    self.standing = None
+
+    def come_back(self, problem: Problem | None, *, agent: tuple[str, str], leaf_id: str | None) -> None:
+        """The branch is read again, and its last row tells of this problem."""
+        if problem is not None and self.standing is None and leaf_id != self._dismissed:
+            self.standing = StandingTrouble(problem, agent, leaf_id)
+
+    def wait(self, until: datetime | None) -> StandingTrouble | None:
+        """The prompt is to go out again then; None: it is not, after all. Returns the trouble as it stands now."""
+        if self.standing is not None:
+            self.standing = replace(self.standing, waits_until=until)
+        return self.standing
+
+    def end(self) -> None:
+        """Something is tried anew; where it fails again, that is told again."""
+        self.standing = None
+
+    def dismiss(self) -> None:
+        """The person has read it."""
+        if self.standing is not None:
+            self._dismissed = self.standing.leaf_id
+            self.standing = None
+
+    def _go_on(self) -> None:
+        standing = self.standing
+        if standing is not None and standing.held(self._clock()):
+            self.standing = replace(standing, gone_on=True, waits_until=None)
+        else:
+            self.standing = None
+
+    def _disprove(self, agent: tuple[str, str]) -> None:
+        """A whole answer of the same agent: its limit is over, whatever it said before."""
+        if self.standing is not None and self.standing.gone_on and self.standing.agent == agent:
+            self.standing = None
+
+    def _is(self, trouble: Trouble) -> bool:
+        return self.standing is not None and self.standing.problem.trouble is trouble
+
+
+def lost_by_leaving(tabs: Iterable[Tab], now: datetime) -> list[str]:
+    """What a person is told who leaves while prompts wait for the end of a limit."""
+    return [
+        f"Not sent: the prompt of “{safe_line(tab.name())}” that waited until "
+        f"{time_words(tab.trouble.standing.problem.resets_at or now, now)}; it is kept where it stood."
+        for tab in tabs
+        if tab.trouble.standing is not None and tab.trouble.standing.waits_until is not None
+    ]

@@ -1,0 +1,223 @@
+"""Undoing on the screen's side: what was taken back in the store is brought onto the tabs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
+
+from catena.text.formats import title_of
+from catena.text.safe_text import safe_line
+from catena_store.conversations import conversations as kept_conversations
+from catena_store.conversations import messages
+from catena_store.database.database import Database, Reader
+from catena_store.windows.journal import Act, JournalEntry
+
+if TYPE_CHECKING:
+    from catena.workspace.tab import Tab
+    from catena.workspace.tabs import OpenTabs
+    from catena_acp.conversation.conversations import Conversations
+    from catena_acp.conversation.undo import Scope, UndoStep
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Something that a person did, and what the conversation is called that they did it in."""
+
+    entry: JournalEntry
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakenStep:
+    """What was taken back, or done again, in this order; and what one more such step would take."""
+
+    acts: tuple[Done, ...]
+    next: Done | None
+    look_at: Tab | None  # the tab that it was done to
+
+
+class Undoing:
+    """Takes acts back for the tabs of this process."""
+
+    def __init__(self, tabs: OpenTabs, db: Database, conversations: Conversations) -> None:
+        self._tabs = tabs
+        self._db = db
+        self._conversations = conversations
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """The conversations that have a tab."""
+        return frozenset(tab.conversation.id for tab in self._tabs.tabs)
+
+    async def undo(self, tab: Tab | None) -> TakenStep | None:
+        """Take back the newest act of a tab, or on one that is closed. Raises AgentError, ReadOnly, StoreError."""
+        return await self._step(tab, back=True)
+
+    async def redo(self, tab: Tab | None) -> TakenStep | None:
+        """Do again what was taken back last."""
+        return await self._step(tab, back=False)
+
+    async def go_back_to(self, tab: Tab | None, entry_id: int) -> TakenStep | None:
+        """Take back everything down to an act, or do everything again up to it. Stops where something cannot be."""
+        listed = [done.entry for done in await self.acts(tab)]
+        wanted = next((entry for entry in listed if entry.id == entry_id), None)
+        if wanted is None:
+            return None
+        taken: TakenStep | None = None
+        look_at = tab
+        while True:
+            step = await self._step(look_at if look_at in self._tabs.tabs else None, back=not wanted.undone)
+            if step is None:
+                return taken
+            acts = (*taken.acts, *step.acts) if taken else step.acts
+            look_at = step.look_at or look_at
+            taken = TakenStep(acts, step.next, look_at)
+            reached = step.acts[-1].entry.id
+            if (reached <= wanted.id) if not wanted.undone else (reached >= wanted.id):
+                return taken
+
+    async def acts(self, tab: Tab | None) -> list[Done]:
+        """What was done in a tab, and to those that are closed, newest first."""
+        from catena_acp.conversation.undo import Undo
+
+        entries = await Undo(self._db, self._conversations).entries(self._scope(tab))
+        async with self._db.read() as reader:
+            return [await _named(reader, entry) for entry in entries]
+
+    async def nothing_said(self, tab: Tab) -> bool:
+        """True where nothing was said in a tab's conversation itself: closed, it leaves no trace."""
+        async with self._db.read() as reader:
+            return await messages.first_prompt(reader, tab.conversation.id) is None
+
+    async def put_away(self, conversation_id: str, act: Act, *, by: Tab | None = None) -> None:
+        """Delete or archive a conversation; its tabs are closed. Raises StillAtWork, ReadOnly, StoreError."""
+        showing = [tab for tab in self._tabs.tabs if tab.conversation.id == conversation_id]
+        for tab in showing:
+            await self._tabs.keep(tab)
+        conversation = await self._conversations.open(conversation_id)
+        try:
+            await conversation.put_away(
+                act,
+                window_id=by.window_id if by else None,
+                workspace_id=self._tabs.workspace_id,
+                closing=[tab.window_id for tab in showing],
+            )
+        finally:
+            if not showing:
+                await self._conversations.close(conversation_id, unless_shown=True)
+        for tab in showing:
+            await self._tabs.put_aside(tab)
+
+    async def take_out(self, conversation_id: str) -> None:
+        """Take a conversation out of the archive. Raises ReadOnly, StoreError."""
+        was_live = any(tab.conversation.id == conversation_id for tab in self._tabs.tabs)
+        conversation = await self._conversations.open(conversation_id)
+        try:
+            await conversation.take_out(workspace_id=self._tabs.workspace_id)
+        finally:
+            if not was_live:
+                await self._conversations.close(conversation_id, unless_shown=True)
+
+    def _scope(self, tab: Tab | None) -> Scope:
+        from catena_acp.conversation.undo import Scope
+
+        return Scope(tab.window_id if tab else None, self._tabs.workspace_id)
+
+    async def _step(self, tab: Tab | None, *, back: bool) -> TakenStep | None:
+        from catena_acp.conversation.undo import Undo
+
+        undo, scope = Undo(self._db, self._conversations), self._scope(tab)
+        if tab is not None:
+            await self._tabs.keep(tab)
+            tab.sending += 1  # the draft is of where it stands now
+        try:
+            step = await (undo.undo(scope) if back else undo.redo(scope))
+            if step is None:
+                return None
+            look_at = await self._bring_along(step)
+        finally:
+            if tab is not None:
+                tab.sending -= 1
+        async with self._db.read() as reader:
+            done = await _named(reader, step.entry)
+            coming = await _named(reader, step.next) if step.next else None
+        return TakenStep((done,), coming, look_at)
+
+    async def _bring_along(self, step: UndoStep) -> Tab | None:
+        """Move, open and close the tabs; gives the one that the step was about, where it is there."""
+        tabs = {tab.window_id: tab for tab in self._tabs.tabs}
+        look_at = tabs.get(step.entry.window_id or "")
+        if step.moved in tabs:
+            await self._tabs.stand_anew(tabs[step.moved])
+        for window_id in step.closed:
+            if window_id in tabs:
+                await self._tabs.put_aside(tabs[window_id])
+                look_at = None
+        for window_id in step.opened:
+            look_at = await self._tabs.bring_back(window_id) or look_at
+        return look_at
+
+
+async def _named(r: Reader, entry: JournalEntry) -> Done:
+    record = await kept_conversations.get(r, entry.conversation_id)
+    name = record.title if record and record.title else None
+    name = name or title_of(await messages.first_prompt(r, entry.conversation_id) or "")
+    return Done(entry, name or "untitled")
+
+
+def what(done: Done) -> str:
+    """The act, as part of a sentence."""
+    name = f"“{safe_line(done.name)}”"
+    after = done.entry.after
+    match done.entry.act:
+        case Act.EDIT:
+            return "the edit"
+        case Act.RETRY:
+            return "the retry"
+        case Act.FORK:
+            return "the fork"
+        case Act.REWIND:
+            return "the rewind"
+        case Act.SIBLING:
+            return "going to another branch"
+        case Act.GO_TO:
+            return "the jump to another branch"
+        case Act.PICK:
+            return "going on from an older session"
+        case Act.AGENT:
+            return f"the change to {_agent(after)}"
+        case Act.RENAME:
+            title = after.get("title")
+            return f"the title “{safe_line(str(title))}”" if title else "taking the title away"
+        case Act.DELETE:
+            return f"deleting {name}"
+        case Act.ARCHIVE:
+            return f"archiving {name}" if after.get("archived") else f"taking {name} out of the archive"
+        case Act.CLOSE:
+            return f"closing the tab {name}"
+        case act:
+            assert_never(act)
+
+
+def undone(taken: TakenStep) -> str:
+    """What was taken back, and what one more `/undo` would take back."""
+    coming = f"/undo once more: {what(taken.next)}." if taken.next else "There is nothing more to undo."
+    return f"Undone: {_acts(taken)}. {coming} /redo does it again."
+
+
+def done_again(taken: TakenStep) -> str:
+    """What was done again, and what one more `/redo` would do."""
+    coming = f" /redo once more: {what(taken.next)}." if taken.next else ""
+    return f"Done again: {_acts(taken)}.{coming}"
+
+
+def _acts(taken: TakenStep) -> str:
+    last = what(taken.acts[-1])
+    more = len(taken.acts) - 1
+    return f"{last} and {more} more after it" if more else last
+
+
+def _agent(values: Any) -> str:
+    name = str(values.get("agent", ""))
+    profile = values.get("profile")
+    return safe_line(f"{name} ({profile})" if profile else name)
