@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from hypothesis import settings
+
+pytest.register_assert_rewrite("support")
+
 
 # What stands in the way of nobody's change is found where walks are long, and elsewhere each run is as the one before.
 settings.register_profile("catena", deadline=None, derandomize="CATENA_WALKS" not in os.environ)

@@ -1,0 +1,206 @@
+"""Claude and OpenCode as they are, offline: edits, forks and asides reach exactly the context of their branch.
+
+``tests/rig/rig install claude opencode`` installs them. What each heard is proved by the model behind it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from catena_acp.agents.catalog import spec_of_command
+from catena_acp.continuity.events import Asked, TurnEnded
+from catena_acp.continuity.routing.prior_context import BEGIN
+from catena_acp.continuity.services import WhileIdle
+from catena_acp.conversation.asides.asides import AsideEnded
+from catena_acp.conversation.conversations import Conversations
+from catena_store.database.database import Database
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, Message, StopReason
+from support.agents.real import RealAgent, fake_model
+from support.conversations.rehearsed import Desk, open_window
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
+
+Model = tuple[int, Path]
+# However busy the machine is: whether a fork is cheap enough to be parked is not what is asked here.
+ALWAYS = WhileIdle(probe=True, park=True, longest=math.inf, share=math.inf)
+NEVER = WhileIdle(probe=False, park=False)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
+    log = tmp_path_factory.mktemp("model") / "requests.jsonl"
+    with fake_model(log) as port:
+        yield port, log
+
+
+@pytest.fixture(params=["opencode", "claude"])
+def agent(request: pytest.FixtureRequest, model: Model, tmp_path: Path) -> Iterator[RealAgent]:
+    real = RealAgent(request.param, tmp_path, *model)
+    yield real
+    real.kill()
+
+
+@asynccontextmanager
+async def client(
+    agent: RealAgent, while_idle: WhileIdle, resume: tuple[str, str] | None = None
+) -> AsyncIterator[Desk]:
+    """One life of a client: a new conversation, or one of an earlier life by its id and its window's."""
+    spec = spec_of_command(agent.command)
+    async with (
+        Database.open(agent.data / "catena.db") as db,
+        Conversations.serve(
+            db, specs={spec.name: spec}, client_version="test", while_idle=while_idle
+        ) as served,
+    ):
+        if resume:
+            conversation, window_id = await served.open(resume[0]), resume[1]
+        else:
+            conversation = await served.create(agent=spec, cwd=str(agent.project))
+            window_id = await open_window(db, conversation.id)
+        desk = Desk(db, served, conversation, window_id)
+        conversation.subscribe(desk.hear)
+        yield desk
+
+
+async def said(desk: Desk, text: str) -> TurnEnded:
+    """A whole turn, and all that is done after it."""
+    over = await desk.say(text)
+    await desk.conversation.settled(desk.window_id)
+    return over
+
+
+async def said_with_a_tool(desk: Desk, text: str) -> TurnEnded:
+    """A whole turn in which a tool asks once whether it may run, and may."""
+    at = len(desk.told)
+    await desk.conversation.say(desk.window_id, text)
+    asked = await desk.until_told(Asked)
+    (option,) = [option for option in asked.options if option.kind == "allow_once"]
+    await desk.conversation.answer(asked.ask_id, option.id)
+    await desk.conversation.settled(desk.window_id)
+    return next(news for news in desk.told[at:] if isinstance(news, TurnEnded))
+
+
+async def edited(desk: Desk, old: str, new: str) -> TurnEnded:
+    """Say a prompt of the branch in other words, and wait for the end of its turn."""
+    row = next(row for row in await desk.branch() if row.kind is Kind.USER and row.text == old)
+    at = len(desk.told)
+    await desk.conversation.edit(desk.window_id, row.id, new)
+    await desk.conversation.settled(desk.window_id)
+    return next(news for news in desk.told[at:] if isinstance(news, TurnEnded))
+
+
+def how(over: TurnEnded) -> ContextSource:
+    assert over.turn is not None, over.problem
+    assert over.problem is None
+    return over.turn.how
+
+
+def parked(links: list[Link]) -> list[Link]:
+    return [link for link in links if link.cause is Cause.PARK and link.state is LinkState.PARKED]
+
+
+def answer_of(branch: list[Message]) -> str:
+    return [row.text for row in branch if row.kind is Kind.AGENT][-1]
+
+
+def kept_of(agent: RealAgent, session_id: str) -> str:
+    """A hash of Claude's own transcript of a session."""
+    (found,) = agent.home.rglob(f"{session_id}.jsonl")
+    return hashlib.sha256(found.read_bytes()).hexdigest()
+
+
+async def test_e02_after_a_restart_the_second_prompt_of_six_is_said_anew_to_exactly_the_first_turn(
+    agent: RealAgent,
+) -> None:
+    native = ContextSource.FORKED_AT if agent.name == "claude" else ContextSource.FORKED
+    prompts = [f"prompt {number}" for number in range(2, 7)]
+    async with client(agent, ALWAYS) as desk:
+        assert (await said_with_a_tool(desk, "TOOLSHELL first")).problem is None
+        assert len(list(agent.project.glob("shell*.txt"))) == 1, "the tool ran"
+        for prompt in prompts:
+            assert (await said(desk, prompt)).problem is None
+        forks = parked(await desk.links())
+        known = desk.conversation.id, desk.window_id
+    agent.kill()
+    async with client(agent, ALWAYS, known) as desk:
+        over = await edited(desk, "prompt 2", "another second")
+        turns, links, branch = await desk.turns(), await desk.links(), await desk.branch()
+
+    assert how(over) is native
+    assert turns[-1].prior_context is None
+    assert over.turn is not None and (over.turn.told, over.turn.told_total) == (0, 0)
+    heard = agent.heard("another second")
+    assert heard.users == ["TOOLSHELL first", "another second"]
+    assert not any(prompt in heard.everything for prompt in prompts)
+    assert heard.tool_results == 1
+    assert heard.everything.count("[after-tool]") == 1, "the whole of the first turn, to its last words"
+    assert BEGIN not in heard.everything
+    assert answer_of(branch).startswith("[echo] users=2 ")
+    carrier = next(link for link in links if link.id == turns[-1].link_id)
+    if agent.name == "claude":
+        assert forks == []
+    else:
+        assert carrier.source_id in [link.id for link in forks if link.knows == turns[0].last_id]
+
+
+async def test_f03_f06_a_fork_of_a_real_agent_is_one_session_and_leaves_its_source_as_it_was(
+    agent: RealAgent,
+) -> None:
+    async with client(agent, NEVER) as desk:
+        for prompt in ("first prompt", "second prompt"):
+            await said(desk, prompt)
+        (source,) = await desk.links()
+        rows = await desk.branch()
+        before = kept_of(agent, source.session_id) if agent.name == "claude" else ""
+        forked = await desk.conversations.fork(
+            desk.conversation, at=None, window_id=desk.window_id, side_by_side=True
+        )
+        branch = Desk(desk.db, desk.conversations, forked.conversation, forked.window_id)
+        forked.conversation.subscribe(branch.hear)
+        assert forked.link is not None
+        ways = [how(await said(branch, prompt)) for prompt in ("on the branch", "and again")]
+        (carrier,) = await branch.links()
+        assert await desk.branch() == rows
+        if agent.name == "claude":
+            assert kept_of(agent, source.session_id) == before
+        await said(desk, "on the trunk")
+        trunk = await desk.links()
+
+    assert (carrier.id, carrier.source_id) == (forked.link.id, source.id)
+    assert carrier.session_id != source.session_id
+    assert ContextSource.TOLD not in ways and ways[-1] is ContextSource.CONTINUED
+    assert agent.heard("and again").users == ["first prompt", "second prompt", "on the branch", "and again"]
+    assert [agent.asked(prompt) for prompt in ("first prompt", "on the branch")] == [1, 1]
+    assert [link.id for link in trunk] == [source.id]
+    assert agent.heard("on the trunk").users == ["first prompt", "second prompt", "on the trunk"]
+
+
+async def test_a01_an_aside_of_a_real_agent_knows_the_conversation_and_leaves_no_trace_in_it(
+    agent: RealAgent,
+) -> None:
+    question = "what was the first prompt?"
+    async with client(agent, NEVER) as desk:
+        await said(desk, "first prompt")
+        (source,) = await desk.links()
+        rows = await desk.branch()
+        before = kept_of(agent, source.session_id) if agent.name == "claude" else ""
+        aside = await desk.conversation.aside(desk.window_id)
+        assert aside.price.native
+        end = [news async for news in aside.ask(question)][-1]
+        assert isinstance(end, AsideEnded)
+        assert (end.stop, end.problem) == (StopReason.END_TURN, None)
+        assert "first prompt" in aside.text
+        await aside.close()
+        assert await desk.branch() == rows
+        if agent.name == "claude":
+            assert kept_of(agent, source.session_id) == before
+        assert how(await said(desk, "second prompt")) is ContextSource.CONTINUED
+
+    assert "first prompt" in agent.heard(question).everything
+    assert agent.heard("second prompt").users == ["first prompt", "second prompt"]

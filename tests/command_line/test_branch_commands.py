@@ -1,0 +1,226 @@
+"""Branches from the command line: every one of them can be made by a script."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catena_store.windows import windows
+from support.clients.command_line import Catena, Finished, newest, run, shown, wait_until
+from support.places import OWNER_CLIENT
+
+
+@pytest.fixture
+def catena(tmp_path: Path) -> Catena:
+    return Catena(tmp_path)
+
+
+def talked(catena: Catena) -> tuple[str, list[dict[str, Any]]]:
+    """A conversation of three turns; its id, and its messages."""
+    assert run(catena, "say one").status == 0
+    id = newest(catena)
+    assert run(catena, "--resume", id, "say two").status == 0
+    assert run(catena, "--resume", id, "say three").status == 0
+    return id, shown(catena, id)["messages"]
+
+
+def row(messages: list[dict[str, Any]], text: str) -> dict[str, Any]:
+    """The message of this text."""
+    return next(message for message in messages if message["text"] == text)
+
+
+def heard(finished: Finished) -> str:
+    """What the agent says that it has heard, of an `echo`."""
+    assert finished.status == 0, finished.err
+    text = "".join(event["text"] for event in finished.events if event["event"] == "text")
+    return text.split("all=")[1].strip().removesuffix('"')
+
+
+def test_c02_a_prompt_is_said_in_a_fork_anew_or_after_any_message(catena: Catena) -> None:
+    id, messages = talked(catena)
+    first, second = row(messages, "one"), row(messages, "say two")
+
+    forked = run(catena, "--resume", id, "--fork", "--json", "echo")
+    assert heard(forked) == "say one|say two|say three|echo"
+    conversation = forked.event("conversation")
+    assert conversation["new"]
+    assert (conversation["family"], conversation["fork_point_id"]) == (id, messages[-1]["id"])
+    branch = forked.event("branch")
+    assert (branch["act"], branch["source_id"], branch["told"]) == ("fork", id, 0)
+    assert forked.event("turn_started")["how"] == "forked"
+    assert conversation["id"] != id == shown(catena, id)["conversation"]["id"]
+    assert shown(catena, id)["messages"] == messages
+
+    at = run(catena, "--resume", id, "--at", first["id"][:10], "--json", "echo")
+    assert heard(at) == "say one|echo"
+    assert not at.event("conversation")["new"]
+    branch = at.event("branch")
+    assert (branch["act"], branch["leaf_id"]) == ("at", first["id"])
+    assert (branch["how"], branch["told"]) == (
+        at.event("turn_started")["how"],
+        at.event("turn_started")["told"],
+    )
+
+    edited = run(catena, "--resume", id, "--edit", second["id"], "--json", "say else; echo")
+    assert heard(edited) == "say one|say else; echo"
+    assert edited.event("branch")["edited_id"] == second["id"]
+    now = shown(catena, id)["messages"]
+    assert row(now, "say else; echo")["parent_id"] == second["parent_id"]
+    assert messages == now[: len(messages)]
+
+    # The next one goes on where this one was.
+    assert (
+        heard(run(catena, "--resume", id, "--json", "say more; echo"))
+        == "say one|say else; echo|say more; echo"
+    )
+
+    twig = run(catena, "--resume", id, "--fork", "--at", first["id"], "--json", "echo")
+    assert heard(twig) == "say one|echo"
+    assert twig.event("conversation")["fork_point_id"] == first["id"]
+    plain = run(catena, "--resume", id, "--fork", "say hello")
+    assert plain.out == "hello\n"
+    assert f"forked as {newest(catena)}: " in plain.err
+
+    first_anew = run(catena, "--resume", id, "--edit", messages[0]["id"], "--json", "echo")
+    assert heard(first_anew) == "echo"
+    assert first_anew.event("turn_started")["how"] == "fresh"
+    for each in (id, conversation["id"]):
+        assert catena.write(partial(windows.open_on, conversation_id=each)) == []
+
+
+def test_c02_what_cannot_be_is_refused_in_one_line_and_nothing_is_begun(catena: Catena) -> None:
+    id, messages = talked(catena)
+    prompt, answer = row(messages, "say two")["id"], row(messages, "two")["id"]
+    other = run(catena, "say elsewhere")
+    assert other.status == 0
+    elsewhere = shown(catena, newest(catena))["messages"][0]["id"]
+    refused = {
+        ("--resume", id, "--at", prompt): "is a prompt",
+        ("--resume", id, "--edit", answer): "is no prompt",
+        ("--resume", id, "--edit", "nobody"): "there is no message 'nobody'",
+        ("--resume", id, "--edit", elsewhere): "there is no message",
+        ("--resume", id, "--at", ""): "there is no message",
+        ("--resume", id, "--edit", prompt, "--fork"): "--edit makes a branch of the same",
+        ("--resume", id, "--edit", prompt, "--at", answer): "not allowed with",
+        ("--fork",): "go with --resume or --continue",
+        ("--at", answer): "go with --resume or --continue",
+    }
+    for arguments, words in refused.items():
+        finished = run(catena, *arguments, "say never")
+        assert finished.status == 2, arguments
+        assert words in finished.err, arguments
+        assert finished.err.count("\n") == 1
+    assert shown(catena, id)["messages"] == messages
+    assert len(catena("list", "--json").json) == 2
+
+
+def test_f07_a_fork_of_an_agent_that_cannot_fork_is_told_and_says_so(catena: Catena) -> None:
+    flags = {"CATENA_REHEARSAL_FLAGS": "--no-fork"}
+    assert run(catena, "say one", **flags).status == 0
+    id = newest(catena)
+    forked = run(catena, "--resume", id, "--fork", "--json", "say two", **flags)
+    branch = forked.event("branch")
+    assert (branch["how"], branch["told"], branch["told_total"]) == ("told", 2, 2)
+    assert forked.event("turn_started")["how"] == "told"
+
+
+def test_f08_a_refused_fork_is_one_line_of_the_agents_words_and_leaves_nothing(
+    catena: Catena, tmp_path: Path
+) -> None:
+    assert run(catena, "say one").status == 0
+    faults = tmp_path / "faults.json"
+    faults.write_text('{"fork": {"error": [-32603, "no copies today"]}}')
+    forked = run(
+        catena,
+        "--resume",
+        newest(catena),
+        "--fork",
+        "say two",
+        CATENA_REHEARSAL_FAULTS=str(faults),
+    )
+    assert forked.status == 1
+    assert forked.out == ""
+    assert "no copies today" in forked.err
+    assert forked.err.count("\n") == 1
+    assert len(catena("list", "--json").json) == 1
+
+
+def test_f12_the_tree_shows_siblings_badges_and_forks(catena: Catena) -> None:
+    id, messages = talked(catena)
+    second = row(messages, "say two")["id"]
+    assert run(catena, "--resume", id, "--edit", second, "say else; stopreason refusal").status == 1
+    other = ("--agent-command", rehearsal())
+    assert catena("run", "--resume", id, *other, "say end").status == 0
+    at = row(messages, "one")["id"]
+    forked = run(catena, "--resume", id, "--fork", "--at", at, "--json", "say aside")
+    fork = forked.event("conversation")["id"]
+
+    text = catena("show", id, "--tree")
+    assert text.status == 0, text.err
+    lines = [line.rsplit(" · ", 1)[0] for line in text.out.splitlines()[3:]]
+    assert lines == [
+        "say one · rehearsal",
+        "├ say two · ‹1/2›",
+        "│ say three",
+        "├ say else; stopreason refusal · ‹2/2› · refused by the agent",
+        f"│ say end · command:{rehearsal()} · ◂ here",
+        f"└ say aside · fork {fork}",
+    ]
+    tree = catena("show", id, "--tree", "--json").json
+    assert tree["conversation"]["id"] == id
+    nodes = {node["preview"]: node for node in tree["nodes"]}
+    assert list(nodes) == [
+        "say one",
+        "say two",
+        "say three",
+        "say else; stopreason refusal",
+        "say end",
+        "say aside",
+    ]
+    assert nodes["say three"]["parent_id"] == second
+    assert nodes["say two"]["leaf_id"] == row(messages, "three")["id"]
+    assert (nodes["say aside"]["conversation_id"], nodes["say aside"]["own"]) == (fork, False)
+    assert tree["here"] == nodes["say end"]["id"]
+    assert tree["leaf_id"] == nodes["say end"]["leaf_id"]
+
+    # From the fork, what it has of its source and its own.
+    tree = catena("show", fork, "--tree", "--json").json
+    assert [node["preview"] for node in tree["nodes"]] == ["say one", "say aside"]
+    assert catena("show", fork, "--tree", "--chain").status == 2
+
+
+def rehearsal() -> str:
+    """A command of the rehearsal agent, as another agent."""
+    return f"{sys.executable} -m catena_acp.rehearsal"
+
+
+def test_f02_a_conversation_that_another_client_has_can_be_forked_and_not_edited(
+    catena: Catena, tmp_path: Path
+) -> None:
+    home = tmp_path / "agent"
+    catena.data.mkdir()
+    owner = subprocess.Popen(
+        [sys.executable, OWNER_CLIENT, str(catena.store), str(home)], stdout=subprocess.PIPE, text=True
+    )
+    with owner:
+        try:
+            assert owner.stdout
+            id = owner.stdout.readline().strip()
+            wait_until(lambda: len(shown(catena, id)["messages"]) > 8)
+            prompt = shown(catena, id)["messages"][0]["id"]
+            flags = {"CATENA_REHEARSAL_HOME": str(home)}
+            edited = run(catena, "--resume", id, "--edit", prompt, "say never", **flags)
+            assert edited.status == 5
+            forked = run(catena, "--resume", id, "--fork", "--json", "say aside", **flags)
+            assert forked.status == 0, forked.events
+            assert forked.event("conversation")["family"] == id
+            before = len(shown(catena, id)["messages"])
+            wait_until(lambda: len(shown(catena, id)["messages"]) > before)
+            assert owner.poll() is None
+        finally:
+            owner.kill()

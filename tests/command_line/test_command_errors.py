@@ -1,0 +1,132 @@
+"""What a person is told when a command cannot be carried out: one line, and the right exit status."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from support.clients.command_line import Catena
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "nowhere: no such directory, and no such command"),
+        (["--continue", "--resume", "x"], "not allowed with argument --continue"),
+        (["--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (["list", "--limit", "-3"], "-3"),
+        (["show"], "the following arguments are required: ID"),
+        (["run", "--permissions", "maybe", "x"], "invalid choice: 'maybe'"),
+        (["run", "one", "two"], "unrecognized arguments: two"),
+        (["run", "--cwd", "/no/such/place", "x"], "/no/such/place: No such file or directory"),
+        (["run", "  "], "the prompt is empty"),
+        (["run"], "the prompt is empty"),
+        (["run", "--resume", "nope", "x"], "there is no conversation 'nope'"),
+        (["run", "--continue", "x"], "there is no conversation yet in"),
+        (["--resume", "nope"], "there is no conversation 'nope'"),
+        (["--continue"], "there is no conversation yet in"),
+        (["--agent", "nope"], "nope: no such agent"),
+        ([], "the screen needs a terminal"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line_with_status_2(
+    tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    finished = Catena(tmp_path)(*arguments)
+
+    assert finished.status == 2
+    assert finished.out == ""
+    assert finished.err.startswith("catena: ")
+    assert finished.err.count("\n") == 1
+    assert words in finished.err
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["show", "x"], ["run", "hello"], ["--continue"]])
+def test_a_file_that_is_no_store_is_said_so_with_status_2(tmp_path: Path, arguments: list[str]) -> None:
+    catena = Catena(tmp_path)
+    catena.data.mkdir()
+    catena.store.write_text("not a database, and far too long to be taken for an empty one" * 20)
+
+    finished = catena(*arguments)
+
+    assert finished.status == 2
+    advice = "if it was one, `catena doctor --salvage` saves what can be read"
+    assert finished.err == f"catena: {catena.store} is not a Catena file; {advice}\n"
+    assert finished.out == ""
+
+
+def test_a_data_directory_that_cannot_be_made_is_said_so_with_status_2(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+
+    finished = catena("list", CATENA_DATA_DIR="/dev/null/data")
+
+    assert finished.status == 2
+    assert finished.err == "catena: /dev/null/data/catena.db cannot be opened: Not a directory\n"
+
+
+def test_settings_that_make_no_sense_are_said_with_file_and_line(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    path = catena.settings('agent = "claude"\n\npermissions = "sometimes"\n')
+
+    finished = catena("agents")
+
+    assert finished.status == 2
+    assert (
+        finished.err
+        == f'catena: {path}:3: `permissions` "sometimes" is none of ask, allow-reads, allow, deny\n'
+    )
+
+
+def test_an_error_of_our_own_is_one_line_and_its_traceback_is_in_the_log_file(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    # A module of this name is found before the real one, and cannot be imported.
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "aiosqlite.py").write_text("raise LookupError('aiosqlite is \\x1b[31mbro\\x07ken')\n")
+
+    finished = catena("list", PYTHONPATH=str(broken))
+
+    log = catena.data / "catena.log"
+    assert finished.status == 1
+    assert finished.err == (
+        "catena: stopped at an error of its own (LookupError: aiosqlite is bro␇ken). "
+        f"The details are in {log}.\n"
+    )
+    assert "Traceback" in log.read_text("utf-8")
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_version_and_help_need_nothing_but_themselves(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+
+    assert catena("--version").out == "catena 0.1.0\n"
+    for arguments in (
+        ["--help"],
+        ["run", "--help"],
+        ["list", "--help"],
+        ["show", "--help"],
+        ["doctor", "--help"],
+    ):
+        finished = catena(*arguments)
+        assert (finished.status, finished.err) == (0, "")
+        assert finished.out.startswith("usage: catena")
+    assert not catena.data.exists()
+
+
+def test_python_m_catena_is_catena(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-m", "catena", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+    )
+
+    assert done.stdout == "catena 0.1.0\n"

@@ -1,0 +1,117 @@
+"""Ctrl+C, hang-ups, and readers that go away, while `catena run` runs."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.clients.command_line import EXECUTABLE, Catena, agents_of, newest, shown, until, wait_until
+
+
+def test_ctrl_c_stops_the_turn_and_keeps_what_was_said_with_status_130(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    process = catena.start("run", "--agent", "rehearsal", "say before\nhang")
+
+    with process:
+        seen = until(process, "before")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert seen + out == "before\n"
+    assert "Traceback" not in err
+    whole = shown(catena, newest(catena))
+    assert [turn["stop_reason"] for turn in whole["turns"]] == ["cancelled"]
+    assert "before" in [row["text"] for row in whole["messages"]]
+
+
+def test_a_second_ctrl_c_ends_an_agent_that_does_not_heed_the_first(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    log = tmp_path / "heard.jsonl"
+    catena.settings(f'agents.rehearsal.env = {{ CATENA_REHEARSAL_LOG = "{log}" }}')
+    process = catena.start("run", "--json", "--agent", "rehearsal", "say before\nhang hard")
+
+    with process:
+        seen = until(process, '"text": "before"')
+        process.send_signal(signal.SIGINT)
+        wait_until(lambda: "session/cancel" in log.read_text())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert err == ""
+    last = (seen + out).splitlines()[-1]
+    assert '"turn_ended"' in last
+    assert '"exit_status": 130' in last
+    assert agents_of(catena) == []
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_r13_no_agent_outlives_a_run_that_is_ended(tmp_path: Path, number: int, status: int) -> None:
+    catena = Catena(tmp_path)
+    process = catena.start("run", "--agent", "rehearsal", "say before\nhang")
+
+    with process:
+        until(process, "before")
+        assert agents_of(catena)
+        process.send_signal(number)
+        process.communicate(timeout=30)
+
+    assert process.returncode == status
+    assert agents_of(catena) == []
+    assert [turn["stop_reason"] for turn in shown(catena, newest(catena))["turns"]] == ["interrupted"]
+
+
+def test_a_reader_that_goes_away_stops_the_turn_without_a_word(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    process = catena.start("run", "--agent", "rehearsal", "stream 5000 rate 50")
+
+    assert process.stdout
+    assert process.stderr
+    until(process, " ")
+    process.stdout.close()
+    with process.stderr as stderr:
+        assert stderr.read() == ""
+    assert process.wait(timeout=30) == 130
+    assert [turn["stop_reason"] for turn in shown(catena, newest(catena))["turns"]] == ["cancelled"]
+
+
+def test_a_reader_that_goes_away_at_the_end_ends_the_run_without_a_word(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    command = f"{shlex.quote(str(EXECUTABLE))} run --json --agent rehearsal 'say hi' | head -n 4"
+
+    piped = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=catena.project,
+        env=catena.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=50,
+    )
+
+    assert piped.stderr == ""
+    assert len(piped.stdout.splitlines()) == 4
+
+
+def test_ctrl_c_ends_a_run_whose_reader_pauses(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    process = catena.start("run", "--agent", "rehearsal", "huge 900\nsay done")
+
+    with process:
+        # Nobody reads: the pipe is full, and all is said and recorded nevertheless.
+        wait_until(lambda: catena.store.exists() and ended_turns(catena) == ["end_turn"])
+        wait_until(lambda: agents_of(catena) == [process.pid])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) in (0, 130)
+        process.communicate()
+
+
+def ended_turns(catena: Catena) -> list[str | None]:
+    """How the turns of the newest conversation ended, None for one that has not."""
+    listed = catena("list", "--json").json
+    return [turn["stop_reason"] for turn in shown(catena, listed[0]["id"])["turns"]] if listed else []

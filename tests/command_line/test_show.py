@@ -1,0 +1,265 @@
+"""`catena show`, over rows that were put into a real store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Writer
+from catena_store.records import (
+    Kind,
+    NewMessage,
+)
+from support.clients.command_line import Catena
+from support.clients.listed import CONVERSATION, two_sessions
+
+
+def test_show_json_is_one_object_with_the_promised_parts(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    shown = catena("show", CONVERSATION, "--json")
+
+    assert shown.status == 0
+    whole = shown.json
+    parts = {
+        "format",
+        "conversation",
+        "messages",
+        "turns",
+        "links",
+        "parked",
+        "windows",
+        "directories",
+        "usage",
+    }
+    assert set(whole) == parts
+    assert whole["conversation"]["id"] == CONVERSATION
+    assert whole["conversation"]["title"] == "the login"
+    assert set(whole["messages"][0]) == {
+        "id",
+        "conversation_id",
+        "parent_id",
+        "turn_id",
+        "kind",
+        "state",
+        "text",
+        "data",
+        "link_id",
+        "agent_message_id",
+        "barrier",
+        "depth",
+        "created_at",
+    }
+    ids = [message["id"] for message in whole["messages"]]
+    assert ids == [
+        "u1",
+        "th1",
+        "x1",
+        "x2",
+        "a1",
+        "old",
+        "u2",
+        "s2",
+        "a2",
+        "n2",
+    ]
+    assert set(whole["turns"][0]) == {
+        "id",
+        "conversation_id",
+        "prompt_id",
+        "base_link",
+        "result_link",
+        "window_id",
+        "last_id",
+        "how",
+        "cause",
+        "told_from",
+        "told_to",
+        "told",
+        "told_total",
+        "tools_listed",
+        "left_out",
+        "whole_id",
+        "prior_context",
+        "stop_reason",
+        "error",
+        "usage",
+        "cost",
+        "currency",
+        "model",
+        "mode",
+        "started_at",
+        "ended_at",
+        "surroundings",
+    }
+    assert set(whole["links"][0]) == {
+        "id",
+        "conversation_id",
+        "agent",
+        "profile",
+        "session_id",
+        "cwd",
+        "cause",
+        "source_id",
+        "base",
+        "knows",
+        "reach",
+        "whole",
+        "state",
+        "owner",
+        "version",
+        "cost_total",
+        "ended",
+        "created_at",
+    }
+    assert whole["windows"] == [
+        {
+            "id": "w",
+            "workspace_id": None,
+            "position": 0,
+            "conversation_id": CONVERSATION,
+            "leaf_id": "n2",
+            "draft": "",
+            "scroll": None,
+            "open": False,
+        }
+    ]
+
+
+def test_m05_every_row_of_a_turn_shows_the_link_it_travelled_on(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    whole = catena("show", CONVERSATION, "--json").json
+
+    links = {turn["id"]: turn["result_link"] for turn in whole["turns"]}
+    assert links == {"t1": "a", "t2": "b"}
+    assert all(
+        message["link_id"] == links[message["turn_id"]] for message in whole["messages"] if message["turn_id"]
+    )
+
+
+def test_links_that_carried_nothing_stand_apart_with_their_role(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    whole = catena("show", CONVERSATION, "--json").json
+
+    assert [link["id"] for link in whole["links"]] == ["a", "b"]
+    assert [(link["id"], link["role"]) for link in whole["parked"]] == [
+        ("parked", "parked"),
+        ("unused", "unused"),
+    ]
+
+
+def test_how_and_why_a_turn_s_context_travelled_can_be_read(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    first, second = catena("show", CONVERSATION, "--json").json["turns"]
+
+    assert (first["how"], first["cause"], first["told"]) == ("fresh", None, 0)
+    assert (second["how"], second["cause"]) == ("told", "rate limit at 14:02")
+    assert (second["told"], second["told_total"], second["prior_context"]) == (2, 2, "Earlier: …")
+    assert (second["stop_reason"], second["error"]) == ("agent_gone", "killed")
+
+
+def test_show_is_the_newest_branch_as_a_person_reads_it(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    shown = catena("show", "the login")
+
+    assert shown.status == 0
+    assert shown.out == (
+        "the login\n"
+        f"rehearsal · /shop · {CONVERSATION}\n"
+        "\n"
+        "▌ Find out why.\n"
+        "\n"
+        "✓ Read views.py\n"
+        "✗ Run pytest\n"
+        "\n"
+        "Because of the order.␇\n"
+        "\n"
+        "╌╌ rate limit at 14:02 · new session · told 2 of 2 messages ╌╌\n"
+        "\n"
+        "▌ Now add\n"
+        "▌ a test.\n"
+        "\n"
+        "Done\n"
+        "(interrupted)\n"
+        "\n"
+        "! The agent stopped (killed by signal 9).\n"
+    )
+
+
+def test_h10_an_id_its_beginning_and_the_title_reach_the_same_conversation(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    reached = [
+        catena("show", name, "--json").json["conversation"]["id"]
+        for name in (CONVERSATION, "conv", "the login")
+    ]
+
+    assert reached == [CONVERSATION] * 3
+
+
+def test_an_unknown_id_and_an_ambiguous_beginning_are_one_line_and_status_2(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    async def another(tx: Writer) -> None:
+        await conversations.create(tx, id="conversation0002", agent="rehearsal", cwd="/shop")
+
+    catena.write(another)
+    unknown, ambiguous = catena("show", "zzz"), catena("show", "conv")
+
+    assert (unknown.status, unknown.out) == (2, "")
+    assert unknown.err == "catena: there is no conversation 'zzz'\n"
+    assert (ambiguous.status, ambiguous.out) == (2, "")
+    assert ambiguous.err.count("\n") == 1
+    assert "conversation0001, conversation0002" in ambiguous.err
+
+
+def test_a_conversation_without_a_window_is_shown_to_its_newest_row(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+
+    async def work(tx: Writer) -> None:
+        await conversations.create(tx, id="c", agent="rehearsal", cwd="/shop")
+        await messages.insert_many(
+            tx,
+            [
+                NewMessage(id="u", conversation_id="c", parent_id=None, kind=Kind.USER, text="first"),
+                NewMessage(id="v", conversation_id="c", parent_id=None, kind=Kind.USER, text="second"),
+            ],
+        )
+
+    catena.write(work)
+
+    assert catena("show", "c").out.splitlines()[-1] == "▌ second"
+
+
+def test_a_branch_longer_than_a_page_is_shown_whole_and_in_order(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+
+    async def work(tx: Writer) -> None:
+        await conversations.create(tx, id="c", agent="rehearsal", cwd="/shop")
+        rows = [
+            NewMessage(
+                id=f"r{number}",
+                conversation_id="c",
+                parent_id=f"r{number - 1}" if number else None,
+                kind=Kind.USER if number % 2 == 0 else Kind.AGENT,
+                text=f"row {number}",
+            )
+            for number in range(1_203)
+        ]
+        await messages.insert_many(tx, rows)
+
+    catena.write(work)
+
+    shown = [line.removeprefix("▌ ") for line in catena("show", "c").out.splitlines()[2:] if line]
+    assert shown == [f"row {number}" for number in range(1_203)]

@@ -1,0 +1,111 @@
+"""Going back to what was said before a logout: asked for by the person, so it is done, but never in silence."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from catena_acp.continuity.events import LeafMoved, Remarked, TurnEnded
+from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE
+from catena_store.records import Kind
+from support.clients.command_line import Catena
+from support.conversations.rehearsed import Desk, World
+from support.screen.pilot import at_the_screen
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+async def logged_out_and_in_again(desk: Desk) -> None:
+    await desk.conversation.logout(desk.window_id)
+    await desk.conversation.login(desk.window_id, "rehearsal-login")
+
+
+async def test_m08_the_price_of_going_back_above_a_logout_says_what_it_takes_along(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say canary-old")
+        await desk.say("say more")
+        first, second = [row for row in await desk.branch() if row.kind is Kind.USER]
+        conversation, window_id = desk.conversation, desk.window_id
+        before = await conversation.price(window_id, leaf_id=second.parent_id)
+        assert not before.before_logout and SAID_BEFORE not in before.words
+        await logged_out_and_in_again(desk)
+
+        edit = await conversation.price(window_id, leaf_id=second.parent_id)
+        assert edit.before_logout and edit.words.startswith(f"{SAID_BEFORE}, ")
+        assert not (await conversation.price(window_id, leaf_id=first.parent_id)).before_logout
+        here = await conversation.price(window_id)
+        assert not here.before_logout, "below the line nothing is taken along"
+        other = world.spec(name="other")
+        elsewhere = await conversation.price(window_id, spec=other, leaf_id=second.parent_id)
+        assert not elsewhere.before_logout, "nobody logged out of that one"
+
+        told = len(desk.told)
+        await conversation.go_to(window_id, second.parent_id)
+        moved, remark = [news for news in desk.told[told:] if isinstance(news, LeafMoved | Remarked)]
+        assert isinstance(moved, LeafMoved) and isinstance(remark, Remarked)
+        assert remark.text.startswith("Said before you logged out of Rehearsal: your next prompt")
+        assert world.prompts() == [["say canary-old"], ["say more"]], "nothing was told before that was said"
+        await desk.say("echo")
+        assert "canary-old" in (await desk.branch())[-1].text, "the branch is what the person asked for"
+
+
+async def test_m08_what_is_said_below_a_logout_is_gone_back_to_without_a_word_of_it(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say canary-old")
+        await logged_out_and_in_again(desk)
+        await desk.say("say new")
+        leaf = (await desk.window()).leaf_id
+        await desk.say("say newer")
+        told = len(desk.told)
+        await desk.conversation.go_to(desk.window_id, leaf)
+        assert not [news for news in desk.told[told:] if isinstance(news, Remarked)]
+        assert not (await desk.conversation.price(desk.window_id)).before_logout
+        over = await desk.say("echo")
+        assert isinstance(over, TurnEnded)
+    assert not any("canary-old" in block for blocks in world.prompts()[1:] for block in blocks)
+
+
+async def test_m08_on_the_screen_an_undo_that_leads_above_a_logout_names_what_the_next_prompt_takes_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say canary-old")
+        await person.sees("│ canary-old")
+        await person.idle()
+        tab = person.tab
+        leaf = tab.leaf_id
+        await tab.conversation.rewind(tab.window_id, None)
+        await person.until(lambda: tab.leaf_id is None, "the beginning")
+        await person.say("say other")
+        await person.sees("│ other")
+        await person.idle()
+        await tab.conversation.logout(tab.window_id)
+        await person.sees("logged out by you")
+        assert person.app.chat.acts is not None
+        person.app.chat.acts.do("undo")
+        await person.sees("│ canary-old", f"Your next prompt goes out {SAID_BEFORE}.", "Undone: the rewind.")
+        assert tab.leaf_id == leaf
+
+
+async def test_m08_the_command_line_says_it_before_it_edits_a_prompt_from_above_a_logout(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say canary-old")
+        await desk.say("say more")
+        second = [row for row in await desk.branch() if row.kind is Kind.USER][1]
+        await logged_out_and_in_again(desk)
+    catena = Catena(world.place)
+    edit = ("--resume", desk.conversation.id, "--edit", second.id)
+    as_text = await asyncio.to_thread(catena, "run", *edit, "say anew")
+    assert as_text.status == 0, as_text.err
+    assert SAID_BEFORE in as_text.err and as_text.out == "anew\n"
+    as_json = await asyncio.to_thread(catena, "run", *edit, "--json", "say anew again")
+    assert as_json.event("branch")["before_logout"] is True

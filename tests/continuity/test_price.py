@@ -1,0 +1,143 @@
+"""What the next prompt would need, named before it is sent: with real agent processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catena_acp.conversation.inspection.price import Price
+from catena_store.records import ContextSource, Kind
+from support.conversations.rehearsed import World
+from support.conversations.untold import spoken
+from support.counted_work import calls_counted, queries_counted
+
+NATIVE = "native: nothing replayed"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def price(
+    how: ContextSource, told: int = 0, total: int = 0, tools: int = 0, tokens: int = 0, **more: bool
+) -> Price:
+    return Price(how, told, total, tools, tokens, total - told, exact=more.pop("exact", True), **more)
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        (price(ContextSource.CONTINUED), NATIVE),
+        (price(ContextSource.FORKED), NATIVE),
+        (price(ContextSource.RESUMED, exact=False), f"probably {NATIVE}"),
+        (price(ContextSource.FRESH), "new session: nothing to tell"),
+        (
+            price(ContextSource.TOLD, 20, 57, tokens=6_234),
+            "told 20 of 57 messages, about 6,200 tokens, 37 left out",
+        ),
+        (price(ContextSource.TOLD, 1, 1, tokens=87), "told 1 of 1 message, about 87 tokens"),
+        (
+            price(ContextSource.CAUGHT_UP, 2, 2, tools=1, tokens=254),
+            "caught up with 2 of 2 messages, 1 tool call listed, about 250 tokens",
+        ),
+        (price(ContextSource.CAUGHT_UP, tools=3, tokens=120), "3 tool calls listed, about 120 tokens"),
+        (price(ContextSource.RESUMED, abridged=True), f"{NATIVE}, what it was told earlier is abridged"),
+    ],
+)
+def test_p11_a_price_is_one_line_in_words(named: Price, words: str) -> None:
+    assert named.words == words
+
+
+async def test_p11_the_price_of_going_on_is_native_and_starts_no_process(world: World) -> None:
+    async with world.client() as desk:
+        fresh = await desk.conversation.price(desk.window_id)
+        assert (fresh.how, fresh.exact, world.requests("initialize")) == (ContextSource.FRESH, False, [])
+        await desk.say("say one")
+        going_on = await desk.conversation.price(desk.window_id)
+    assert (going_on.how, going_on.exact, going_on.words) == (ContextSource.CONTINUED, True, NATIVE)
+    started = len(world.requests("initialize"))
+    async with world.client(resume=desk) as later:
+        cold = await later.conversation.price(later.window_id)
+        assert (cold.how, cold.words) == (ContextSource.RESUMED, f"probably {NATIVE}")
+        assert len(world.requests("initialize")) == started
+        assert (await later.say("say two")).turn is not None
+        assert (await later.turns())[-1].how is ContextSource.RESUMED
+
+
+async def test_p11_the_price_of_an_agent_that_cannot_reopen_sessions_is_told_also_while_it_does_not_run(
+    world: World,
+) -> None:
+    async with world.client("--no-load", "--no-resume", "--no-fork") as desk:
+        await desk.say("say one")
+    async with world.client("--no-load", "--no-resume", "--no-fork", resume=desk) as later:
+        named = await later.conversation.price(later.window_id)
+        over = await later.say("say two")
+    assert over.turn is not None
+    assert (named.how, named.told, named.exact) == (ContextSource.TOLD, 2, False)
+    assert (over.turn.how, over.turn.told) == (ContextSource.TOLD, 2)
+
+
+async def test_p11_the_price_of_another_agent_is_what_its_first_prompt_then_carries(world: World) -> None:
+    other = world.spec(name="other")
+    async with world.client(specs={"other": other}) as desk:
+        await desk.say("say one; tool read README.md")
+        await spoken(desk, 54)
+        named = await desk.conversation.price(desk.window_id, spec=other)
+        assert await desk.conversation.prices(desk.window_id, [other, other]) == [named, named]
+        started = len(world.requests("initialize"))
+        await desk.conversation.set_agent(desk.window_id, other)
+        assert len(world.requests("initialize")) == started
+        over = await desk.say("echo")
+    turn = over.turn
+    assert turn is not None
+    told, _ = world.prompts()[-1]
+    assert (named.how, named.told, named.told_total) == (turn.how, turn.told, turn.told_total)
+    assert (named.tools, named.left_out) == (turn.tools_listed, turn.left_out)
+    assert named.told == 20
+    assert named.left_out == named.told_total - 20 > 30
+    assert named.tokens == -(-len(told) // 4)
+    assert named.words.startswith(f"probably told 20 of {named.told_total} messages")
+
+
+async def test_p11_the_price_from_an_earlier_message_and_of_a_fork_is_named_too(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        after_one = (await desk.window()).leaf_id
+        await desk.say("say two")
+        conversation, window_id = desk.conversation, desk.window_id
+        edit = await conversation.price(window_id, leaf_id=after_one)
+        fork = await conversation.price(window_id, apart=True)
+        anew = await conversation.price(window_id, leaf_id=None)
+        assert (await desk.window()).leaf_id != after_one, "a price moves nothing"
+    assert (edit.how, edit.told, edit.told_total) == (ContextSource.TOLD, 2, 2)
+    assert (fork.how, fork.words) == (ContextSource.FORKED, NATIVE)
+    assert (anew.how, anew.words) == (ContextSource.FRESH, "new session: nothing to tell")
+
+
+async def test_p09_a_seam_says_that_what_the_session_was_told_earlier_is_abridged(world: World) -> None:
+    async with world.client() as desk:
+        await spoken(desk, 30)
+        await desk.say("say one")
+        told = await desk.conversation.price(desk.window_id)
+    async with world.client(resume=desk) as later:
+        await later.say("say two")
+        resumed = [row for row in await later.branch() if row.kind is Kind.SEAM][-1]
+        price = await later.conversation.price(later.window_id)
+    assert told.words == price.words == f"{NATIVE}, what it was told earlier is abridged"
+    assert resumed.text == "session resumed · nothing told again · what it was told earlier is abridged"
+
+
+async def test_p11_eight_prices_of_ten_thousand_messages_read_them_once(world: World) -> None:
+    other = world.spec(name="other")
+    async with world.client(specs={"other": other}) as desk:
+        await spoken(desk, 10_000)
+        async with queries_counted(desk.db) as queries:
+            with calls_counted() as calls:
+                named = await desk.conversation.prices(desk.window_id, [other] * 8)
+    assert {each.left_out for each in named} == {9_980}
+    assert sum("WITH RECURSIVE branch (parent_id, uid, " in sql for sql in queries.asked) == 1
+    assert len(queries.asked) < 100
+    assert queries.steps < 600 * 10_000
+    assert calls.made < 40 * 10_000

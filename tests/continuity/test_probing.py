@@ -1,0 +1,153 @@
+"""Whether an agent honours a fork at a message: tried once for each version, and never taken for granted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catena_acp.continuity.sending.context import FORK_AT
+from catena_acp.continuity.services import WhileIdle
+from catena_store.chains import agents
+from catena_store.records import Cause, ContextSource, LinkState
+from catena_store.windows import windows
+from support.conversations.rehearsed import Desk, World
+
+PROBING = WhileIdle(probe=True)
+VIBE = ("--name", "@mistralai/mistral-vibe", "--fork-at=user", "--echo-user", "--no-cold-fork")
+
+
+async def said(desk: Desk, text: str) -> None:
+    """A whole turn, and all that is done after it."""
+    over = await desk.say(text)
+    assert over.turn is not None
+    await desk.conversation.settled(desk.window_id)
+
+
+async def learnt_of(desk: Desk, name: str = "rehearsal") -> str | None:
+    async with desk.db.read() as reader:
+        found = await reader.one(
+            "SELECT value FROM ability WHERE name = ? AND agent_version <> ''", (FORK_AT,)
+        )
+        return str(found[0]) if found else None
+
+
+async def end_of_turn(desk: Desk, number: int) -> str:
+    return (await desk.turns())[number - 1].last_id
+
+
+async def rewind(desk: Desk, leaf: str | None) -> None:
+    async with desk.db.write() as tx:
+        await windows.set_leaf(tx, desk.window_id, leaf)
+
+
+async def test_f10_a_fork_at_a_message_is_probed_once_by_two_forks_of_which_none_stays(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client("--fork-at", while_idle=PROBING) as desk:
+        await said(desk, "say one")
+        assert await learnt_of(desk) == "honoured"
+        assert len(world.requests("session/fork")) == 2
+        assert len(world.requests("session/close")) == len(world.requests("session/delete")) == 1
+        await said(desk, "say two")
+        assert len(world.requests("session/fork")) == 2, "it is known of this version now"
+        (link,) = await desk.links()
+        assert link.state is LinkState.OPEN
+
+
+async def test_f10_an_agent_that_forks_everything_is_seen_to_ignore_the_message(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client("--no-delete", while_idle=PROBING) as desk:
+        await said(desk, "say one")
+        assert await learnt_of(desk) == "ignored"
+        assert len(world.requests("session/fork")) == len(world.requests("session/close")) == 1
+        # What the agent cannot delete is known as ours, and used for nothing.
+        _, probe = await desk.links()
+        assert (probe.cause, probe.state, probe.ended) == (Cause.PROBE, LinkState.LOST, "it was not needed")
+        assert (await desk.conversation.chain(desk.window_id)).folded == 1
+
+
+async def test_f10_nothing_is_probed_of_an_agent_that_does_not_fork(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client("--no-fork", while_idle=PROBING) as desk:
+        await said(desk, "say one")
+        assert await learnt_of(desk) is None
+        assert world.requests("session/fork") == []
+
+
+@pytest.mark.parametrize("fault", [{"error": [-32602, "Session not found"]}, {"error": [-32603, "broken"]}])
+async def test_f10_a_refusal_that_may_have_another_reason_teaches_nothing_and_is_tried_three_times_at_most(
+    tmp_path: Path, fault: dict[str, object]
+) -> None:
+    world = World(tmp_path)
+    async with world.client("--fork-at", while_idle=PROBING) as desk:
+        world.fail({"fork": fault})
+        for number in range(4):
+            await said(desk, f"say {number}")
+            assert await learnt_of(desk) is None
+        each = 2 if "Session not found" in str(fault) else 1
+        assert len(world.requests("session/fork")) == 3 * each
+        (link,) = await desk.links()
+        assert link.state is LinkState.OPEN
+
+
+async def test_f10_an_agent_that_dies_while_it_is_probed_teaches_nothing_and_is_asked_again(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client("--fork-at", while_idle=PROBING) as desk:
+        world.fail({"fork": {"kill": True, "times": 1}})
+        await said(desk, "say one")
+        assert await learnt_of(desk) is None
+        await said(desk, "say two")
+        assert await learnt_of(desk) == "honoured"
+        assert [turn.how for turn in await desk.turns()] == [ContextSource.FRESH, ContextSource.RESUMED]
+
+
+async def test_f10_a_prompt_does_not_wait_for_a_probe_and_what_the_agent_still_forks_is_taken_away(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client(while_idle=PROBING) as desk:
+        world.fail({"fork": {"cue": "go-on", "times": 1}})
+        await desk.say("say one")
+        await world.heard("session/fork")
+        over = await desk.say("echo")
+        assert world.requests("session/delete") == [], "the fork has not been answered yet"
+        assert over.turn is not None
+        world.cue("go-on")
+        await desk.conversation.settled(desk.window_id)
+        assert await learnt_of(desk) == "ignored"
+        forked = len(world.requests("session/fork"))
+        assert forked >= 2, "what was broken off was done again"
+        assert len(world.requests("session/delete")) == forked
+
+
+async def test_f10_a_fork_at_a_message_is_asked_for_by_its_prompt_where_the_agent_wants_that(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client(*VIBE, while_idle=PROBING) as desk:
+        for word in ("one", "two", "three"):
+            await said(desk, f"say {word}")
+        assert await learnt_of(desk) == "honoured"
+        first = await end_of_turn(desk, 1)
+    async with world.client(*VIBE, resume=desk, while_idle=PROBING) as desk:
+        await rewind(desk, first)
+        over = await desk.say("echo")
+        assert over.turn is not None
+        assert (over.turn.how, over.turn.told) == (ContextSource.FORKED_AT, 0)
+        heard = (await desk.branch())[-1].text
+        assert heard == '[heard] users=2 assistants=1 last="echo" all=say one|echo'
+
+
+async def test_f10_what_a_version_was_seen_to_do_is_not_believed_of_the_next(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client("--fork-at", while_idle=PROBING) as desk:
+        await said(desk, "say one")
+    async with world.client("--version", "99", resume=desk, while_idle=PROBING) as desk:
+        await said(desk, "say two")
+        async with desk.db.read() as reader:
+            (name,) = await reader.one("SELECT agent_name FROM ability WHERE name = ?", (FORK_AT,)) or ("",)
+            assert (await agents.known(reader, str(name), "99"))[FORK_AT] == "ignored"

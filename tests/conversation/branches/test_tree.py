@@ -1,0 +1,308 @@
+"""The tree of prompts: what the store tells of it, how it lies on the screen, and what is said of two branches."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from catena.screens.tree.comparison import comparison_page
+from catena.screens.tree.rows import found_by, quote, tree_row
+from catena.text.tree import Arrangement, TreeLine
+from catena.widgets.row_list import Row
+from catena_acp.conversation.inspection.tree import TreeFace
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_store.conversations import conversations
+from catena_store.conversations.tree import TreePlaces, parting, tree_places, turn_of_prompt
+from catena_store.database.database import Database
+from catena_store.records import Kind
+from support.counted_work import calls_counted, queries_counted
+from support.storage.rows import Explained, new_conversation, say, say_much, store
+from support.storage.tree import NOW, broad, shop
+
+
+class _Services:
+    def __init__(self, db: Database) -> None:
+        self.services = self
+        self.db = db
+
+
+def face(db: Database) -> TreeFace:
+    """The looking part of a conversation, on a store."""
+    looking = TreeFace()
+    looking._core = cast("ConversationRuntime", _Services(db))
+    return looking
+
+
+async def places_of(tmp_path: Path, conversation_id: str = "c1", leaf_id: str | None = "a2b") -> TreePlaces:
+    async with store(tmp_path) as db:
+        await shop(db, tmp_path)
+        async with db.read() as reader:
+            return await tree_places(reader, conversation_id, leaf_id)
+
+
+def drawn(arranged: Arrangement, folded: set[str] | None = None) -> list[str]:
+    """The lines as a person sees them, without what stands on the right."""
+    return [
+        f"{row.lead}{row.label}"
+        for row in rows_of(arranged, arranged.lines(arranged.heads if folded is None else folded))
+    ]
+
+
+def rows_of(arranged: Arrangement, lines: list[TreeLine], *, wide: bool = True) -> list[Row]:
+    return [tree_row(arranged, line, (), NOW + timedelta(minutes=5), wide=wide) for line in lines]
+
+
+# What the store tells.
+
+
+async def test_t01_a_tree_has_every_prompt_with_what_became_of_it(tmp_path: Path) -> None:
+    places = await places_of(tmp_path)
+    assert [node.id for node in places.nodes] == ["p1", "p2", "p3", "p2b", "p4", "f1", "f2"]
+    assert [node.parent_id for node in places.nodes] == [None, "p1", "p2", "p1", "p2b", "p2", "f1"]
+    assert [node.end_id for node in places.nodes] == ["a1", "a2", "a3", "a2b", "p4", "af1", "af2"]
+    assert places.own == {"p1", "p2", "p3", "p2b", "p4"}
+    assert places.here == "p2b"
+    assert places.labels == {"p1": ["before-list"]}
+    assert places.names == {"c1": "the shop", "c2": "elsewhere"}
+
+
+async def test_t01_a_fork_has_the_prompts_above_its_fork_point_and_none_of_its_sources_later_ones(
+    tmp_path: Path,
+) -> None:
+    places = await places_of(tmp_path, "c2", "af2")
+    assert places.own == {"p1", "p2", "f1", "f2"}
+
+
+async def test_t01_a_deleted_fork_is_not_in_the_tree_and_a_deleted_source_only_as_far_as_something_hangs_from_it(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db:
+        await shop(db, tmp_path)
+
+        async def without(gone: str, seen_from: str) -> list[str]:
+            async with db.write() as tx:
+                await conversations.set_deleted(tx, gone, True)
+                left = await tree_places(tx, seen_from, None)
+                await conversations.set_deleted(tx, gone, False)
+            return [node.id for node in left.nodes]
+
+        assert await without("c2", "c1") == ["p1", "p2", "p3", "p2b", "p4"]
+        assert await without("c1", "c2") == ["p1", "p2", "f1", "f2"]
+
+
+async def test_t01_the_tree_is_read_without_going_through_all_messages_of_the_store(tmp_path: Path) -> None:
+    async with store(tmp_path) as db:
+        await shop(db, tmp_path)
+        async with db.write() as tx:
+            explained = Explained(tx)
+            await tree_places(explained, "c1", "a2b")
+    assert explained.steps
+    assert (
+        explained.scans("message", "m", "p", "t", "l", "c", "k", "turn", "conversation", "checkpoint") == []
+    )
+
+
+async def test_t01_the_tree_of_300_prompts_is_read_arranged_and_put_into_words_with_little_work_for_each(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db:
+        leaf = await broad(db, tmp_path, 300)
+        async with queries_counted(db) as queries, db.read() as reader:
+            with calls_counted() as calls:
+                places = await tree_places(reader, "c1", leaf)
+                arranged = Arrangement(places)
+                rows = rows_of(arranged, arranged.lines(()))
+    assert len(rows) == 300
+    assert len(queries.asked) < 12
+    assert queries.steps < 300 * 300
+    assert calls.made < 150 * 300
+
+
+# How it lies on the screen.
+
+
+async def test_t01_only_branches_are_indented_and_the_one_that_is_stood_on_goes_straight_down(
+    tmp_path: Path,
+) -> None:
+    arranged = Arrangement(await places_of(tmp_path))
+    assert drawn(arranged) == [
+        "● [before-list] fix the login",
+        "├─○ use a table",
+        "│ ├─⑂ ▸ a fork, “elsewhere” · try without",
+        "│ ○ add a test",
+        "◉ use a list",
+        "✗ lost on the way",
+    ]
+    assert drawn(arranged, {"p1"}) == ["● ▸ [before-list] fix the login"]
+    assert drawn(arranged, set())[2:4] == [
+        "│ ├─⑂ a fork, “elsewhere” · try without",
+        "│ │ ○ and again",
+    ]
+
+
+async def test_t01_seen_from_a_fork_what_its_source_went_on_with_stands_beside_it(tmp_path: Path) -> None:
+    arranged = Arrangement(await places_of(tmp_path, "c2", "af2"))
+    assert drawn(arranged) == [
+        "● [before-list] fix the login",
+        "├─⑂ ▸ its source, “the shop” · use a list",
+        "● use a table",
+        "├─⑂ its source, “the shop” · add a test",
+        "● try without",
+        "◉ and again",
+    ]
+
+
+async def test_t01_other_first_prompts_stand_above_the_one_that_is_gone_on_with(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await say(tx, "m1", None, "first words")
+        await say(tx, "m2", "m1", "more")
+        await say(tx, "m3", None, "other words")
+        arranged = Arrangement(await tree_places(tx, "c1", "m3"))
+        assert drawn(arranged) == ["┌─○ first words", "│ ○ more", "◉ other words"]
+        elsewhere = Arrangement(await tree_places(tx, "c1", "m2"))
+        assert drawn(elsewhere) == ["┌─○ other words", "● first words", "◉ more"]
+
+
+async def test_t01_a_tree_thousands_of_prompts_deep_is_arranged(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        leaf = await say_much(tx, 6000)
+        arranged = Arrangement(await tree_places(tx, "c1", leaf))
+    assert len(arranged.lines(())) == 3000
+    assert arranged.lines({"m0"})[0].folded == 2999
+    assert {line.lead for line in arranged.lines(())} == {""}
+
+
+async def test_t01_a_line_says_who_answered_how_it_came_about_and_how_it_ended(tmp_path: Path) -> None:
+    arranged = Arrangement(await places_of(tmp_path))
+    rows = {row.key: row for row in rows_of(arranged, arranged.lines(arranged.heads))}
+    assert rows["p1"].detail.split() == ["Rehearsal", "5", "min"]
+    assert rows["p3"].detail.split() == ["stopped", "5", "min"]
+    assert rows["p2b"].detail.split()[0] == "told"
+    assert "other" in rows["p2b"].detail
+    assert rows["f1"].detail.split()[0] == "+1"
+    assert rows["p4"].detail.split()[:2] == ["not", "sent"]
+    assert [key for key, row in rows.items() if row.dim] == ["p4"]
+    narrow = {row.key: row for row in rows_of(arranged, arranged.lines(arranged.heads), wide=False)}
+    assert "told" not in narrow["p2b"].detail
+
+
+async def test_t01_the_end_of_a_branch_is_where_it_goes_straight_on_to(tmp_path: Path) -> None:
+    arranged = Arrangement(await places_of(tmp_path))
+    assert [arranged.end_of(id).id for id in ("p1", "p2", "p3", "f1", "p4")] == [
+        "p2b",
+        "p3",
+        "p3",
+        "f2",
+        "p4",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("LIST", ["p1", "p2b"]),
+        ("a table", ["p2"]),
+        ("elsewhere", ["f1", "f2"]),
+        ("before-list fix", ["p1"]),
+        ("nothing like it", []),
+    ],
+)
+async def test_t01_prompts_are_found_by_their_words_labels_agents_and_titles(
+    tmp_path: Path, text: str, found: list[str]
+) -> None:
+    arranged = Arrangement(await places_of(tmp_path))
+    assert [node.id for node in arranged.places.nodes if found_by(text, arranged, node)] == found
+
+
+# Two branches beside each other, and quotes.
+
+
+async def test_t03_two_branches_are_compared_from_where_they_part(tmp_path: Path) -> None:
+    async with store(tmp_path) as db:
+        await shop(db, tmp_path)
+        found = await face(db).compare("a3", "a2b")
+    assert (found.shared, found.shared_prompts) == ("a1", 1)
+    assert [row.id for row in found.left.rows] == ["p2", "t0p2", "a2", "p3", "a3"]
+    assert [row.id for row in found.right.rows] == ["p2b", "t0p2b", "t1p2b", "a2b"]
+    assert {path: file.added for path, file in found.left.files.items()} == {"a.py": 1}
+    assert {path: file.added for path, file in found.right.files.items()} == {"a.py": 2, "b.py": 1}
+
+
+async def test_t03_the_page_has_prompts_answers_and_the_files_that_each_branch_touched(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db:
+        await shop(db, tmp_path)
+        found = await face(db).compare("a3", "a2b")
+    text = comparison_page(found, ("one", "two"), str(tmp_path)).plain
+    assert "Both begin with the same 1 prompt." in text
+    files, left, right = (
+        text.split("A  one")[0],
+        text.split("A  one")[1].split("B  two")[0],
+        text.split("B  two")[1],
+    )
+    assert "a.py\n    A  changed 1 time +1 −0\n    B  changed 1 time +2 −0" in files
+    assert "b.py\n    A  not touched\n    B  changed 1 time +1 −0" in files
+    assert "▌ use a table\n  a table it is\n\n▌ add a test\n  it passes" in left
+    assert "▌ use a list\n  a list it is" in right
+    assert "fix the login" not in text
+
+
+async def test_t03_branches_that_share_nothing_and_a_branch_that_ends_where_they_part_are_said_to(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db:
+        await shop(db, tmp_path)
+        async with db.write() as tx:
+            await say(tx, "other", None, "other \x1b[31mwords")
+        apart = await face(db).compare("other", "a1")
+        above = await face(db).compare("a1", "a2")
+    words = comparison_page(apart, ("x", "y"), "").plain
+    assert "They have nothing in common." in words
+    assert "\x1b" not in words
+    assert (apart.shared, apart.shared_prompts) == (None, 0)
+    assert "ends where they part" in comparison_page(above, ("x", "y"), "").plain
+
+
+async def test_t03_what_is_too_much_of_a_branch_is_left_out_and_said_to_be(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        leaf = await say_much(tx, 50)
+        await say(tx, "aside", "m9", "another way")
+        found = await parting(tx, leaf, "aside", limit=10)
+    assert (found.shared, found.shared_prompts) == ("m9", 5)
+    assert [row.id for row in found.left] == [f"m{at}" for at in range(40, 50)]
+    assert (found.left_rows, found.right_rows) == (40, 1)
+
+
+async def test_t04_a_quote_says_where_it_comes_from(tmp_path: Path) -> None:
+    async with store(tmp_path) as db:
+        await shop(db, tmp_path)
+        async with db.read() as reader:
+            places = await tree_places(reader, "c1", "a2b")
+        arranged = Arrangement(places)
+        rows = {node.id: await face(db).said_at(node) for node in places.nodes}
+    nodes = {node.id: node for node in places.nodes}
+    at = f"{NOW.astimezone():%Y-%m-%d %H:%M}"
+    assert quote(arranged, nodes["p2"], rows["p2"]) == (
+        f"From another branch, {at}, I said:\n> use a table\n\nand Rehearsal answered:\n> a table it is"
+    )
+    assert quote(arranged, nodes["f1"], rows["f1"]).startswith("From the conversation “elsewhere”, ")
+    assert quote(arranged, nodes["p4"], rows["p4"]).endswith("I said:\n> lost on the way")
+
+
+async def test_t04_a_quote_of_an_answer_in_several_pieces_has_all_of_them(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await say(tx, "m1", None, "two\nlines")
+        for number in (2, 3):
+            await say(tx, f"m{number}", f"m{number - 1}", f"piece {number}", kind=Kind.AGENT)
+        places = await tree_places(tx, "c1", "m3")
+        text = quote(Arrangement(places), places.nodes[0], await turn_of_prompt(tx, places.nodes[0]))
+    assert "> two\n> lines" in text
+    assert text.endswith("> piece 2\n>\n> piece 3")

@@ -1,0 +1,454 @@
+"""Undo: every act that moves a pointer can be taken back and done again, and nothing is lost by either."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catena.workspace.tab import Tab
+from catena.workspace.tabs import OpenTabs
+from catena.workspace.undo import undone, what
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.journal import move_window, opened_window
+from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.undo import NotToBeUndone
+from catena_acp.port import AgentSpec
+from catena_store.conversations import conversations, messages
+from catena_store.conversations.branches import siblings
+from catena_store.database.database import Database
+from catena_store.ids import new_id
+from catena_store.records import Kind
+from catena_store.windows import journal, windows
+from catena_store.windows.journal import Act
+from support.conversations.rehearsed import World
+from support.storage.rows import new_conversation, store
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+class Room:
+    """The tabs of one directory without a screen: a real store, and real rehearsal agents."""
+
+    def __init__(
+        self, db: Database, served: Conversations, tabs: OpenTabs, agent: AgentSpec, other: AgentSpec
+    ) -> None:
+        self.db = db
+        self.served = served
+        self.tabs = tabs
+        self.agent = agent
+        self.other = other
+
+    async def tab(self, *texts: str) -> Tab:
+        tab = await self.tabs.open_new(self.agent)
+        await tab.conversation.rename(texts[0])  # else the agent gives it a title, when it likes
+        for text in texts:
+            await self.say(tab, text)
+        return tab
+
+    async def say(self, tab: Tab, text: str) -> None:
+        await tab.conversation.say(tab.window_id, text)
+        await tab.conversation.wait_idle(tab.window_id)
+        await self.tabs.stand_anew(tab)
+
+    async def move(self, tab: Tab, leaf_id: str | None, act: Act, conversation_id: str | None = None) -> None:
+        async with self.db.write() as tx:
+            await move_window(
+                tx,
+                window_id=tab.window_id,
+                conversation_id=conversation_id or tab.conversation.id,
+                leaf_id=leaf_id,
+                act=act,
+            )
+        await self.tabs.stand_anew(tab)
+
+    async def edit(self, tab: Tab, prompt_id: str, text: str) -> None:
+        async with self.db.read() as reader:
+            prompt = await messages.get(reader, prompt_id)
+        assert prompt is not None
+        await self.move(tab, prompt.parent_id, Act.EDIT)
+        await self.say(tab, text)
+
+    async def fork(self, tab: Tab, *, side_by_side: bool = False) -> Tab:
+        source, fork_id = tab.conversation.record, new_id()
+        async with self.db.write() as tx:
+            await conversations.create(
+                tx,
+                id=fork_id,
+                agent=source.agent,
+                profile=source.profile,
+                cwd=source.cwd,
+                family=source.family,
+                title=source.title,
+                fork_point_id=tab.leaf_id,
+            )
+        if not side_by_side:
+            await self.move(tab, tab.leaf_id, Act.FORK, fork_id)
+            return tab
+        beside = new_id()
+        async with self.db.write() as tx:
+            await windows.open(
+                tx,
+                id=beside,
+                conversation_id=fork_id,
+                leaf_id=tab.leaf_id,
+                workspace_id=self.tabs.workspace_id,
+            )
+            await opened_window(tx, window_id=beside)
+        opened = await self.tabs.bring_back(beside)
+        assert opened is not None
+        return opened
+
+    async def prompts(self, tab: Tab) -> list[str]:
+        async with self.db.read() as reader:
+            path = await messages.path(reader, tab.leaf_id)
+        return [row.id for row in path if row.kind is Kind.USER]
+
+    async def texts(self, tab: Tab) -> list[str]:
+        async with self.db.read() as reader:
+            rows = await messages.page(reader, tab.leaf_id, 100)
+        return [row.text for row in rows if row.kind is Kind.USER]
+
+    async def written(self) -> int:
+        async with self.db.read() as reader:
+            row = await reader.one("SELECT count(*) FROM journal")
+        assert row is not None
+        return int(row[0])
+
+    async def lists(self) -> set[str]:
+        return {summary.id for summary in await self.tabs.summaries(None, 100)}
+
+    async def view(self) -> dict[str, Any]:
+        """Everything that a person sees of their tabs, and of the conversations behind them, by the store."""
+        assert self.tabs.workspace_id is not None
+        async with self.db.read() as reader:
+            opened = await windows.of_workspace(reader, self.tabs.workspace_id)
+            seen: dict[str, Any] = {"tabs": [window.id for window in opened]}
+            for window in opened:
+                record = await conversations.get(reader, window.conversation_id)
+                assert record is not None
+                seen[window.id] = (window.conversation_id, window.leaf_id, window.draft)
+                marks = await conversations.marks(reader, record.id)
+                seen[record.id] = (record.agent, record.profile, record.title, marks)
+        return seen
+
+    def told(self) -> dict[str, Any]:
+        """The same as far as the tabs themselves know it."""
+        seen: dict[str, Any] = {"tabs": [tab.window_id for tab in self.tabs.tabs]}
+        for tab in self.tabs.tabs:
+            record = tab.conversation.record
+            seen[tab.window_id] = (record.id, tab.leaf_id)
+            seen[record.id] = (record.agent, record.profile, record.title)
+        return seen
+
+
+@asynccontextmanager
+async def room(world: World) -> AsyncIterator[Room]:
+    specs = {"rehearsal": world.spec(), "other": world.spec(name="other")}
+    async with (
+        Database.open(world.store) as db,
+        Conversations.serve(db, specs=specs, client_version="test") as served,
+    ):
+        tabs = OpenTabs(db, served, directory=str(world.project), new_id=new_id)
+        await tabs.restore()
+        yield Room(db, served, tabs, specs["rehearsal"], specs["other"])
+        await tabs.leave()
+
+
+async def test_k11_a_title_an_agent_and_a_move_are_taken_back_one_after_the_other_and_done_again(
+    world: World,
+) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one")
+        first = await here.view()
+        undoing, conversation = here.tabs.undoing, tab.conversation
+        await conversation.rename("The play", by=tab.window_id)
+        await conversation.set_agent(tab.window_id, world.spec(name="other"))
+        leaf = tab.leaf_id
+        await here.move(tab, None, Act.GO_TO)
+        last = await here.view()
+
+        taken = await undoing.undo(tab)
+        assert taken and undone(taken) == (
+            "Undone: the jump to another branch. /undo once more: the change to other. /redo does it again."
+        )
+        assert tab.leaf_id == leaf
+        await undoing.undo(tab)
+        assert tab.agent == "rehearsal"
+        taken = await undoing.undo(tab)
+        assert taken and "the title “The play”. There is nothing more to undo." in undone(taken)
+        assert conversation.record.title == "say one"
+        assert await here.view() == first
+        assert await undoing.undo(tab) is None
+
+        for _ in range(3):
+            assert await undoing.redo(tab)
+        assert await here.view() == last
+        assert (tab.leaf_id, tab.agent, conversation.record.title) == (None, "other", "The play")
+        assert await undoing.redo(tab) is None
+
+
+async def test_k11_an_edit_that_was_sent_and_undone_leaves_both_branches(world: World) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one", "say two")
+        before = tab.leaf_id
+        prompt = (await here.prompts(tab))[1]
+        await here.edit(tab, prompt, "say other")
+        edited = tab.leaf_id
+        assert await here.texts(tab) == ["say one", "say other"]
+        await here.tabs.undoing.undo(tab)
+        assert (tab.leaf_id, await here.texts(tab)) == (before, ["say one", "say two"])
+        async with here.db.read() as reader:
+            beside = await siblings(reader, prompt)
+        assert (beside[0], len(beside)) == (prompt, 2), "the new sibling can still be reached"
+        await here.tabs.undoing.redo(tab)
+        assert tab.leaf_id == edited, "doing it again goes to the end of what was said there"
+
+
+async def test_k11_undoing_a_fork_shows_the_source_and_keeps_the_fork_in_which_something_was_said(
+    world: World,
+) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one")
+        source = tab.conversation.id
+        await here.served.fork(tab.conversation, window_id=tab.window_id, side_by_side=False)
+        await here.tabs.stand_anew(tab)
+        fork = tab.conversation.id
+        assert fork != source
+        await here.say(tab, "say in the fork")
+        await here.tabs.undoing.undo(tab)
+        assert (tab.conversation.id, await here.texts(tab)) == (source, ["say one"])
+        assert fork in await here.lists()
+        await here.tabs.undoing.redo(tab)
+        assert (tab.conversation.id, await here.texts(tab)) == (fork, ["say one", "say in the fork"])
+        await here.say(tab, "say more")  # its session goes on
+        assert (await here.texts(tab))[-1] == "say more"
+
+
+async def test_k11_a_fork_in_which_nothing_was_said_goes_without_a_trace(world: World) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one")
+        source = tab.conversation.id
+        await here.fork(tab)
+        middle = tab.conversation.id
+        await here.fork(tab)
+        await here.tabs.undoing.undo(tab)
+        assert tab.conversation.id == middle, "undoing leads back to it, so it was kept"
+        await here.tabs.undoing.undo(tab)
+        assert tab.conversation.id == source
+        with pytest.raises(NotToBeUndone, match="left no trace"):
+            await here.tabs.undoing.redo(tab)
+        beside = await here.fork(tab, side_by_side=True)
+        assert len(here.tabs.tabs) == 2
+        taken = await here.tabs.undoing.undo(beside)
+        assert taken and here.tabs.tabs == [tab]
+        assert await here.lists() == {source}
+
+
+async def test_k11_a_closed_tab_comes_back_at_its_place_with_its_draft(world: World) -> None:
+    async with room(world) as here:
+        left, middle, right = [await here.tab(f"say {name}") for name in ("left", "middle", "right")]
+        middle.draft = "half a thought"
+        await here.tabs.keep(middle)
+        await here.tabs.close(middle)
+        assert here.tabs.tabs == [left, right]
+        taken = await here.tabs.undoing.undo(right)
+        assert taken and what(taken.acts[0]) == "closing the tab “say middle”"
+        assert [tab.window_id for tab in here.tabs.tabs] == [
+            left.window_id,
+            middle.window_id,
+            right.window_id,
+        ]
+        assert taken.look_at and taken.look_at.draft == "half a thought"
+        await here.say(taken.look_at, "say again")
+        assert await here.texts(taken.look_at) == ["say middle", "say again"]
+
+
+async def test_h08_deleting_and_archiving_hide_a_conversation_and_remove_nothing(world: World) -> None:
+    async with room(world) as here:
+        tab, other = await here.tab("say gone"), await here.tab("say stays")
+        undoing, gone = here.tabs.undoing, tab.conversation.id
+        await undoing.put_away(gone, Act.DELETE, by=tab)
+        assert here.tabs.tabs == [other]
+        assert await here.lists() == {other.conversation.id}
+        async with here.db.read() as reader:
+            assert await messages.first_prompt(reader, gone) == "say gone"
+            assert (await conversations.marks(reader, gone)).deleted
+        taken = await undoing.undo(other)
+        assert taken and what(taken.acts[0]) == "deleting “say gone”"
+        assert gone in await here.lists()
+        back = here.tabs.tabs[0]
+        assert back.conversation.id == gone
+        assert await here.texts(back) == ["say gone"]
+
+        await here.tabs.close(back)
+        await undoing.put_away(gone, Act.ARCHIVE)
+        assert await here.lists() == {other.conversation.id}
+        assert [each.id for each in await here.tabs.summaries(None, 9, archived=True)] == [gone]
+        await undoing.take_out(gone)
+        assert gone in await here.lists()
+        await undoing.undo(None)
+        assert gone not in await here.lists()
+        await undoing.undo(other)
+        assert gone in await here.lists()
+
+
+async def test_k11_while_a_turn_runs_only_a_title_is_undone(world: World) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one")
+        conversation, undoing = tab.conversation, here.tabs.undoing
+        await here.move(tab, None, Act.GO_TO)
+        await conversation.rename("Mine", by=tab.window_id)
+        await conversation.say(tab.window_id, "wait 60")
+        taken = await undoing.undo(tab)
+        assert taken and conversation.record.title == "say one"
+        with pytest.raises(NotToBeUndone, match="esc stops it"):
+            await undoing.undo(tab)
+        with pytest.raises(StillAtWork):
+            await undoing.put_away(conversation.id, Act.DELETE, by=tab)
+        assert conversation.busy
+        await conversation.stop(tab.window_id)
+        await conversation.wait_idle(tab.window_id)
+        assert await undoing.undo(tab)
+
+
+async def test_k11_the_list_of_acts_goes_back_to_any_and_forward_again(world: World) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one")
+        undoing, conversation = here.tabs.undoing, tab.conversation
+        for title in "abcd":
+            await conversation.rename(title, by=tab.window_id)
+        listed = await undoing.acts(tab)
+        assert [what(done) for done in listed] == [f"the title “{title}”" for title in "dcba"]
+        second = listed[2].entry
+        taken = await undoing.go_back_to(tab, second.id)
+        assert taken and len(taken.acts) == 3
+        assert "the title “b” and 2 more after it" in undone(taken)
+        assert conversation.record.title == "a"
+        assert [done.entry.undone for done in await undoing.acts(tab)] == [True, True, True, False]
+        assert await undoing.go_back_to(tab, listed[1].entry.id)
+        assert conversation.record.title == "c"
+        await conversation.rename("new", by=tab.window_id)
+        assert await undoing.redo(tab) is None, "what came after is no longer ahead of it"
+        assert await undoing.go_back_to(tab, listed[0].entry.id) is None
+
+
+async def test_k11_what_was_done_can_be_undone_after_a_restart(world: World) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one")
+        window_id, leaf = tab.window_id, tab.leaf_id
+        await here.move(tab, None, Act.REWIND)
+    async with room(world) as here:
+        (tab,) = here.tabs.tabs
+        assert (tab.window_id, tab.leaf_id) == (window_id, None)
+        await here.tabs.undoing.undo(tab)
+        assert tab.leaf_id == leaf
+
+
+async def test_k11_an_older_link_that_was_gone_on_from_is_left_again(world: World) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one")
+        conversation = tab.conversation
+        (first,) = (await conversation.chain(tab.window_id)).entries
+        await conversation.set_agent(tab.window_id, world.spec(name="other"))
+        await here.say(tab, "say two")
+        leaf = tab.leaf_id
+        await conversation.pick_link(tab.window_id, first.link.id)
+        await here.tabs.stand_anew(tab)
+        assert (tab.agent, await here.texts(tab)) == ("rehearsal", ["say one"])
+        await here.tabs.undoing.undo(tab)
+        assert (tab.agent, tab.leaf_id) == ("other", leaf)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_k11_a_hundred_random_acts_and_a_hundred_undos_give_the_first_view_back(
+    world: World, seed: int
+) -> None:
+    chance = random.Random(seed)
+    async with room(world) as here:
+        await here.tab("say one", "say two")
+        await here.tab("say beside")
+        first = await here.view()
+        acted: list[str] = []
+        while len(acted) < 100:
+            tab = chance.choice(here.tabs.tabs)
+            if (done_in := await _random_act(here, tab, chance, len(acted))) is not None:
+                acted.append(done_in)
+        assert await here.view() != first
+        for window_id in reversed(acted):
+            tabs = {tab.window_id: tab for tab in here.tabs.tabs}
+            assert await here.tabs.undoing.undo(tabs.get(window_id, here.tabs.tabs[0]))
+            _agree(await here.view(), here.told())
+        assert await here.view() == first
+
+
+async def _random_act(here: Room, tab: Tab, chance: random.Random, number: int) -> str | None:
+    """Do something in a tab; gives the window that it can be undone in, None where nothing was done."""
+    before = await here.written()
+    done_in = tab.window_id
+    prompts = await here.prompts(tab)
+    conversation = tab.conversation
+    match chance.choice(("rename", "agent", "go_to", "edit", "fork", "beside", "close", "delete", "archive")):
+        case "rename":
+            await conversation.rename(chance.choice((None, f"title {number}")), by=tab.window_id)
+        case "agent":
+            other = "other" if tab.agent == "rehearsal" else "rehearsal"
+            await conversation.set_agent(tab.window_id, here.other if other == "other" else here.agent)
+        case "go_to":
+            async with here.db.read() as reader:
+                path = await messages.path(reader, tab.leaf_id)
+            await here.move(
+                tab, chance.choice([None, *(row.id for row in path)]), chance.choice((Act.GO_TO, Act.REWIND))
+            )
+        case "edit" if prompts:
+            await here.edit(tab, chance.choice(prompts), f"say edited {number}")
+        case "fork":
+            await here.fork(tab)
+        case "beside" if len(here.tabs.tabs) < 4:
+            done_in = (await here.fork(tab, side_by_side=True)).window_id
+        case "close" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
+            await here.tabs.close(tab)
+        case "delete" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
+            await here.tabs.undoing.put_away(conversation.id, Act.DELETE, by=tab)
+        case "archive" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
+            await here.tabs.undoing.put_away(conversation.id, Act.ARCHIVE, by=tab)
+        case _:
+            pass
+    return done_in if await here.written() > before else None
+
+
+def _agree(kept: dict[str, Any], told: dict[str, Any]) -> None:
+    """The tabs show what the store has."""
+    assert kept.keys() == told.keys()
+    for key, value in told.items():
+        assert kept[key][: len(value)] == value, key
+
+
+async def test_k11_a_tab_of_no_workspace_that_was_closed_is_brought_back_from_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db:
+        async with db.write() as tx:
+            await new_conversation(tx)
+            await windows.open(tx, id="theirs", conversation_id="c1", leaf_id=None)
+            await windows.close(tx, "theirs")
+            await journal.record(
+                tx,
+                workspace_id=None,
+                window_id="theirs",
+                conversation_id="c1",
+                act=Act.CLOSE,
+                before={"open": True},
+                after={"open": False},
+            )
+        async with db.read() as reader:
+            assert await journal.newest(reader, "ours", None) is None
+            assert await journal.entries(reader, "ours", None) == []
+            assert await journal.newest(reader, "theirs", None) is not None

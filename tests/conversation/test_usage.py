@@ -1,0 +1,240 @@
+"""What turns cost: per turn, per branch, per conversation, each counted once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catena.text.usage import as_lines, costs, in_words, spending, spending_shape
+from catena_acp.events import UsageReported
+from catena_store.chains import turns, usage
+from catena_store.conversations import conversations
+from catena_store.database.database import Reader
+from catena_store.records import Spent, StopReason
+from support.agents.model import Running, Upstream
+from support.clients.command_line import Catena, newest, run, shown
+from support.conversations.modelled import answering, client
+from support.conversations.rehearsed import Desk, World, open_window
+from support.storage.rows import Explained, a_turn, new_conversation, new_link, say, say_much, store
+
+
+def telling(*totals: float) -> Any:
+    """Answers, and tells the session's total cost so far: one of these for each turn."""
+    left = list(totals)
+
+    def scene(running: Running) -> None:
+        running.tell(UsageReported(1_000, 200_000, left.pop(0), "USD"))
+        answering(running)
+
+    return scene
+
+
+def turns_and_cost(spent: Sequence[Spent]) -> tuple[int, dict[str, float]]:
+    return sum(each.turns for each in spent), costs(spent)
+
+
+async def three(
+    reader: Reader, leaf: str | None, conversation: str = "c1"
+) -> list[tuple[int, dict[str, float]]]:
+    found = await spending(reader, conversation, leaf)
+    return [turns_and_cost(part) for part in (found.turn, found.branch, found.conversation)]
+
+
+async def test_m13_a_prefix_that_branches_share_counts_once(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await new_link(tx, "A")
+        await say(tx, "u1", None, "shared")
+        for name, parent in (("u2", "u1"), ("u3", "u1")):
+            await say(tx, name, parent, "a branch")
+        for turn, prompt, cost in (("t1", "u1", 1.0), ("t2", "u2", 0.25), ("t3", "u3", 0.5)):
+            await turns.insert(tx, a_turn(turn, prompt, "A", cost=cost, currency="USD"))
+        assert await three(tx, "u2") == [(1, {"USD": 0.25}), (2, {"USD": 1.25}), (3, {"USD": 1.75})]
+        assert await three(tx, "u3") == [(1, {"USD": 0.5}), (2, {"USD": 1.5}), (3, {"USD": 1.75})]
+        # A conversation of its own that begins there has the shared part, too, once.
+        await conversations.create(tx, id="c2", agent="rehearsal", cwd="/x", family="c1", fork_point_id="u2")
+        await say(tx, "u4", "u2", "a fork", conversation="c2")
+        await turns.insert(tx, a_turn("t4", "u4", "A", conversation_id="c2", cost=2.0, currency="USD"))
+        assert await three(tx, "u4", "c2") == [(1, {"USD": 2.0}), (3, {"USD": 3.25}), (3, {"USD": 3.25})]
+        assert await three(tx, None) == [(0, {}), (0, {}), (3, {"USD": 1.75})]
+
+
+async def test_m13_every_attempt_at_a_prompt_counts(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await new_link(tx, "A")
+        await say(tx, "u1", None, "again and again")
+        for turn in ("t1", "t2"):
+            await turns.insert(
+                tx, a_turn(turn, "u1", "A", cost=0.5, currency="USD", stop_reason=StopReason.ERROR)
+            )
+        assert (await three(tx, "u1"))[1:] == [(2, {"USD": 1.0})] * 2
+
+
+async def test_m13_currencies_are_told_beside_each_other_and_never_added_up(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await new_link(tx, "A")
+        await new_link(tx, "B", agent="other", profile="work")
+        await say(tx, "u1", None, "one")
+        await say(tx, "u2", "u1", "two")
+        await say(tx, "u3", "u2", "three")
+        tokens = {"inputTokens": 10, "outputTokens": 4, "totalTokens": 14}
+        await turns.insert(tx, a_turn("t1", "u1", "A", cost=1.0, currency="USD", model="Big", usage=tokens))
+        await turns.insert(tx, a_turn("t2", "u2", "B", cost=0.05, currency="EUR", usage=tokens))
+        await turns.insert(tx, a_turn("t3", "u3", "A", model="Big", usage={"inputTokens": "many", "x": None}))
+        found = await spending(tx, "c1", "u3")
+    words = dict(as_lines(found))
+    assert words["this branch"] == "3 turns · $1.00 and €0.0500 · 20 tokens in, 8 out"
+    assert words["last turn"] == "1 turn · no cost or tokens told"
+    lines = [text for _, text in as_lines(found)]
+    assert "Several currencies: they are listed beside each other, not added up." in lines
+    assert lines[-2:] == [
+        "rehearsal · Big: 2 turns · $1.00 · 10 tokens in, 4 out",
+        "other (work): 1 turn · €0.0500 · 10 tokens in, 4 out",
+    ]
+    shape = spending_shape(found.conversation)
+    assert (shape["turns"], shape["cost"], shape["total_tokens"]) == (3, {"USD": 1.0, "EUR": 0.05}, 28)
+    assert [each["agent"] for each in shape["by_model"]] == ["rehearsal", "other", "rehearsal"]
+
+
+async def test_m13_sums_are_read_by_indexes(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        leaf = await say_much(tx, 200)
+        explained = Explained(tx)
+        await usage.of_branch(explained, leaf)
+        await usage.of_conversation(explained, "c1")
+        await usage.last_turn(explained, leaf)
+        assert explained.scans("t", "turn", "m", "message", "l", "link", "c") == []
+
+
+def test_what_costs_nothing_is_said_to_cost_nothing() -> None:
+    nothing: list[Spent] = []
+    assert in_words(nothing) == "0 turns · no cost or tokens told"
+    free = [Spent("a", "", None, "USD", 2, 0.0, 0, 0, 0)]
+    assert in_words(free) == "2 turns · $0.00"
+
+
+async def test_m13_a_turn_costs_what_the_sessions_total_grew_by_also_where_the_total_begins_again(
+    tmp_path: Path,
+) -> None:
+    upstream = Upstream(scene=telling(0.5, 0.75, 0.1))
+    async with client(tmp_path, upstream) as desk:
+        await desk.say("one")
+        await desk.say("two")
+    async with client(tmp_path, upstream, resume=desk) as again:
+        await again.say("three")
+        assert [turn.cost for turn in await again.turns()] == [0.5, 0.25, 0.1]
+
+
+async def test_m13_a_forked_session_starts_from_its_sources_total(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client() as desk:
+        await desk.say("say one")
+        (first,) = await desk.turns()
+        second_window = await _another_window(desk)
+        await desk.conversation.say(second_window, "say two")
+        await desk.conversation.wait_idle(second_window)
+        turns = await desk.turns()
+        assert turns[1].how == "forked"
+        cost = turns[1].cost
+        assert first.cost and cost is not None and cost == pytest.approx(first.cost, rel=0.2)
+        async with desk.db.read() as reader:
+            found = await usage.of_conversation(reader, desk.conversation.id)
+        assert sum(each.cost or 0 for each in found) == pytest.approx(first.cost + cost)
+        assert sum(each.input_tokens for each in found) > 0
+
+
+async def _another_window(desk: Desk) -> str:
+    window = await desk.window()
+    window_id = await open_window(desk.db, desk.conversation.id, window.leaf_id)
+    desk.conversation.enter(window_id)
+    return window_id
+
+
+def test_m13_show_as_json_has_the_usage(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    run(catena, "say one")
+    run(catena, "--continue", "say two")
+    whole = shown(catena, newest(catena))
+    told = whole["usage"]["conversation"]
+    assert told["turns"] == 2
+    assert told["cost"] == {"USD": pytest.approx(sum(turn["cost"] for turn in whole["turns"]))}
+    assert told["total_tokens"] == sum(turn["usage"]["totalTokens"] for turn in whole["turns"])
+    assert whole["usage"]["branch"] == told
+    assert told["by_model"][0]["agent"] == "rehearsal" and told["by_model"][0]["model"] == "Understudy"
+    assert [turn["surroundings"]["options"]["model"] for turn in whole["turns"]] == ["understudy"] * 2
+    assert whole["turns"][0]["surroundings"]["context_size"] == 200_000
+
+
+async def test_m13_what_asides_cost_is_a_line_of_its_own_also_when_they_are_thrown_away(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client() as desk:
+        await desk.say("say one two three")
+        (turn,) = await desk.turns()
+        assert turn.cost
+        aside = await desk.conversation.aside(desk.window_id)
+        for question in ("say yes", "say no"):
+            assert [each async for each in aside.ask(question)]
+        await aside.close()
+        beside = await desk.conversation.aside(desk.window_id)
+        assert [each async for each in beside.ask("say maybe")]
+        await beside.close()
+        leaf = (await desk.window()).leaf_id
+        async with desk.db.read() as reader:
+            found = await spending(reader, desk.conversation.id, leaf)
+    assert [turns_and_cost(part) for part in (found.turn, found.branch, found.conversation)] == [
+        (1, {"USD": turn.cost})
+    ] * 3, "the turns of the conversation cost what they cost"
+    questions, cost = turns_and_cost(found.asides)
+    # The rehearsal agent's price of an answer of one word, three times: nothing of what the source had cost before.
+    assert questions == 3 and 0.003 <= cost["USD"] <= 0.0032
+    (spent,) = found.asides
+    assert (spent.agent, spent.model) == ("rehearsal", "Understudy")
+    assert spent.input_tokens > 0 < spent.output_tokens
+    lines = dict(as_lines(found))
+    assert lines["asides"].startswith("3 questions · $0.003")
+    assert lines["in all"] == f"${turn.cost + cost['USD']:.4f}"
+
+
+async def test_m13_an_aside_that_is_left_while_it_is_answered_is_counted_too(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client() as desk:
+        await desk.say("say one")
+        aside = await desk.conversation.aside(desk.window_id)
+        asking = aside.ask("say begun; hang")
+        async for _ in asking:
+            if aside.text == "begun":
+                break
+        await asking.aclose()
+        await aside.close()
+        found: list[Spent] = []
+        async with asyncio.timeout(20):
+            while not found:
+                async with desk.db.read() as reader:
+                    found = await usage.of_asides(reader, desk.conversation.id)
+        assert [each.turns for each in found] == [1]
+
+
+async def test_m13_an_agent_whose_total_begins_again_in_an_aside_makes_no_negative_cost(
+    tmp_path: Path,
+) -> None:
+    async with client(tmp_path, Upstream(scene=telling(0.5, 0.1, 0.05, 0.3))) as desk:
+        await desk.say("one")
+        aside = await desk.conversation.aside(desk.window_id)
+        for question in ("two", "three", "four"):
+            assert [each async for each in aside.ask(question)]
+        await aside.close()
+        async with desk.db.read() as reader:
+            found = await usage.of_asides(reader, desk.conversation.id)
+    # Its total began again, went down, and up.
+    turn_count, cost = turns_and_cost(found)
+    assert (turn_count, set(cost)) == (3, {"USD"})
+    assert cost["USD"] == pytest.approx(0.1 + 0.0 + 0.25)

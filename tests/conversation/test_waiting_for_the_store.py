@@ -1,0 +1,186 @@
+"""What happens while a step waits for the store: it is done on what is so then, not on what was so before."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.sessions.environment import Environment
+from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.undo import NotToBeUndone, Scope, Undo
+from catena_store.clients import leases
+from catena_store.conversations import conversations
+from catena_store.database.database import Database
+from catena_store.errors import StoreError
+from catena_store.records import AgentGroup
+from catena_store.windows.journal import Act
+from support.conversations.rehearsed import Desk, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@asynccontextmanager
+async def held(db: Database) -> AsyncIterator[asyncio.Event]:
+    """The store is in use until the event is set; what asks for it meanwhile gets it in the order of asking."""
+    taken, let_go = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        async with db.read():
+            taken.set()
+            await let_go.wait()
+
+    holding = asyncio.ensure_future(hold())
+    await taken.wait()
+    try:
+        yield let_go
+    finally:
+        let_go.set()
+        await holding
+
+
+async def waits(task: asyncio.Future[Any], db: Database) -> None:
+    """Until the task has asked for the store that is held."""
+    asked = len(db._lock._waiters or ())
+    async with asyncio.timeout(20):
+        while len(db._lock._waiters or ()) == asked and not task.done():  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0)
+    assert not task.done()
+
+
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not done():  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0)
+
+
+async def test_h08_a_conversation_in_which_a_prompt_was_said_while_it_waits_for_the_store_is_not_put_away(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        conversation, window_id = desk.conversation, desk.window_id
+        async with held(desk.db) as let_go:
+            put_away = conversation.put_away(
+                Act.DELETE, window_id=None, workspace_id=None, closing=[window_id]
+            )
+            deleting = asyncio.ensure_future(put_away)
+            await waits(deleting, desk.db)
+            saying = asyncio.ensure_future(conversation.say(window_id, "say two"))
+            await until(lambda: conversation.in_turn(window_id))
+            let_go.set()
+            with pytest.raises(StillAtWork):
+                await deleting
+        await saying
+        await conversation.wait_idle(window_id)
+        assert [row.text for row in await desk.branch()][-2:] == ["say two", "two"]
+        async with desk.db.read() as reader:
+            assert not (await conversations.marks(reader, conversation.id)).deleted
+
+
+async def test_k11_an_act_on_a_tab_in_which_a_prompt_was_said_while_it_waits_for_the_store_is_not_undone(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        fork = await desk.conversations.fork(desk.conversation, window_id=desk.window_id)
+        other = Desk(desk.db, desk.conversations, fork.conversation, fork.window_id)
+        undo = Undo(desk.db, desk.conversations)
+        scope = Scope(fork.window_id, None)
+        (entry,) = await undo.entries(scope)
+        assert entry.act is Act.FORK
+        async with held(desk.db) as let_go:
+            undoing = asyncio.ensure_future(undo.undo(scope))
+            await waits(undoing, desk.db)
+            # Its first look at the journal is let through, and then it waits for the transaction behind this one.
+            behind = asyncio.ensure_future(hold_until_said(desk.db, other))
+            await waits(behind, desk.db)
+            let_go.set()
+            saying = await behind
+            with pytest.raises(NotToBeUndone, match="A turn is under way here"):
+                await undoing
+        await saying
+        await fork.conversation.wait_idle(fork.window_id)
+        assert (await other.branch())[-1].text == "two"
+
+
+async def hold_until_said(db: Database, desk: Desk) -> asyncio.Future[None]:
+    async with db.read():
+        saying = asyncio.ensure_future(desk.conversation.say(desk.window_id, "say two"))
+        await until(lambda: desk.conversation.in_turn(desk.window_id))
+    return saying
+
+
+async def test_r16_a_conversation_is_opened_as_its_last_holder_left_it(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        record = desk.conversation.record
+    async with (
+        Database.open(world.store) as ours,
+        Database.open(world.store) as theirs,
+        Conversations.serve(ours, specs={"rehearsal": world.spec()}) as here,
+        Conversations.serve(theirs, specs={"rehearsal": world.spec()}) as there,
+    ):
+
+        async def renamed_by_another() -> None:
+            """Another client opens it, names it and leaves it, if it can, between two transactions of ours."""
+            async with ours.read():
+                with contextlib.suppress(ReadOnly, StoreError):
+                    other = await there.open(record.id)
+                    await other.rename("their title")
+                await there.close(record.id)
+
+        async with held(ours) as let_go:
+            opening = asyncio.ensure_future(here.open(record.id))
+            await waits(opening, ours)
+            between = asyncio.ensure_future(renamed_by_another())
+            await waits(between, ours)
+            let_go.set()
+            await between
+            opened = await opening
+        async with ours.read() as reader:
+            kept = await conversations.get(reader, record.id)
+        assert kept is not None and not opened.read_only
+        assert opened.record.title == kept.title
+
+
+async def test_11_an_agent_that_is_started_while_another_conversation_of_its_family_opens_is_in_both_leases(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.client() as desk:
+        fork = await desk.conversations.fork(desk.conversation, window_id=desk.window_id)
+        await desk.conversations.close(fork.conversation.id)
+        reached, go_on, load = asyncio.Event(), asyncio.Event(), Environment.load
+
+        async def slowly(around: Environment) -> None:
+            reached.set()
+            await go_on.wait()
+            await load(around)
+
+        monkeypatch.setattr(Environment, "load", slowly)
+        opening = asyncio.ensure_future(desk.conversations.open(fork.conversation.id))
+        await reached.wait()
+        await desk.say("say one")
+        go_on.set()
+        await opening
+
+        async def agents(conversation_id: str) -> tuple[AgentGroup, ...]:
+            async with desk.db.read() as reader:
+                lease = await leases.get(reader, conversation_id)
+            return tuple(lease.agents) if lease else ()
+
+        running = await agents(desk.conversation.id)
+        assert len(running) == 1
+        async with asyncio.timeout(20):
+            while await agents(fork.conversation.id) != running:
+                pass

@@ -1,0 +1,37 @@
+"""The contracts between the parts, kept by a machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from support.places import ROOT
+
+STORE = sorted(
+    ".".join(path.relative_to(ROOT / "store").with_suffix("").parts)
+    for path in (ROOT / "store" / "catena_store").rglob("[a-z]*.py")
+)
+
+
+def test_no_part_imports_what_its_contracts_forbid() -> None:
+    checked = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command; lint_imports_command()",
+            "--no-cache",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_q03_the_store_is_imported_without_anything_dear() -> None:
+    program = f"import {', '.join(STORE)}, sys; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(told.stdout.split())
+    assert "catena_store.conversations.search" in loaded
+    assert loaded & {"textual", "rich", "acp", "pydantic", "platformdirs", "catena", "catena_acp"} == set()

@@ -1,0 +1,495 @@
+"""Fork, edit and siblings on the screen: the real app with a real agent process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catena.screens.chat.actions.editing import EditActions
+from catena.screens.history.picker import HistoryScreen
+from catena_acp.port import AgentSpec
+from catena_store.errors import StoreError
+from support.conversations.rehearsed import World
+from support.screen.pilot import Person, at_the_screen
+from support.screen.terminal import Place
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose agent is the built-in one of the screen."""
+    world = World(tmp_path)
+    for name, value in world.spec().env:
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    return world
+
+
+def edits(person: Person) -> EditActions:
+    assert person.app.chat.acts is not None
+    return person.app.chat.acts.edits
+
+
+async def say(person: Person, *words: str) -> None:
+    for word in words:
+        await person.say(f"say {word}")
+        await person.sees(f"│ {word[:60].strip()}")
+        await person.idle()
+
+
+async def edit_chosen(person: Person, *keys: str) -> None:
+    """Choose a prompt by Esc Esc and these keys, and wait until it is in the composer."""
+    await person.escape_twice()
+    await person.press(*keys, "enter")
+    await person.sees("editing a prompt of")
+    await person.done()
+    await person.writing()
+
+
+async def test_e01_esc_esc_chooses_an_earlier_prompt_in_the_transcript(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha", "beta")
+        transcript = person.app.chat.conversation.transcript
+        assert transcript is not None
+        await person.escape_twice()
+        await person.sees("enter edit it")
+        await person.until(lambda: not transcript.busy, "it to be drawn")
+        newest = transcript.record(transcript.current)
+        assert transcript.choosing and newest is not None and newest.text == "say beta"
+        rows = {strip.text.strip(): strip for strip in transcript._strips}
+        dim = [
+            text
+            for text, strip in rows.items()
+            if text and all(segment.style and segment.style.dim for segment in strip if segment.text.strip())
+        ]
+        assert "│ alpha" in dim and "▌ say alpha" in dim and not any("say beta" in text for text in dim)
+        await person.press("up", "enter")
+        await person.sees("editing a prompt of", "> say alpha", "enter sends", "esc leaves")
+        await person.writing()
+        await person.taken_in()
+        assert person.draft == "say alpha" and not transcript.choosing
+        await person.say("say gamma")
+        await person.sees("│ gamma", "‹ 2/2 ›")
+        await person.idle()
+        assert "beta" not in person.text and "editing" not in person.text
+    assert world.prompts()[-1] == ["say gamma"], "the first prompt edited tells a fresh session nothing"
+
+
+async def test_e01_neither_slow_presses_nor_esc_that_closes_something_choose(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        now = 0.0
+        edits(person).clock = lambda: now
+        chat = person.app.chat
+        assert chat.conversation.transcript is not None
+        await person.press("escape")
+        now = 0.7
+        await person.press("escape")
+        assert chat.place == "composer", "two slow presses"
+        now = 2.0
+        await person.press("escape", "x", "escape")
+        assert chat.place == "composer", "something was typed between"
+        await person.press("backspace", "ctrl+f")
+        await person.until(lambda: chat.place == "finding", "the find bar")
+        await person.press("escape", "escape")
+        assert chat.place == "composer", "the first one closed the find bar"
+        await person.press("/")
+        await person.until(lambda: chat.completion.is_open, "the completions")
+        await person.press("escape", "escape")
+        assert chat.place == "composer", "the first one closed the completions"
+        await person.press("backspace", "ctrl+c", "ctrl+c")
+        assert chat.place == "composer", "that is not esc"
+        await person.press("escape", "escape")
+        assert chat.place == "choosing"
+        await person.press("escape")
+        assert chat.place == "composer" and not chat.conversation.transcript.choosing
+
+
+async def test_e07_the_edit_says_what_it_would_tell_before_it_is_sent(world: World) -> None:
+    plain = world.spec("--no-fork")
+    forkless = AgentSpec("command:plain", "plain", plain.command, plain.env)
+    async with at_the_screen(str(world.project), agent=forkless) as person:
+        await say(person, "alpha", "beta", "gamma")
+        await edit_chosen(person)
+        await person.sees("told 4 of 4 messages, about")
+        heard = len(world.prompts())
+        await person.press("escape")
+        await person.sees_no("editing")
+        await edit_chosen(person, "up", "up")
+        await person.sees("nothing to tell")
+        assert len(world.prompts()) == heard
+
+
+async def test_e01_the_draft_waits_and_comes_back_and_what_was_changed_is_kept(world: World) -> None:
+    (world.project / "notes.txt").write_text("notes")
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        await person.say("/attach notes.txt")
+        await person.sees("+ notes.txt")
+        person.app.chat.composer.put("my draft")
+        await edit_chosen(person)
+        assert person.draft == "say alpha" and "notes.txt" not in person.text
+        person.app.chat.composer.put("say half done")
+        await person.press("escape")
+        await person.sees("my draft", "+ notes.txt", "comes back when you edit")
+        assert person.draft == "my draft"
+        await edit_chosen(person)
+        assert person.draft == "say half done"
+        await person.new_tab()
+        assert person.draft == ""
+        await person.sees_no("editing")
+        await person.to_tab(1, "ctrl+pageup")
+        await person.sees("editing a prompt of", "say half done")
+        conversation_id = person.tab.conversation.id
+    async with at_the_screen(str(world.project), conversation_id=conversation_id) as person:
+        await person.sees("say half done")
+        assert person.draft == "say half done\nmy draft", "leaving in the middle of it loses nothing"
+        await person.sees("+ notes.txt")
+
+
+async def test_e06_attachments_of_the_prompt_are_in_the_composer_and_go_with_the_sibling(
+    world: World,
+) -> None:
+    (world.project / "notes.txt").write_text("the notes")
+    async with at_the_screen(str(world.project)) as person:
+        await person.say("/attach notes.txt")
+        await person.sees("+ notes.txt")
+        await say(person, "alpha")
+        await edit_chosen(person)
+        await person.sees("+ notes.txt 9 B")
+        await person.say("say beta")
+        await person.sees("│ beta", "‹ 2/2 ›", "+ notes.txt")
+        await person.idle()
+        assert person.tab.attachments == ()
+        transcript = person.app.chat.conversation.transcript
+        assert person.app.chat.acts is not None and transcript is not None
+        prompt = transcript.prompt_above(None)
+        assert prompt is not None and prompt.text == "say beta"
+        (file,) = await person.app.chat.acts.desk.tabs.attachments_of(prompt.id)
+        assert file.content == b"the notes"
+
+
+async def test_a_command_in_the_middle_of_an_edit_is_done_and_the_prompt_stays(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        await edit_chosen(person)
+        heard = len(world.prompts())
+        await person.say("/rename another title")
+        await person.sees("This conversation is now called “another title”.", "editing a prompt of")
+        assert person.draft == "say alpha" and len(world.prompts()) == heard
+
+
+async def test_an_edit_that_cannot_be_sent_stays_in_the_composer(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        person.app.chat.composer.put("my draft")
+        await edit_chosen(person)
+
+        async def refuse(*_: object, **__: object) -> None:
+            raise StoreError("the disk is full")
+
+        conversation = person.tab.conversation
+        conversation.edit, edit = refuse, conversation.edit  # type: ignore[method-assign]
+        await person.say("say beta")
+        await person.sees("the disk is full", "editing a prompt of", "> say beta")
+        await person.done()
+        conversation.edit = edit  # type: ignore[method-assign]
+        await person.press("escape")
+        assert person.draft == "my draft"
+
+
+def test_e01_two_quick_escapes_are_understood_in_a_real_terminal(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.without_parking()
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.say("say alpha")
+        terminal.wait_for(r"│ alpha[\s\S]*esc esc edit")  # the turn is over: nothing is left to be stopped
+        terminal.write("\x1b\x1b")
+        terminal.wait_for("enter edit it")
+        terminal.press("enter")
+        terminal.wait_for("editing a prompt of")
+        terminal.wait_for("> say alpha")
+
+
+async def test_e03_each_sibling_comes_back_with_its_own_tail_place_and_draft(world: World) -> None:
+    async with at_the_screen(str(world.project), size=(100, 24)) as person:
+        await say(person, "alpha", "beta", "tail")
+        await person.say("stream 400 end=CURTAIN")
+        await person.idle()
+        person.app.chat.composer.put("old draft")
+        transcript = person.transcript
+        await person.until(lambda: not transcript.busy, "it to be drawn")
+        await person.press("pageup")
+        await person.until(lambda: person.tab.scroll is not None and not transcript.busy, "a place")
+        place, seen = transcript.position(), transcript._strips[3].text
+        await person.escape_twice()
+        await person.press("escape")
+        await person.until(lambda: transcript.position() == place, "the place where one read")
+        await edit_chosen(person, "up", "up")
+        await person.press("escape")
+        await person.until(lambda: transcript.position() == place, "the place, after an edit that is left")
+        await edit_chosen(person, "up", "up")
+        await person.say("say other")
+        await person.sees("│ other", "‹ 2/2 ›", "stays on the branch")
+        await person.idle()
+        assert person.draft == "" and "tail" not in person.text
+        person.app.chat.composer.put("new draft")
+        await person.browse()
+        await person.press("h")
+        await person.until(lambda: person.draft == "old draft", "the draft of the other sibling")
+        await person.until(lambda: transcript.position() == place, "its place")
+        await person.until(lambda: transcript._strips[3].text == seen, "what one read there")
+        await person.done()
+        await person.press("l")
+        await person.until(lambda: person.draft == "new draft", "the draft of this one")
+        await person.sees("│ other")
+        await person.done()
+        await person.press("l")
+        await person.sees("This is the newest version")
+        x, y = next(
+            (line.index("‹"), y) for y, line in enumerate(person.text.splitlines()) if "‹ 2/2 ›" in line
+        )
+        await person.pilot.click(offset=(x, y))
+        await person.until(lambda: person.draft == "old draft", "the arrows to be clicked")
+
+
+async def test_e04_editing_while_the_agent_streams_stops_the_turn_first(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        await person.say("stream 1200 rate 20")
+        await person.until(lambda: person.tab.at_work, "the turn")
+        await person.sees("▌ stream 1200")
+        await person.browse()
+        await person.press("J", "e")
+        await person.sees("enter stops the turn and sends")
+        await person.say("say instead")
+        await person.sees("│ instead", "‹ 2/2 ›")
+        await person.idle()
+        assert "stream" not in person.text
+    cancelled = [entry for entry in world.requests() if entry.get("method") == "session/cancel"]
+    assert len(cancelled) == 1
+
+
+async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(world: World) -> None:
+    other = AgentSpec("command:other", "other", world.spec().command, world.spec().env)
+    async with at_the_screen(str(world.project), agent=other) as person:
+        await say(person, "alpha", "beta")
+        heard = len(world.prompts())
+        await person.browse()
+        await person.press("r")
+        await person.is_asked()
+        await person.sees("say this prompt again · ", "enter sends it")
+        await person.press("x", "escape")
+        await person.sees_no("say this prompt again")
+        await person.until(lambda: person.app.chat.place == "browsing", "the keys to go back")
+        assert person.draft == ""
+        assert len(world.prompts()) == heard
+        await person.press("r")
+        await person.is_asked()
+        await person.press("a")
+        await person.sees("who answers it again?", "probably told 2 of 2 messages")
+        await person.type("rehearsal")
+        await person.press("enter")
+        await person.sees("‹ 2/2 ›", "│ beta")
+        await person.idle()
+        assert person.tab.agent == "rehearsal"
+        await person.browse()
+        await person.press("r")
+        await person.is_asked()
+        await person.press("enter")
+        await person.sees("‹ 3/3 ›")
+        await person.idle()
+    assert len(world.prompts()) == heard + 2
+
+
+async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha", "beta")
+        source = person.tab.conversation.id
+        person.app.chat.composer.put("my draft")
+        await person.browse()
+        await person.press("f")
+        await person.is_asked()
+        await person.sees("fork from here, in this tab · native: nothing replayed", "s side by side")
+        await person.press("escape")
+        await person.sees_no("fork from here")
+        await person.until(lambda: person.app.chat.place == "browsing", "the keys to go back")
+        assert person.tab.conversation.id == source
+        await person.press("f")
+        await person.is_asked()
+        await person.press("enter")
+        await person.sees("This tab shows the fork", "forked from “say alpha”")
+        await person.done()
+        assert person.tab.conversation.id != source and len(person.tabs) == 1
+        assert person.draft == "my draft"
+        await say(person, "gamma")
+        await person.press("ctrl+o")
+        await person.sees_dialog(HistoryScreen)
+        await person.sees("say alpha", "say gamma")
+    assert world.prompts()[-1] == ["say gamma"], "nothing was replayed"
+
+
+async def test_f02_side_by_side_both_answer_and_the_source_streams_on(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        await person.say("stream 1200 rate 20")
+        await person.until(lambda: person.tab.at_work, "the turn")
+        await person.sees("▌ stream 1200")
+        source = person.tab
+        await person.browse()
+        await person.press("F")
+        await person.is_asked()
+        await person.sees("side by side", "the turn here")
+        await person.press("enter")
+        await person.until(lambda: len(person.tabs) == 2 and person.tab is not source, "the fork")
+        await say(person, "beta")
+        assert source.at_work, "the source streams on"
+        await person.to_tab(1, "ctrl+pageup")
+        assert person.tab is source
+        await person.press("escape")
+        await person.idle()
+        await say(person, "gamma")
+        assert "│ beta" not in person.text and "▌ say beta" not in person.text
+
+
+async def test_f08_a_fork_that_fails_leaves_everything_and_says_the_agents_words(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        source, leaf = person.tab.conversation.id, person.tab.leaf_id
+        person.app.chat.composer.put("my draft")
+        world.fail({"fork": {"error": [-32603, "no forks on Mondays"]}})
+        await person.browse()
+        await person.press("f")
+        await person.is_asked()
+        await person.press("enter")
+        await person.sees("no forks on Mondays", "my draft")
+        await person.done()
+        assert (person.tab.conversation.id, person.tab.leaf_id) == (source, leaf)
+        assert len(person.tabs) == 1
+
+
+async def test_f12_one_walks_from_a_fork_to_its_source_and_back(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        await person.say("/fork side")
+        await person.sees("fork this branch, side by side")
+        await person.is_asked()
+        await person.press("enter")
+        await person.sees("forked from “say alpha” at")
+        await person.done()
+        fork = person.tab
+        await say(person, "beta")
+        await person.say("/lineage")
+        await person.until(lambda: person.tab is not fork, "the source")
+        await person.sees("forked: “say beta”")
+        await person.done()
+        await person.pilot.click("#lineage")
+        await person.until(lambda: person.tab is fork, "the fork")
+
+
+async def test_f09_a_fork_at_a_prompt_begins_before_it_with_its_words(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha", "beta")
+        await person.browse()
+        await person.press("K", "f")
+        await person.is_asked()
+        await person.sees("fork before this prompt", "its words go into the composer")
+        await person.press("enter")
+        await person.sees("forked from")
+        await person.until(lambda: person.draft == "say beta", "its words")
+        await person.sees_no("│ beta")
+
+
+async def test_t02_keys_go_to_the_next_and_previous_branch_point(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        transcript = person.app.chat.conversation.transcript
+        assert transcript is not None
+        await say(person, "alpha", "beta")
+        await edit_chosen(person)
+        await person.say("say beta2")
+        await person.sees("│ beta2", "‹ 2/2 ›")
+        await person.idle()
+        await say(person, *(f"filler{number}" for number in range(3)))
+
+        def stands_at_the_edit() -> bool:
+            here = transcript.record(transcript.current)
+            return here is not None and here.text == "say beta2"
+
+        await person.browse()
+        await person.press("[")
+        await person.until(stands_at_the_edit, "the branch point above")
+        await person.press("[")
+        await person.sees("There is no branch point above")
+        await person.press("g", "K", "K", "K", "K", "]")
+        await person.until(stands_at_the_edit, "the branch point below")
+
+
+async def test_t02_a_branch_point_above_what_is_loaded_is_found(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        await person.browse()
+        await person.press("r")
+        await person.is_asked()
+        await person.press("enter")
+        await person.sees("‹ 2/2 ›")
+        await person.idle()
+        await person.say("; ".join(f"tool read {number}" for number in range(90)))
+        await person.idle()
+        conversation_id = person.tab.conversation.id
+    async with at_the_screen(str(world.project), conversation_id=conversation_id) as person:
+        await person.sees("✓ Read")
+        transcript = person.app.chat.conversation.transcript
+        assert transcript is not None
+        newest = transcript.prompt_above(None)
+        assert newest is None or not newest.text.startswith("say alpha"), "it is not loaded yet"
+        await person.browse()
+        await person.press("[")
+        await person.sees("‹ 2/2 ›")
+
+
+async def test_e01_the_mouse_edits_says_again_and_forks_by_the_buttons_of_a_prompt(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha", "beta")
+        y = next(y for y, line in enumerate(person.text.splitlines()) if "▌ say alpha" in line)
+        await person.pilot.hover(offset=(6, y))
+        await person.sees("edit  again  fork")
+        x = person.text.splitlines()[y].index("edit")
+        await person.pilot.click(offset=(x, y))
+        await person.sees("editing a prompt of", "> say alpha")
+        await person.done()
+        line = next(y for y, text in enumerate(person.text.splitlines()) if "esc leaves" in text)
+        await person.pilot.click(offset=(person.text.splitlines()[line].index("esc leaves"), line))
+        await person.sees_no("editing")
+        await person.pilot.hover(offset=(6, y + 3))
+        await person.sees_no("again")
+        words = "many words " * 20
+        await say(person, words.strip())
+        await person.browse()
+        await person.press("K")
+        assert "edit  again" not in person.text, "buttons lie over a text only where somebody points at it"
+        y = next(y for y, line in enumerate(person.text.splitlines()) if "█ say many" in line)
+        await person.pilot.hover(offset=(6, y))
+        await person.sees("edit  again  fork")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 10)])
+async def test_s01_edit_and_fork_fit_into_every_size(world: World, size: tuple[int, int]) -> None:
+    async with at_the_screen(str(world.project), size=size) as person:
+        for word in ("alpha", "beta"):
+            await person.say(f"say {word}")
+            await person.sees(f"say {word}", f"{word}\n")
+            await person.idle()
+        await person.escape_twice()
+        await person.press("up", "enter")
+        await person.sees("editing")
+        await person.done()
+        assert person.draft == "say alpha"
+        assert max(len(line) for line in person.text.splitlines()) <= size[0]
+        await person.writing()
+        await person.press("escape")
+        await person.browse()
+        await person.press("f")
+        await person.is_asked()
+        await person.sees("fork", "enter")
+        await person.press("enter")
+        await person.until(lambda: person.tab.conversation.record.fork_point_id, "the fork")

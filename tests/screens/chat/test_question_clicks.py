@@ -1,0 +1,77 @@
+"""A question of the agent's is answered with the mouse as well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.geometry import Offset
+
+from support.screen.pilot import Person, at_the_screen
+
+
+async def _clicks(person: Person, words: str) -> None:
+    """Click on the first of these words of the answers, once the keys are there, too."""
+    await person.until(lambda: person.app.focused is person.app.chat.permission, "the keys to go there")
+    await person.taken_in()
+    await _presses_and_lets_go(person, words)
+
+
+async def _presses_and_lets_go(person: Person, words: str) -> None:
+    """Hold the button down on these words until all that comes of it has come."""
+    options = person.app.chat.permission.query_one("#options")
+    rows = [strip.text for strip in options.render_lines(options.size.region)]
+    y, row = next((y, row) for y, row in enumerate(rows) if words in row)
+    at = Offset(row.index(words), y)
+    await person.pilot.mouse_down(options, offset=at)
+    await person.taken_in()
+    await person.pilot.click(options, offset=at)
+    await person.taken_in()
+
+
+async def test_w01_a_click_on_an_answer_is_that_answer_and_a_click_beside_them_is_none(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("ask May I?; ask And this?")
+        await person.sees("May I?")
+        await _clicks(person, "   2 Always")  # between two of them
+        assert [ask.tool_call.title for ask in person.tab.asks] == ["May I?"]
+        await _clicks(person, "Reject")
+        await person.sees("And this?")
+        await _clicks(person, "Allow")
+        await person.idle()
+        assert not person.tab.asks
+        await person.sees("✗", "✓")
+
+
+async def test_w01_the_change_and_the_reason_can_be_clicked(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("edit notes.txt")
+        await _clicks(person, "the change")
+        await person.sees("the change that is asked for")
+        await person.press("escape")
+        await person.back()
+        await _clicks(person, "reject, with")
+        assert person.app.chat.permission.giving_reason
+        await person.type("say use another file")
+        await person.press("enter")
+        await person.sees("▌ say use another file", "│ use another file")
+
+
+async def test_w01_a_click_while_one_types_takes_what_was_under_the_pointer_and_no_keys(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        async with person.agent_held():
+            await person.say("ask May I?")
+            await person.type("half a sentence")
+        # With the keys here "tab to answer" goes, and what is under the pointer would be another answer.
+        await person.sees("tab to answer   1 y Allow   2 Always allow")
+        await person.pilot.mouse_down("#question")
+        await person.taken_in()
+        assert person.app.focused is person.app.chat.composer
+        await _presses_and_lets_go(person, "Reject")
+        await person.idle()
+        assert not person.tab.asks and person.draft == "half a sentence"
+        assert person.app.focused is person.app.chat.composer
+        await person.sees("✗ Run")

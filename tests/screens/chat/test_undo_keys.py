@@ -1,0 +1,188 @@
+"""Undo, redo, the list of what was done, and deleting and archiving, on the screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catena_acp.conversation.journal import move_window
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database, default_path
+from catena_store.records import Kind
+from catena_store.windows.journal import Act
+from support.screen.pilot import Person, at_the_screen
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+
+
+async def said(person: Person, text: str) -> None:
+    await person.say(f"say {text}")
+    await person.sees(f"│ {text}")
+    await person.idle()
+
+
+async def go_back_to_first_answer(person: Person) -> None:
+    """What a rewind does below the screen."""
+    acts = person.app.chat.acts
+    assert acts is not None
+    tabs, tab = acts.desk.tabs, person.tab
+    async with tabs._db.write() as tx:
+        path = await messages.path(tx, tab.leaf_id)
+        second = [row.id for row in path if row.kind is Kind.USER][1]
+        prompt = await messages.get(tx, second)
+        assert prompt is not None
+        await move_window(
+            tx,
+            window_id=tab.window_id,
+            conversation_id=tab.conversation.id,
+            leaf_id=prompt.parent_id,
+            act=Act.REWIND,
+        )
+    tab.conversation.moved(tab.window_id, prompt.parent_id)
+
+
+async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_back(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "first")
+        await said(person, "second")
+        person.app.chat.composer.put("half a thought")
+        acts = person.app.chat.acts
+        assert acts is not None
+        person.tab.draft = "half a thought"
+        await acts.desk.tabs.keep(person.tab)
+        await go_back_to_first_answer(person)
+        await person.sees_no("│ second")
+        person.app.chat.composer.put("")
+
+        await person.browse()
+        await person.press("u")
+        screen = await person.sees("│ second", "Undone: the rewind.")
+        assert "/redo does it again" in screen
+        await person.done()
+        assert person.draft == "half a thought"
+        assert person.app.chat.place == "browsing", "u can be pressed again"
+        await person.press("u")
+        await person.sees("There is nothing to undo")
+        await person.press("escape")
+        await person.say("/redo")
+        await person.sees("Done again: the rewind")
+        await person.sees_no("│ second")
+        await said(person, "third")  # and goes on from there
+        assert "│ second" not in person.text
+
+
+async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "left")
+        await person.new_tab()
+        await said(person, "right")
+        await person.say("/rename Other")
+        await person.sees("now called “Other”")
+        person.app.chat.composer.put("kept draft")
+        acts = person.app.chat.acts
+        assert acts is not None
+        acts.do("close")
+        await person.until(lambda: len(person.tabs) == 1, "one tab")
+        await person.looks_at(person.tabs[0])
+        assert person.draft == ""
+
+        await person.say("/undo")
+        await person.sees("Undone: closing the tab “Other”", "/undo once more: the title “Other”", "│ right")
+        await person.done()
+        assert (person.tab is person.tabs[1], person.draft) == (True, "kept draft")
+        person.app.chat.composer.put("")
+        await person.say("/undo")
+        await person.sees("Undone: the title “Other”")
+        await person.say("/reflog")
+        await person.sees("what was done here", "closing the tab", "the title “Other”", "undone")
+        await person.press("down", "enter")
+        await person.sees("Done again: the title “Other”")
+        await person.done()
+        assert person.tab.conversation.record.title == "Other"
+
+
+async def test_k11_while_the_agent_works_undo_is_refused_in_words(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "first")
+        await said(person, "second")
+        await go_back_to_first_answer(person)
+        await person.sees_no("│ second")
+        await person.say("wait 60")
+        await person.until(lambda: person.tab.at_work, "the turn to run")
+        await person.say("/undo")
+        await person.sees("A turn is under way here; esc stops it")
+        await person.say("/delete")
+        await person.sees("The agent is still at work")
+        await person.press("escape")
+        await person.idle()
+
+
+async def test_h08_delete_closes_the_tab_hides_it_from_the_history_and_comes_back(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("/delete")
+        await person.sees("Nothing was said here yet")
+        await said(person, "precious")
+        gone = person.tab.conversation.id
+        await person.say("/delete")
+        await person.sees("Deleted from every list", "/undo brings it back")
+        await person.until(lambda: person.tab.conversation.id != gone, "a new tab")
+        await person.done()
+        await person.press("ctrl+o")
+        await person.sees("no conversation yet")
+        await person.press("escape")
+        await person.say("/undo")
+        await person.sees("Undone: deleting", "│ precious")
+        await person.done()
+        assert person.tab.conversation.id == gone
+
+
+async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "alpha")
+        await person.new_tab()
+        await said(person, "beta")
+        beta = person.tab.conversation.id
+        await person.press("ctrl+o")
+        await person.sees("ctrl+x delete", "say alpha", "say beta")
+        await person.press("ctrl+x")  # the newest, beta, is the first row
+        await person.sees("is deleted from every list")
+        await person.sees_no("│ beta")
+        await person.until(lambda: len(person.tabs) == 1, "its tab to be closed")
+        await person.press("ctrl+z")
+        await person.sees("Undone: deleting")
+        await person.until(lambda: len(person.tabs) == 2, "its tab")
+        await person.press("ctrl+e")
+        await person.sees("is archived", "archived ")
+        async with Database.open(default_path()) as db, db.read() as reader:
+            assert (await conversations.marks(reader, beta)).archived
+        await person.press("down", "ctrl+e")
+        await person.sees("is out of the archive again")
+        await person.press("escape")
+        await person.until(lambda: person.tab in person.tabs, "a tab that is there")
+        await person.sees("│ alpha")
+
+
+async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "first")
+        await person.say("/rename Mine")
+        await person.sees("now called “Mine”")
+        await person.browse()
+        await person.press("e")
+        await person.sees("editing a prompt")
+        await person.writing()
+        await person.type(" and more")
+        changed = person.draft
+        await person.browse()
+        await person.press("u")
+        await person.sees("A prompt is being edited here")
+        assert (person.draft, person.tab.conversation.record.title) == (changed, "Mine")
+        await person.press("escape", "escape")
+        await person.until(lambda: person.tab.editing is None, "the edit to be left")
+        await person.browse()
+        await person.press("u")
+        await person.sees("Undone: the title “Mine”")

@@ -1,0 +1,115 @@
+"""Catena killed in mid-turn: what is offered when its tabs come back, and that nothing is done before it is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from catena_store.chains import turns
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
+from catena_store.records import Kind, StopReason
+from support.clients.command_line import Catena, newest, shown, until
+from support.screen.terminal import Place
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    place.without_parking()  # what is told of the first parked fork takes the place of the hints
+    return place
+
+
+async def prompts_and_ends(place: Place) -> dict[str, list[StopReason | None]]:
+    """How each of the prompts ended, by its text."""
+    ends: dict[str, list[StopReason | None]] = {}
+    async with Database.open(place.data / "catena.db") as db, db.read() as reader:
+        for summary in await conversations.page(reader):
+            rows = {row.id: row for row in await messages.of_conversation(reader, summary.id)}
+            for row in rows.values():
+                if row.kind is Kind.USER:
+                    ends.setdefault(row.text, [])
+            for turn in await turns.of_conversation(reader, summary.id):
+                ends[rows[turn.prompt_id].text].append(turn.stop_reason)
+    return ends
+
+
+def test_r17_what_a_killed_catena_left_is_offered_in_its_tab_and_nothing_is_sent_before_it_is_taken(
+    place: Place,
+) -> None:
+    streaming, deploying = "stream 2000 rate 30 end=CURTAIN", "say half of it; begin execute deploy; hang"
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.say(streaming)
+        terminal.wait_for(r"│ [A-Z]\w+")
+        terminal.press("ctrl+t")
+        terminal.wait_for("▸2 new")
+        terminal.say(deploying)
+        terminal.wait_for(r"│ half of it[\s\S]*deploy[\s\S]*esc stop")
+        terminal.press("ctrl+t")
+        terminal.wait_for("▸3 new")
+        terminal.say("say the third")
+        terminal.wait_for(r"│ the third[\s\S]*ctrl\+o history")
+        terminal.press("ctrl+pageup")
+        terminal.wait_for("│ half of it")
+        terminal.signal(signal.SIGKILL)
+        terminal.ended()
+    with place.catena() as terminal:
+        terminal.wait_for(r"tab to choose +r send it again +a another agent")
+        terminal.wait_for_words("Outcome unknown: deploy; look before you send it again.")
+        terminal.press("ctrl+pagedown")
+        terminal.wait_for("│ the third")
+        terminal.wait_gone("send it again")
+        terminal.press("ctrl+pagedown")
+        terminal.wait_for(r"▸1[\s\S]*r send it again")
+        terminal.say("say going on")
+        terminal.wait_for(r"│ going on[\s\S]*ctrl\+o history")
+        terminal.wait_gone("send it again")
+        terminal.press("ctrl+pagedown")
+        terminal.wait_for(r"│ half of it[\s\S]*r send it again")
+        left = asyncio.run(prompts_and_ends(place))
+        terminal.press("tab")
+        terminal.wait_for("the letters choose")
+        terminal.press("r")
+        terminal.wait_for(r"‹ 2/2 ›[\s\S]*│ half of it[\s\S]*esc stop")
+        terminal.wait_gone("Outcome unknown")
+    assert left == {
+        streaming: [StopReason.INTERRUPTED],
+        deploying: [StopReason.INTERRUPTED],
+        "say the third": [StopReason.END_TURN],
+        "say going on": [StopReason.END_TURN],
+    }
+
+
+def test_r12_a_prompt_that_no_agent_had_when_catena_was_killed_is_in_the_composer_again(place: Place) -> None:
+    with place.catena("--agent", "rehearsal", CATENA_REHEARSAL_START_DELAY="600") as terminal:
+        terminal.say("say well after all")
+        terminal.wait_for("▌ say well after all")
+        terminal.signal(signal.SIGKILL)
+        terminal.ended()
+    with place.catena() as terminal:
+        text = terminal.wait_for(r"> say well after all[\s\S]*Understudy")
+        assert "▌ say well" not in text and "send it again" not in text
+        terminal.press("enter")
+        terminal.wait_for("│ well after all")
+    assert asyncio.run(prompts_and_ends(place))["say well after all"] == [StopReason.END_TURN]
+
+
+def test_r17_a_run_that_is_ended_in_mid_turn_tells_scripts_the_same(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    process = catena.start("run", "--json", "--agent", "rehearsal", "say before; begin execute deploy\nhang")
+    with process:
+        seen = until(process, '"deploy"')
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        events = [json.loads(line) for line in (seen + process.stdout.read()).splitlines()]
+    (problem,) = (event for event in events if event["event"] == "problem")
+    assert problem["trouble"] == "interrupted"
+    assert problem["offers"] == ["retry", "other_agent"]
+    assert "Outcome unknown: deploy;" in problem["text"]
+    assert events[-1]["stop_reason"] == "interrupted" and events[-1]["exit_status"] == 143
+    kept = shown(catena, newest(catena))["messages"][-1]
+    assert (kept["kind"], kept["text"], kept["data"]["trouble"]) == ("notice", problem["text"], "interrupted")

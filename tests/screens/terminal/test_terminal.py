@@ -1,0 +1,302 @@
+"""The real ``catena`` in a real pseudo-terminal: what it sends, what it survives, and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from support.screen.terminal import Place, Terminal
+
+REHEARSAL = ("--agent", "rehearsal")
+CRASHING = """
+import sys
+from catena.screens.chat.screen import ChatScreen
+def broken(self): raise ZeroDivisionError("not today")
+ChatScreen.on_composer_sent_empty = broken
+from catena.cli.main import main
+sys.exit(main(["--agent", "rehearsal"]))
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    place.without_parking()  # what is told of the first parked fork takes the place of the hints
+    return place
+
+
+def processes_of(place: Place) -> list[int]:
+    """Every process that was started with this place's store, itself or through an agent."""
+    found = []
+    wanted = f"CATENA_DATA_DIR={place.data}".encode()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                environment = (entry / "environ").read_bytes().split(b"\0")
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if wanted in environment and state != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def wait_until_none(place: Place) -> None:
+    end = time.monotonic() + 10
+    while left := processes_of(place):
+        assert time.monotonic() < end, f"still there: {left}"
+        time.sleep(0.02)
+
+
+def test_q03_the_first_frame_needs_neither_the_sdk_nor_pydantic_nor_the_store() -> None:
+    code = "import sys, catena.app.startup, catena.app.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = set(done.stdout.split())
+    late = {
+        "acp",
+        "pydantic",
+        "aiosqlite",
+        "sqlite3",
+        "markdown_it",
+        "catena_store.records",
+        "catena_acp.events",
+    }
+    assert not late & modules
+    assert "textual.app" in modules
+
+
+def test_what_is_typed_before_the_first_frame_is_in_the_composer(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.write("early bird")
+        terminal.wait_for("> early bird")
+        terminal.press("enter")
+        terminal.wait_for("rehearsal agent")
+
+
+def test_idle_sends_no_bytes(place: Place) -> None:
+    with place.catena(*REHEARSAL, columns=120, rows=40) as terminal:
+        terminal.say("say quiet now")
+        terminal.wait_for(r"│ quiet now[\s\S]*ctrl\+o history")
+        terminal.wait_until_quiet(1.5)
+
+
+def test_over_ssh_nothing_turns_and_the_time_is_told_once_a_second(place: Place) -> None:
+    with place.catena(*REHEARSAL, SSH_TTY="/dev/pts/1") as terminal:
+        terminal.say("say working; wait 30")
+        text = terminal.wait_for(r"│ working[\s\S]*\d s   esc stop")
+        assert not re.search("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", text.splitlines()[-1])
+        before = len(terminal.output)
+        told = terminal.wait_for(r"[3-9] s   esc stop")
+        seconds = int(re.findall(r"(\d+) s   esc stop", told)[-1])
+        assert len(terminal.output) - before < seconds * 500
+
+
+def test_w20_the_terminal_is_asked_for_its_background_and_a_light_one_is_honoured(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.wait_for_output(b"\x1b]11;?")
+        terminal.wait_for("> Message")
+        assert b"38;2;29;111;138" not in terminal.output
+        terminal.write("\x1b]11;rgb:fafa/fafa/f0f0\x1b\\")
+        terminal.wait_for_output(b"38;2;29;111;138")
+        assert "> Message" in terminal.text
+
+
+def test_s01_no_color_means_none(place: Place) -> None:
+    with place.catena(*REHEARSAL, NO_COLOR="1") as terminal:
+        terminal.say("code python; edit! notes.txt")
+        terminal.wait_for(r"Edit    notes.txt[\s\S]*ctrl\+o history")
+        colours = re.findall(rb"\x1b\[[\d;]*?(?:[34][0-7]|9[0-7]|10[0-7]|[34]8;)[\d;]*m", terminal.output)
+        assert not colours
+
+
+def test_a_large_paste_is_taken_at_once_and_sent_whole(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.wait_for("Understudy")
+        lines = "\r".join(f"say line {number}" for number in range(3_000))
+        terminal.write_all(f"\x1b[200~{lines}\x1b[201~")
+        terminal.wait_for("say line 2999")
+        terminal.press("enter")
+        terminal.wait_for("│ line 2999")
+
+
+def test_w23_a_burst_of_raw_keys_is_one_message(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.wait_for("Understudy")
+        terminal.write("say one\rsay two\rsay three\r")
+        text = terminal.wait_for("say three")
+        assert "▌" not in text
+        terminal.press("enter")
+        text = terminal.wait_for("│ three")
+        assert text.count("▌ say one") == 1
+
+
+def test_w23_a_bracketed_paste_is_one_message_without_control_characters(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.wait_for("Understudy")
+        terminal.write("\x1b[200~say one\rsay\x07 two\r\x1b[201~")
+        text = terminal.wait_for("say two")
+        assert "▌" not in text
+
+
+def test_w24_the_external_editor_gets_the_text_and_gives_it_back(place: Place, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed "s/draft/finished text/" "$1" > "$1.new" && mv "$1.new" "$1"\n')
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    with place.catena(*REHEARSAL, EDITOR=str(editor)) as terminal:
+        terminal.wait_for("Understudy")
+        terminal.write("say a draft")
+        terminal.wait_for("> say a draft")
+        terminal.press("ctrl+g")
+        terminal.wait_for("> say a finished text")
+        terminal.press("enter")
+        terminal.wait_for("│ a finished text")
+
+
+def test_w24_an_editor_that_is_not_there_is_said_and_the_text_stays(place: Place) -> None:
+    with place.catena(*REHEARSAL, EDITOR="no-such-editor") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.write("keep this")
+        terminal.wait_for("> keep this")
+        terminal.press("ctrl+g")
+        terminal.wait_for("no-such-editor cannot be started")
+        assert "> keep this" in terminal.text
+
+
+def test_h10_leaving_prints_one_line_and_that_command_comes_back(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.say("say remember me")
+        terminal.wait_for(r"│ remember me[\s\S]*ctrl\+o history")
+        terminal.press("ctrl+d")
+        assert terminal.ended() == 0
+        found = re.search(rb"catena --resume (\w+)", terminal.output)
+        assert found is not None
+    with place.catena("--resume", found[1].decode()) as terminal:
+        terminal.wait_for("│ remember me")
+    with place.catena("--continue") as terminal:
+        terminal.wait_for("│ remember me")
+
+
+def test_m06_killing_the_client_in_the_middle_loses_no_tab_no_text_and_no_draft(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.say("say the first tab")
+        terminal.wait_for("│ the first tab")
+        terminal.press("ctrl+t")
+        terminal.wait_for("▸2 new")
+        terminal.say("say half of the answer; hang")
+        terminal.wait_for("│ half of the answer")
+        terminal.write("a draft meanwhile")
+        terminal.wait_for("> a draft meanwhile")
+        terminal.wait_until(lambda: place.keeps("a draft meanwhile"), "the draft to be kept")
+        terminal.wait_until(lambda: place.keeps_answer("half of the answer"), "the answer to be kept")
+        terminal.signal(signal.SIGKILL)
+    wait_until_none(place)
+    with place.catena() as terminal:
+        terminal.wait_for("> a draft meanwhile")
+        terminal.wait_for(r"│ half of the answer[\s\S]*Catena ended in the middle of this turn")
+        terminal.wait_for("1 say the first tab")
+        terminal.press("ctrl+pageup")
+        terminal.wait_for("│ the first tab")
+
+
+def test_r04_an_agent_that_is_killed_in_the_middle_keeps_its_words_on_the_screen(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.say("say said before; hang")
+        terminal.wait_for("│ said before")
+        agents = [pid for pid in processes_of(place) if _is_rehearsal(pid)]
+        assert agents
+        for pid in agents:
+            os.kill(pid, signal.SIGKILL)
+        terminal.wait_for(r"│ said before[\s\S]*killed by signal 9")
+        terminal.say("say and again")
+        terminal.wait_for("│ and again")
+
+
+def _is_rehearsal(pid: int) -> bool:
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return b"catena_acp.rehearsal" in words and b"-m" in words[:3]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_s06_a_signal_ends_it_cleanly_and_leaves_no_process(place: Place, number: int) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.say("say here; hang")
+        terminal.wait_for("│ here")
+        terminal.write("still unsent")
+        terminal.wait_for("> still unsent")
+        terminal.signal(number)
+        assert terminal.ended() == 128 + number
+        assert b"\x1b[?1049l" in terminal.output
+    wait_until_none(place)
+    with place.catena() as terminal:
+        terminal.wait_for("> still unsent")
+        terminal.wait_for("│ here")
+
+
+def test_s06_a_terminal_that_hangs_up_in_the_middle_leaves_no_process_and_everything_resumable(
+    place: Place,
+) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.say("stream 4000 rate 100")
+        terminal.wait_for("│ [A-Z]")
+        terminal.hang_up()
+        wait_until_none(place)
+    with place.catena() as terminal:
+        terminal.wait_for("Catena ended in the middle of this turn")
+
+
+def test_s05_an_error_of_our_own_restores_the_terminal_and_is_written_down(place: Place) -> None:
+    terminal = Terminal(
+        (sys.executable, "-c", CRASHING),
+        environment=place.environment,
+        cwd=place.project,
+        columns=80,
+        rows=24,
+    )
+    try:
+        before = termios.tcgetattr(terminal._fd)
+        terminal.wait_for("Understudy")
+        assert termios.tcgetattr(terminal._fd)[3] != before[3]
+        terminal.press("enter")
+        assert terminal.ended() == 1
+        for left in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[<u"):
+            assert left in terminal.output
+        assert b"stopped at an error of its own" in terminal.output
+        assert b"Traceback" not in terminal.output
+    finally:
+        terminal.close()
+    log = (place.data / "catena.log").read_text()
+    assert "ZeroDivisionError: not today" in log
+    assert "Traceback" in log
+    wait_until_none(place)
+
+
+def test_s01_the_mouse_the_wheel_and_another_size_work_in_a_real_terminal(place: Place) -> None:
+    with place.catena(*REHEARSAL, columns=80, rows=24) as terminal:
+        terminal.say("history 3; stream 300 end=CURTAIN")
+        terminal.wait_for(r"│ [^\n]*CURTAIN[\s\S]*ctrl\+o history")
+        for _ in range(8):
+            terminal.write("\x1b[<64;10;5M")
+        terminal.wait_gone("CURTAIN")
+        terminal.resize(40, 10)
+        terminal.wait_gone("enter send")
+        terminal.wait_for("> Message")
+        terminal.resize(120, 40)
+        terminal.wait_for("enter send")
+
+
+def test_a_store_that_cannot_be_opened_is_said_in_one_line(place: Place) -> None:
+    place.data.mkdir()
+    (place.data / "catena.db").write_bytes(b"this is no database" * 100)
+    with place.catena(*REHEARSAL) as terminal:
+        assert terminal.ended() != 0
+        assert b"catena.db" in terminal.output
+        assert b"Traceback" not in terminal.output

@@ -1,0 +1,229 @@
+"""Checkpoints on the screen: the real app with real agent processes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catena.screens.checkpoints.screen import CheckpointsScreen
+from catena.settings.settings import CheckpointSetting, Settings
+from catena_acp.conversation.inspection.price import Price
+from catena_store.conversations import rewind_requests
+from catena_store.conversations.checkpoints import Frequency
+from support.conversations.rehearsed import World
+from support.screen.pilot import Person, at_the_screen
+
+BY_HAND = Settings(park=False, checkpoints=CheckpointSetting(frequency="manual"))
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose agent is the built-in one of the screen."""
+    world = World(tmp_path)
+    for name, value in world.spec().env:
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    return world
+
+
+async def said(person: Person, text: str) -> None:
+    await person.say(f"say {text}")
+    await person.sees(f"│ {text}")
+    await person.idle()
+
+
+async def the_list(person: Person) -> CheckpointsScreen:
+    await person.say("/checkpoints")
+    return await person.sees_dialog(CheckpointsScreen)
+
+
+async def back(person: Person) -> None:
+    await person.back()
+
+
+async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native_or_told(
+    world: World,
+) -> None:
+    async with at_the_screen(str(world.project), size=(120, 30), settings=Settings(park=False)) as person:
+        await said(person, "alpha")
+        await person.say("/checkpoint good")
+        await person.sees("Checkpoint “good”: /rewind good comes back here. Files are not part of it.")
+        await said(person, "beta")
+        made = (await person.tab.conversation.checkpoint_named("good")).created_at.astimezone()
+
+        await the_list(person)
+        shown = await person.sees(
+            "2 checkpoints, newest first", "start of every turn", "new session", "told 2"
+        )
+        good = next(line for line in shown.splitlines() if "good" in line)
+        first = next(line for line in shown.splitlines() if "before “say alpha”" in line)
+
+        assert "in the turn of “say alpha”" in good
+        assert "Rehearsal" in good and f"{made:%H:%M}" in good
+        assert "new session" in first
+        await person.press("j")
+        await person.sees("enter goes back to it: new session: nothing to tell. Files stay as they are.")
+
+
+async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World) -> None:
+    async with at_the_screen(str(world.project), settings=BY_HAND) as person:
+        await said(person, "alpha")
+        await person.say("/checkpoint good")
+        await person.sees("Checkpoint “good”")
+        await said(person, "beta")
+
+        await the_list(person)
+        await person.sees("1 checkpoint,")
+        await person.press("enter")
+        await back(person)
+        await person.sees("Back at “good”. Your next prompt:", "Files are as they were")
+        await person.sees_no("│ beta")
+        await person.say("/undo")
+        await person.sees("│ beta")
+
+        await person.say("/rewind good")
+        await person.sees("Back at “good”")
+        await person.sees_no("│ beta")
+        await person.say("/rewind")
+        await person.sees("You stand at “good” already.")
+        await person.say("/rewind bad")
+        await person.sees("There is no checkpoint “bad” here")
+
+
+async def test_k04_a_rewind_during_a_turn_stops_it_first(world: World) -> None:
+    async with at_the_screen(str(world.project), settings=Settings(park=False)) as person:
+        await said(person, "alpha")
+        await person.say("say half; wait")
+        await person.sees("│ half")
+
+        await person.say("/rewind")
+
+        await person.sees("Back at the checkpoint of")
+        await person.sees_no("│ half")
+        await person.idle()
+        assert "│ alpha" in person.text
+
+
+async def test_k02_k07_the_list_names_and_removes(world: World) -> None:
+    async with at_the_screen(str(world.project), settings=BY_HAND) as person:
+        await person.say("/label good")
+        await person.sees("There is no checkpoint yet; /checkpoint makes one")
+        await said(person, "alpha")
+        await person.say("/checkpoint")
+        await person.sees("Checkpoint without a label: /rewind")
+        await person.say("/label good")
+        await person.sees("The newest checkpoint is called “good” now.")
+
+        await the_list(person)
+        await person.sees("1 checkpoint,", "good")
+        await person.press("r", *["backspace"] * 4, *"best", "enter")
+        await person.sees("It is called “best” now.")
+        await person.press("d")
+        await person.sees("d once more removes “best”; the messages stay.")
+        await person.press("d")
+        await person.sees("Removed “best”", "no checkpoint yet")
+        await person.press("escape")
+        await back(person)
+        assert "│ alpha" in person.text
+
+
+async def test_k07_what_d_asks_is_not_overwritten_by_a_price_that_comes_late(world: World) -> None:
+    async with at_the_screen(str(world.project), settings=BY_HAND) as person:
+        await said(person, "alpha")
+        await person.say("/checkpoint good")
+        await person.sees("Checkpoint “good”")
+        known, price = asyncio.Event(), person.tab.conversation.price
+
+        async def late(*where: Any, **more: Any) -> Price:
+            await known.wait()
+            return await price(*where, **more)
+
+        person.tab.conversation.price = late  # type: ignore[method-assign]
+        screen = await the_list(person)
+        await person.sees("1 checkpoint,")
+        await person.press("d")
+        await person.sees("d once more removes “good”")
+        known.set()
+        await person.until(lambda: screen._prices, "the price")
+        await person.taken_in()
+        assert "d once more removes “good”" in person.text
+        await person.press("d")
+        await person.sees("Removed “good”")
+
+
+async def test_k05_f_forks_at_a_checkpoint_and_the_original_stays(world: World) -> None:
+    async with at_the_screen(str(world.project), settings=BY_HAND) as person:
+        await said(person, "alpha")
+        await person.say("/checkpoint good")
+        await person.sees("Checkpoint “good”")
+        await said(person, "beta")
+        source = person.tab
+
+        await the_list(person)
+        await person.sees("1 checkpoint,")
+        await person.press("F")
+        await back(person)
+        await person.until(lambda: len(person.tabs) == 2, "the fork's tab")
+        await person.until(lambda: person.tab is not source, "the fork")
+        await person.sees("│ alpha", "This is the fork")
+        await person.sees_no("│ beta")
+        assert person.tab.conversation.id != source.conversation.id
+
+        await person.to_tab(1, "ctrl+pageup")
+        await person.sees("│ beta")
+
+
+async def test_k01_how_often_is_set_by_a_word(world: World) -> None:
+    async with at_the_screen(str(world.project), settings=BY_HAND) as person:
+        await said(person, "alpha")
+        await person.say("/checkpoints often")
+        await person.sees("Checkpoints can be made: turn")
+        await person.say("/checkpoints tool")
+        await person.sees("after every tool call here")
+        await person.done()
+        assert await person.tab.conversation.checkpoint_frequency() is Frequency.TOOL
+        await person.say("/checkpoints off")
+        await person.sees("No checkpoints are made here")
+        await person.say("/checkpoint")
+        await person.sees("Checkpoints are off in this conversation; /checkpoints manual")
+
+
+async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after_the_turn(
+    world: World,
+) -> None:
+    tools = Settings(park=False, checkpoints=CheckpointSetting(frequency="manual", tools=True))
+    async with at_the_screen(str(world.project), settings=tools) as person:
+        await said(person, "alpha")
+        (server,) = world.requests("session/new")[-1]["params"]["mcpServers"]
+        assert server["args"][-4:] == [
+            "--conversation",
+            person.tab.conversation.id,
+            "--window",
+            person.tab.window_id,
+        ]
+        await person.say("/checkpoint good")
+        await person.sees("Checkpoint “good”")
+        good = await person.tab.conversation.checkpoint_named("good")
+        await person.say("say half; wait")
+        await person.sees("│ half")
+        async with person.tab.conversation.writing() as tx:
+            await rewind_requests.ask(
+                tx,
+                id="q",
+                conversation_id=good.conversation_id,
+                window_id=person.tab.window_id,
+                checkpoint_id=good.id,
+            )
+
+        await person.sees("May the agent take this conversation back?", "to “good”", "Rewind after this turn")
+        await person.until(lambda: person.app.chat.permission.has_focus, "the question to have the keys")
+        await person.press("y")
+        await person.writing()
+        assert "│ half" in person.text
+        await person.press("escape")
+
+        await person.sees("Back to “good”")
+        await person.sees_no("│ half")

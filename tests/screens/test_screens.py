@@ -1,0 +1,294 @@
+"""What the screen looks like and offers: commands, palette, help, themes, finding, browsing, copying, sizes."""
+
+from __future__ import annotations
+
+import base64
+from functools import partial
+from pathlib import Path
+
+import pytest
+from rich.segment import Segments
+
+from catena.app import themes
+from catena.app.app import CatenaApp
+from catena.screens.common.picker import Picker
+from catena.screens.history.picker import HistoryScreen
+from catena.settings.settings import Settings, Start
+from catena.terminal.driver import is_burst
+from catena.terminal.input_filters import ReplyFilter, dark_by_environment
+from catena.terminal.sequences import clipboard, notification
+from catena.widgets.completion import completions
+from catena_acp.agents.catalog import spec_named
+from catena_acp.events import Command
+from catena_store.errors import StoreError
+from catena_store.records import Kind
+from support.screen.pilot import Person, at_the_screen
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was sent to the terminal beside the screen itself."""
+    sequences: list[str] = []
+    monkeypatch.setattr(
+        "textual.drivers.headless_driver.HeadlessDriver.write", lambda _, data: sequences.append(data)
+    )
+    return sequences
+
+
+def fits(person: Person, size: tuple[int, int]) -> bool:
+    text = person.text
+    return (
+        len(text.splitlines()) == size[1]
+        and ("▸2 new" in text) == (size[1] >= 15)
+        and ("ctrl+j newline" in text) == (size[0] >= 60)
+    )
+
+
+async def said(person: Person, text: str) -> None:
+    await person.say(text)
+    await person.idle()
+
+
+def test_w03_our_commands_stand_above_the_agents() -> None:
+    rows = completions("/", (Command("research", "looks things up", None),))
+    assert [row.key for row in rows][:2] == ["own:new", "own:history"]
+    assert rows[-1].key == "agent:research"
+    assert rows[-1].detail == "the agent's"
+
+
+def test_w03_commands_complete_by_their_letters_in_order_the_beginning_first() -> None:
+    rows = completions("/mo", (Command("mkdocs", "", None),))
+    assert [row.key for row in rows[:2]] == ["own:mode", "own:model"]
+    assert "agent:mkdocs" in [row.key for row in rows]
+
+
+def test_w03_a_clash_of_names_is_shown() -> None:
+    clash = [
+        row for row in completions("/clear", (Command("clear", "wipe", None),)) if row.key == "agent:clear"
+    ]
+    assert clash[0].dim
+    assert "ours has the same name" in clash[0].note
+
+
+def test_w03_a_path_is_no_command() -> None:
+    assert completions("/etc/hosts", ()) == []
+    assert completions("/tell me more", ()) == []
+
+
+async def test_w03_tab_completes_and_enter_runs_a_command(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.type("/hel")
+        await person.sees("keys and commands for this place")
+        await person.press("tab")
+        assert person.draft == "/help"
+        await person.press("escape", "enter")
+        await person.sees("While you write")
+
+
+async def test_w03_the_agents_commands_are_offered_and_sent_as_they_are(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.until(lambda: person.tab.session and person.tab.session.commands, "the agent's commands")
+        await person.type("/markd")
+        await person.sees("the agent's")
+        await person.press("enter")
+        await person.sees("The end, after a rule")
+
+
+async def test_w20_the_palette_finds_and_does_every_command(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.press("ctrl+p")
+        await person.sees_dialog(Picker)
+        await person.sees("commands", "/history")
+        await person.type("theme")
+        await person.press("enter")
+        await person.sees("catena-dark", "catena-light")
+
+
+async def test_w20_help_begins_with_the_place_that_has_the_keys(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "say something")
+        await person.browse()
+        await person.press("f1")
+        text = await person.sees("While you browse the transcript")
+        assert text.index("While you browse") < text.index("While you write")
+
+
+async def test_w20_a_theme_is_previewed_and_escape_brings_the_old_one_back(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        before = person.app.theme
+        await person.say("/theme")
+        await person.sees_dialog(Picker)
+        await person.sees("catena-light")
+        await person.type("nord")
+        await person.until(lambda: person.app.theme == "nord", "the preview")
+        await person.press("escape")
+        await person.until(lambda: person.app.theme == before, "the old theme")
+        await person.say("/theme nord")
+        await person.until(lambda: person.app.theme == "nord", "the theme")
+
+
+async def test_w20_a_theme_of_the_settings_is_taken(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), settings=Settings(theme="gruvbox")) as person:
+        assert person.app.theme == "gruvbox"
+
+
+async def test_w20_without_a_choice_the_terminal_decides_between_light_and_dark(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), environment={"COLORFGBG": "0;15"}) as person:
+        assert person.app.theme == themes.LIGHT
+    async with at_the_screen(str(tmp_path), environment={"NO_COLOR": "1"}) as person:
+        assert person.app.theme == themes.ANSI
+    assert dark_by_environment({"COLORFGBG": "15;default;0"})
+
+
+def test_w20_the_terminals_answer_is_taken_out_of_what_is_typed() -> None:
+    replies = ReplyFilter()
+    assert replies.feed("ab\x1b]11;rgb:fafa/fa") == ("ab", None)
+    assert replies.feed("fa/fafa\x1b\\cd") == ("cd", False)
+    assert replies.feed("\x1b]11;rgb:1111/1111/1111\x07") == ("", True)
+    assert replies.feed("\x1b") == ("\x1b", None)
+
+
+async def test_w26_find_goes_through_the_places(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "say one needle; say two needle")
+        await person.press("ctrl+f")
+        await person.until(lambda: person.app.chat.place == "finding", "the keys to go to the find bar")
+        await person.type("needle")
+        await person.sees("4 of 4")
+        await person.press("up")
+        await person.sees("3 of 4")
+        await person.press("escape")
+        await person.writing()
+
+
+async def test_browsing_lets_no_letter_into_the_composer(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "say something to read")
+        await person.browse()
+        await person.sees("j k message")
+        await person.press("j", "k", "x", "z", "w", "K")
+        assert person.draft == ""
+        await person.press("escape")
+        assert person.app.focused is person.app.chat.composer
+
+
+async def test_browsing_quotes_a_message_into_the_composer(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "say wise words")
+        await person.browse()
+        await person.press("q")
+        await person.until(lambda: person.draft, "the quotation")
+        assert person.draft == "> wise words\n\n"
+
+
+async def test_w22_y_copies_a_message_as_it_was_written(tmp_path: Path, sent: list[str]) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "say **bold** words")
+        await person.browse()
+        await person.press("y")
+        await person.sees("Sent 14 characters to the terminal for its clipboard")
+        assert any(base64.b64encode(b"**bold** words").decode() in data for data in sent)
+
+
+async def test_w22_a_selection_made_with_the_mouse_is_copied_with_ctrl_c(
+    tmp_path: Path, sent: list[str]
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "say select me please")
+        await person.sees("│ select me please")
+        row = next(at for at, line in enumerate(person.text.splitlines()) if "│ select me" in line)
+        await person.pilot.mouse_down(offset=(3, row))
+        await person.pilot.hover(offset=(9, row))
+        await person.pilot.mouse_up(offset=(9, row))
+        assert person.app.focused is person.app.chat.composer
+        await person.press("ctrl+c")
+        await person.until(lambda: any("\x1b]52;c;" in data for data in sent), "the copy")
+
+
+def test_w22_the_clipboard_sequence_is_wrapped_for_tmux_and_screen() -> None:
+    plain = "\x1b]52;c;aGk=\x07"
+    assert clipboard("hi", {}) == plain
+    assert clipboard("hi", {"TMUX": "/tmp/t"}) == plain + "\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\"
+    assert clipboard("hi", {"TERM": "screen-256color"}) == f"\x1bP{plain}\x1b\\"
+    long = clipboard("x" * 2_000, {"TERM": "screen"})
+    assert all(len(piece) < 768 for piece in long.split("\x1b\\"))
+
+
+def test_w23_text_with_a_line_end_inside_is_a_paste_and_a_line_is_typing() -> None:
+    assert is_burst("one\rtwo")
+    assert is_burst("one\ntwo\n")
+    assert is_burst("👩\u200d👧\u00a0one\rtwo \u200f")
+    assert not is_burst("typed\r")
+    assert not is_burst("\r")
+    assert not is_burst("\x1b[A\r\x1b[B")
+
+
+async def test_w25_an_answer_calls_for_attention_only_while_the_terminal_is_not_looked_at(
+    tmp_path: Path, sent: list[str]
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "say seen")
+        assert not any("\x1b]9;" in data for data in sent)
+        person.app.app_focus = False
+        person.app.chat.acts.submit("say unseen")  # type: ignore[union-attr]
+        await person.until(lambda: any("\x1b]9;" in data for data in sent), "the notification")
+    assert notification("a\x1b\x07b", {}) == "\x1b]9;a  b\x1b\\\x07"
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 20), (40, 10), (300, 100)])
+async def test_s01_nothing_that_is_needed_is_cut_off(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with at_the_screen(str(tmp_path), size=size) as person:
+        await said(person, "say hello; tool read README.md")
+        assert person.app.chat.composer.region.bottom <= size[1]
+        assert person.app.chat.composer.size.width >= size[0] - 4
+        await person.sees("Rehearsal", "hello")
+        lines = person.text.splitlines()
+        assert len(lines) == size[1]
+        assert lines[-1].startswith(" Rehearsal")
+        person.app.chat.composer.put("x" * (size[0] * 3))
+        await person.taken_in()
+        height = person.app.chat.composer.size.height
+        assert height == 1 if size[1] < 15 else height <= max(1, size[1] // 3)
+        await person.say("ask May I?")
+        await person.sees("1 y Allow")
+        await person.press("ctrl+o")
+        await person.sees_dialog(HistoryScreen)
+
+
+async def test_s01_another_size_keeps_everything_usable(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(120, 40)) as person:
+        await said(person, "say hello")
+        await person.new_tab()
+        await person.sees("▸2 new")
+        for size in ((40, 10), (300, 100), (80, 24)):
+            await person.pilot.resize_terminal(*size)
+            await person.until(partial(fits, person, size), f"everything to fit into {size}")
+
+
+async def test_the_newest_row_of_a_kind_is_known(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "say one; say two")
+        assert person.app.chat.acts is not None
+        newest = person.app.chat.acts.desk.view.newest(Kind.AGENT)
+        assert newest is not None
+        await person.say("/copy")
+        await person.sees("to the terminal for its clipboard")
+
+
+async def test_an_error_with_brackets_in_it_is_told_as_it_is(tmp_path: Path) -> None:
+    said = "[red] no such [/closing] tag"
+    app = CatenaApp(Start(str(tmp_path), agent=spec_named("rehearsal"), settings=Settings()), environment={})
+    app._handle_exception(StoreError(said))
+    (crash,) = app._exit_renderables
+    assert isinstance(crash, Segments)
+    assert said in "".join(segment.text for segment in crash.segments)
+    app = CatenaApp(Start(str(tmp_path), agent=spec_named("rehearsal"), settings=Settings()), environment={})
+    async with app.run_test():
+        app._end_with(StoreError(said))
+        (left,) = app._exit_renderables
+        assert said in "".join(segment.text for segment in app.console.render(left))

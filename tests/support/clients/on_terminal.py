@@ -1,0 +1,79 @@
+"""A command on a terminal of its own, answered by a person."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from support.clients.command_line import EXECUTABLE, Catena
+
+
+class OnTerminal:
+    """`catena` with a pseudo-terminal as its controlling one."""
+
+    def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
+        self.process = process
+        self.seen = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end within a character
+        self.descriptor = terminal
+
+    def wait_for(self, text: str, times: int = 1) -> None:
+        """Read the screen until the text has come so often."""
+        deadline = time.monotonic() + 30
+        while self.seen.count(text) < times:
+            assert time.monotonic() < deadline, f"{text!r} did not come: {self.seen!r}"
+            if select.select([self.descriptor], [], [], 0.5)[0]:
+                try:
+                    self.seen += self._decoder.decode(os.read(self.descriptor, 4096))
+                except OSError:  # the other end is closed
+                    assert self.seen.count(text) >= times, self.seen
+                    return
+
+    def type(self, text: str) -> None:
+        os.write(self.descriptor, text.encode())
+
+    def status(self) -> int:
+        return self.process.wait(timeout=30)
+
+
+@contextmanager
+def on_terminal(
+    catena: Catena, *arguments: str, stdin: str | None = None, raw: bool = False
+) -> Iterator[OnTerminal]:
+    """Start it on a terminal; with ``stdin``, standard input is a file with that text instead."""
+    ours, theirs = pty.openpty()
+    if raw:
+        tty.setraw(theirs)
+    # Its session's leader gets the terminal as the controlling one, then becomes `catena`.
+    leader = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    typed: int = theirs
+    if stdin is not None:
+        path = catena.home / "stdin"
+        path.write_text(stdin)
+        typed = os.open(path, os.O_RDONLY)
+    process = subprocess.Popen(
+        [sys.executable, "-S", "-c", leader, EXECUTABLE, *arguments],
+        stdin=typed,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=catena.project,
+        env=catena.environment,
+        start_new_session=True,
+    )
+    try:
+        os.close(theirs)
+        if typed != theirs:
+            os.close(typed)
+        yield OnTerminal(process, ours)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)

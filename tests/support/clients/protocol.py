@@ -1,0 +1,98 @@
+"""Starting scripted agents, and waiting for what they do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import textwrap
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from catena_acp.agents.agent import Agent, start_agent
+from catena_acp.events import Event, TextBlock, TextChunk
+from catena_acp.port import AgentSpec, Limits, SessionPlace
+from catena_acp.protocol.files import FileAccess
+from support.places import SCRIPTED_AGENT
+
+AGENT = (sys.executable, "-S", str(SCRIPTED_AGENT))
+HELLO = (TextBlock("hello"),)
+
+
+@asynccontextmanager
+async def scripted(
+    tmp_path: Path,
+    script: str = "",
+    *,
+    env: Mapping[str, str] | None = None,
+    files: FileAccess | None = None,
+    log: Callable[[str], None] = lambda _line: None,
+    limits: Limits | None = None,
+    init_timeout: float = 20,
+) -> AsyncIterator[Agent]:
+    """A scripted agent that has shaken hands; it is stopped at the end."""
+    agent = await start_agent(
+        spec(tmp_path, script, env),
+        cwd=str(tmp_path),
+        client_version="0",
+        files=files,
+        log=log,
+        limits=limits,
+        init_timeout=init_timeout,
+    )
+    try:
+        yield agent
+    finally:
+        await agent.stop()
+
+
+def spec(tmp_path: Path, script: str = "", env: Mapping[str, str] | None = None) -> AgentSpec:
+    """How to start a scripted agent that keeps what it hears below ``tmp_path``."""
+    variables = {"SCRIPT": textwrap.dedent(script), "HEARD": str(tmp_path / "heard"), **(env or {})}
+    return AgentSpec("scripted", "Scripted", AGENT, tuple(variables.items()))
+
+
+def place(tmp_path: Path, **more: Any) -> SessionPlace:
+    return SessionPlace(str(tmp_path), **more)
+
+
+def heard(tmp_path: Path, method: str | None = None) -> list[dict[str, Any]]:
+    """The messages that the agent read: all of them, or those of one method."""
+    path = tmp_path / "heard"
+    if not path.exists():
+        return []
+    *lines, _unfinished = path.read_bytes().split(b"\n")
+    messages = [json.loads(line) for line in lines]
+    return [message for message in messages if method in (None, message.get("method"))]
+
+
+def answer_to(tmp_path: Path, request_id: object) -> dict[str, Any] | None:
+    """What we answered to a request of the agent's."""
+    answers = [message for message in heard(tmp_path) if "method" not in message]
+    return next((answer for answer in answers if answer.get("id") == request_id), None)
+
+
+async def until(condition: Callable[[], object], seconds: float = 10) -> None:
+    """Wait until ``condition`` holds; fail where it does not within ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        await asyncio.sleep(0.005)
+
+
+def text_of(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextChunk))
+
+
+def runs(pid: int) -> bool:
+    """True while a process runs; a zombie does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"

@@ -1,0 +1,283 @@
+"""The real app with the real store and the real rehearsal agent, driven by Textual's pilot."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from textual import events
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from catena.app.app import CatenaApp
+from catena.screens.chat.commands import Commands
+from catena.settings.settings import Settings, Start
+from catena.transcript import Transcript
+from catena.workspace.tab import Tab
+from catena_acp.agents.catalog import spec_named
+from catena_acp.port import AgentSpec
+from support.screen.messages import press, taken_in
+
+DEADLINE = 20.0
+
+S = TypeVar("S", bound=Screen[Any])
+
+
+class Person:
+    """Someone at the keyboard."""
+
+    def __init__(self, app: CatenaApp, pilot: Pilot[None]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def text(self) -> str:
+        """What is on the screen, modal screens included."""
+        screen = self.app.screen
+        return "\n".join(strip.text.rstrip() for strip in screen._compositor.render_strips())
+
+    @property
+    def tab(self) -> Tab:
+        """The tab that is shown."""
+        assert self.app.chat.acts is not None
+        tab = self.app.chat.acts.desk.view.shown
+        assert tab is not None
+        return tab
+
+    @property
+    def tabs(self) -> list[Tab]:
+        """All tabs."""
+        assert self.app.chat.acts is not None
+        return self.app.chat.acts.desk.tabs.tabs
+
+    @property
+    def draft(self) -> str:
+        """What is in the composer."""
+        return self.app.chat.composer.text
+
+    @property
+    def acts(self) -> Commands:
+        """What commands and keys do."""
+        assert self.app.chat.acts is not None
+        return self.app.chat.acts
+
+    @property
+    def transcript(self) -> Transcript:
+        """The transcript of the tab that is shown."""
+        assert self.app.chat.conversation.transcript is not None
+        return self.app.chat.conversation.transcript
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, one after the other; each is taken in before the next."""
+        await press(self.pilot, *keys)
+
+    async def type(self, text: str) -> None:
+        """Type a text."""
+        await self.press(*text)
+
+    async def type_at_once(self, text: str) -> None:
+        """Type a text so fast that all of it has come before any of it is handled; a line end is Enter."""
+        driver = self.app._driver
+        assert driver is not None
+        for character in text:
+            key = {" ": "space", "\n": "enter"}.get(character, character)
+            event = events.Key(key, "\r" if character == "\n" else character)
+            event.set_sender(self.app)
+            driver.send_message(event)
+        await self.taken_in()
+
+    async def taken_in(self) -> None:
+        """Wait until what was pressed is handled and drawn; what it began may go on."""
+        await taken_in(self.pilot)
+
+    async def writing(self) -> None:
+        """Wait until what is typed goes into the composer."""
+        await self.until(lambda: self.app.focused is self.app.chat.composer, "the composer to have the keys")
+
+    async def say(self, text: str) -> None:
+        """Write a text, once the composer has the keys, and send it."""
+        await self.writing()
+        self.app.chat.composer.put(text)
+        await self.press("enter")
+
+    async def browse(self) -> None:
+        """Go into the transcript, once all of it is drawn; a message of it is in focus."""
+        area = self.app.chat.conversation
+        await self.until(lambda: area.transcript and area.transcript.display, "something to browse")
+        await self.until(lambda: self.tab.at_work or not self.transcript.busy, "it to be drawn")
+        if not area.browsing:
+            await self.press("shift+tab")
+        await self.until(lambda: area.browsing and self.transcript.current, "a message to be in focus")
+
+    async def escape_twice(self) -> None:
+        """Press Esc twice, with no time between them however slow the machine is; a prompt is to be chosen then."""
+        await self.idle()
+        await self.writing()
+        edits = self.acts.edits
+        edits.clock, clock = (lambda: 0.0), edits.clock
+        await self.press("escape", "escape")
+        edits.clock = clock
+        await self.until(lambda: self.app.chat.place == "choosing", "a prompt to be chosen")
+
+    async def first_tab(self) -> None:
+        """Wait until there is a tab on the screen."""
+        chat = self.app.chat
+        await self.until(lambda: chat.acts and chat.acts.desk.view.shown, "the first tab")
+        await self.looks_at(self.tab)
+
+    async def is_asked(self) -> None:
+        """Wait until it is asked whether a branch is to be made, and the keys are there."""
+        await self.until(lambda: self.app.chat.place == "branch", "a branch to be asked about")
+
+    async def new_tab(self) -> None:
+        """Open another tab, and wait until it is looked at."""
+        before = len(self.tabs)
+        await self.press("ctrl+t")
+        await self.until(lambda: len(self.tabs) > before, "another tab")
+        await self.looks_at(self.tabs[-1])
+
+    async def to_tab(self, number: int, key: str) -> None:
+        """Press a key that goes to the tab of this number, and wait until it is looked at."""
+        await self.press(key)
+        await self.looks_at(self.tabs[number - 1])
+
+    async def looks_at(self, tab: Tab) -> None:
+        """Wait until this tab is on the screen, with its own draft under the keys."""
+
+        def shown() -> bool:
+            desk = self.acts.desk
+            return desk.view.shown is desk.tab is tab and self.draft == tab.written
+
+        await self.until(shown, f"the tab {tab.name()!r}")
+        await self.taken_in()
+
+    async def sees_dialog(self, kind: builtins.type[S]) -> S:
+        """The screen of this kind, once it has the keys."""
+        await self.until(lambda: isinstance(self.app.screen, kind), f"the {kind.__name__}")
+        await self.taken_in()
+        screen = self.app.screen
+        assert isinstance(screen, kind)
+        return screen
+
+    async def back(self) -> None:
+        """Wait until the chat is in front again, and has the keys."""
+        await self.until(lambda: self.app.screen is self.app.chat, "the chat")
+        await self.taken_in()
+
+    async def sees(self, *texts: str) -> str:
+        """The screen as soon as all texts are on it, wherever a line of them is wrapped."""
+
+        def all_there() -> bool:
+            as_drawn = self.text
+            in_one_line = " ".join(as_drawn.split())
+            return all(text in as_drawn or text in in_one_line for text in texts)
+
+        await self.until(all_there, f"{texts} on the screen")
+        return self.text
+
+    async def sees_no(self, text: str) -> None:
+        """Wait until the text is not on the screen."""
+        await self.until(lambda: text not in self.text, f"no {text!r} on the screen")
+
+    async def idle(self) -> None:
+        """Wait until what was asked for is done, and the agent of the tab that is shown has nothing to do."""
+        await self.taken_in()
+
+        def at_rest() -> bool:
+            tab = self.tab
+            beside = tab.conversation._window(tab.window_id).idle_work.under_way
+            return not self._acting and not beside and self.is_over(tab)
+
+        await self.until(at_rest, "the agent to be idle")
+        await self.taken_in()
+
+    def is_over(self, tab: Tab) -> bool:
+        """True where no prompt of the tab is on its way, and all that was told of the last one is drawn."""
+        desk = self.acts.desk
+        to_draw = any(told is tab for told, _ in (*desk.tabs.news, *desk.view._held))
+        return not (tab.conversation._window(tab.window_id).busy or to_draw or tab.busy)
+
+    async def answered(self, text: str) -> None:
+        """Say a text, and wait for the end of its turn, whatever else goes on."""
+        tab, before = self.tab, self.tab.leaf_id
+        await self.say(text)
+        await self.until(lambda: tab.leaf_id != before and self.is_over(tab), "the end of its turn")
+
+    @property
+    def _acting(self) -> bool:
+        """True while something that a key or a command began goes on."""
+        return any(worker.group == "acts" and not worker.is_finished for worker in self.app.workers)
+
+    async def done(self) -> None:
+        """Wait until what keys and commands began is done."""
+        await self.taken_in()
+        await self.until(lambda: not self._acting, "it to be done")
+
+    @property
+    def agent(self) -> int | None:
+        """The process id of the agent that carries the tab that is shown; None before it does."""
+        core, window_id = self.tab.conversation._core, self.tab.window_id
+        live = core.sessions.by_link(link_id) if (link_id := core._carriers.get(window_id)) else None
+        return live.agent.group[0] if live else None
+
+    @asynccontextmanager
+    async def agent_held(self) -> AsyncIterator[None]:
+        """The agent of the tab that is shown hears and says nothing within the block, and goes on behind it."""
+        await self.until(lambda: self.agent, "the agent to be ready")
+        await self.idle()
+        group = self.agent
+        assert group is not None
+        os.killpg(group, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(group, signal.SIGCONT)
+
+    async def until(self, done: Callable[[], object], what: str) -> None:
+        """Wait for something."""
+        end = time.monotonic() + DEADLINE
+        while not done():
+            if time.monotonic() > end:
+                raise AssertionError(f"waited for {what}; the screen:\n{self.text}")
+            await self.pilot.pause(0.01)
+
+
+@asynccontextmanager
+async def at_the_screen(
+    directory: str,
+    *,
+    size: tuple[int, int] = (100, 30),
+    agent: AgentSpec | None = None,
+    environment: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
+    conversation_id: str | None = None,
+    picker: bool = False,
+    choose: bool = False,
+    further_directories: tuple[str, ...] = (),
+) -> AsyncIterator[Person]:
+    """The app, begun with the rehearsal agent where nothing else is said, and left at the end of the block."""
+    if agent is None and conversation_id is None and not picker and not choose:
+        agent = spec_named("rehearsal")
+    start = Start(
+        directory,
+        agent=agent,
+        conversation_id=conversation_id,
+        picker=picker,
+        further_directories=further_directories,
+        settings=settings or Settings(),
+    )
+    app = CatenaApp(start, environment={"TERM": "xterm-256color", **(environment or {})})
+    async with app.served(), app.run_test(size=size) as pilot:
+        person = Person(app, pilot)
+        acts = app.chat
+        await person.until(lambda: acts.acts is not None, "the store to be open")
+        if not picker and not choose:
+            await person.first_tab()
+        yield person
+        await asyncio.sleep(0)

@@ -1,0 +1,41 @@
+"""Turns as records, for what only reads them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from catena_store.records import ContextSource, StopReason, Turn
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def clean_turn(id: str, link_id: str, prompt: str, last: str) -> Turn:
+    """A turn that came to a clean end."""
+    return Turn(
+        id=id,
+        conversation_id="c",
+        prompt_id=prompt,
+        link_id=link_id,
+        base_link_id=None,
+        window_id="w",
+        last_id=last,
+        how=ContextSource.CONTINUED,
+        cause=None,
+        told_from=None,
+        told_to=None,
+        told=0,
+        told_total=0,
+        tools_listed=0,
+        left_out=0,
+        whole_id=None,
+        prior_context=None,
+        stop_reason=StopReason.END_TURN,
+        error=None,
+        usage=None,
+        cost=None,
+        currency=None,
+        model=None,
+        mode=None,
+        started_at=AT,
+        ended_at=AT,
+    )

@@ -1,0 +1,189 @@
+"""Markdown as it is drawn, at three widths, and as it is copied."""
+
+from __future__ import annotations
+
+import pytest
+from rich.style import Style
+
+from catena.transcript.drawing.highlight import Colouring, lex
+from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.look import Palette, RenderOptions, role_names
+from catena.transcript.markdown.inline import HREF
+from catena.transcript.markdown.markdown import draw_markdown
+from catena.transcript.markdown.tables import fit_columns
+from support.screen.transcript import texts
+
+
+def draw(text: str, width: int = 60, *, narrow: bool = False) -> list[Line]:
+    return draw_markdown(text, RenderOptions(width, Palette.plain(), narrow, colouring=Colouring(eager=True)))
+
+
+def rows(text: str, width: int = 60, *, narrow: bool = False) -> list[str]:
+    return texts(draw(text, width, narrow=narrow))
+
+
+def test_paragraphs_headings_and_rules_have_one_blank_row_between_them() -> None:
+    assert rows("# One\ntext\nmore\n***\n\n\n## Two", 20) == [
+        "One",
+        "",
+        "text more",
+        "",
+        "─" * 20,
+        "",
+        "Two",
+    ]
+
+
+def test_lists_nest_and_keep_the_blank_rows_of_their_source() -> None:
+    text = "Steps:\n- a\n- b\n  1. one\n  2. two\n\n     more of two\n- [ ] open\n- [x] done\n"
+    assert rows(text, 30) == [
+        "Steps:",
+        "• a",
+        "• b",
+        "  1. one",
+        "  2. two",
+        "",
+        "     more of two",
+        "☐ open",
+        "☑ done",
+    ]
+
+
+def test_a_long_list_item_hangs() -> None:
+    assert rows("12. one two three four five", 14) == ["12. one two", "    three four", "    five"]
+
+
+def test_quotations_have_a_bar_and_hold_anything() -> None:
+    assert rows("> a\n> - b\n>\n> c", 30) == ["▎ a", "▎ • b", "▎", "▎ c"]
+
+
+@pytest.mark.parametrize(("width", "indent"), [(60, "   "), (30, "  ")])
+def test_code_is_set_in_and_folded_and_never_reflowed(width: int, indent: str) -> None:
+    code = "def f():\n\treturn 'x'\n\n" + "y" * (width - 1)
+    assert rows(f"```py\n{code}\n```", width, narrow=width == 30) == [
+        f"{indent}def f():",
+        f"{indent}    return 'x'",
+        "",
+        indent + "y" * (width - len(indent)),
+        indent + "y" * (len(indent) - 1),
+    ]
+
+
+def test_w22_code_is_copied_with_its_tabs_and_without_its_indentation() -> None:
+    lines = draw("```go\nfunc f() {\n\treturn\n}\n```")
+    assert "".join(line.text + line.joint for line in lines) == "func f() {\n\treturn\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("**b** *i* ~~s~~ `c` \\*e\\*", "b i s `c` *e*"),
+        ("[text](http://x.y/z)", "text (http://x.y/z)"),
+        ("<http://x.y/z> and [x.y](https://x.y)", "http://x.y/z and x.y"),
+        ("![a chart](chart.png)", "a chart (chart.png)"),
+        ("<b>html</b> &amp; &lt; <!-- x -->", "<b>html</b> & < <!-- x -->"),
+        ("hard  \nbreak", "hard|break"),
+        ("[bold]not markup[/] [@click=app.quit]x[/]", "[bold]not markup[/] [@click=app.quit]x[/]"),
+        ("&#27;[31m &#x202e;", "�[31m ⟨202E⟩"),
+        ("[unclosed **and `so", "[unclosed **and `so"),
+    ],
+)
+def test_the_inside_of_a_paragraph(text: str, drawn: str) -> None:
+    assert "|".join(rows(text)) == drawn
+
+
+def test_w26_a_link_has_its_address_for_the_pointer_and_a_web_address_for_the_terminal_too() -> None:
+    styles = {
+        segment.text: segment.style
+        for line in draw("[a](http://x.y) [b](src/a.py)")
+        for segment in line.segments
+    }
+    web, file = styles["a"], styles["b"]
+    assert web is not None
+    assert file is not None
+    assert (web.meta[HREF], web.link) == ("http://x.y", "http://x.y")
+    assert (file.meta[HREF], file.link) == ("src/a.py", None)
+
+
+def test_w27_an_address_cannot_leave_its_escape_sequence() -> None:
+    for line in draw("[a](<http://x\x1b]52;c;eA==\x07>) [b](javascript:alert(1))"):
+        for segment in line.segments:
+            assert segment.style is None or "\x1b" not in (segment.style.link or "")
+
+
+TABLE = """
+| name | count | note |
+|:-----|:-----:|-----:|
+| 日本語 | 1 | short |
+| b | 22 | a note that is much too long for its column in a narrow place |
+"""
+
+
+def test_a_table_that_fits_is_aligned_as_it_says() -> None:
+    assert rows(TABLE, 100) == [
+        "name   │ count │                                                          note",
+        "───────┼───────┼──────────────────────────────────────────────────────────────",
+        "日本語 │   1   │                                                         short",
+        "b      │  22   │ a note that is much too long for its column in a narrow place",
+    ]
+
+
+def test_a_table_that_is_too_wide_wraps_its_cells() -> None:
+    assert rows(TABLE, 40) == [
+        "name   │ count │                    note",
+        "───────┼───────┼────────────────────────",
+        "日本語 │   1   │                   short",
+        "       │       │",
+        "b      │  22   │ a note that is much too",
+        "       │       │  long for its column in",
+        "       │       │          a narrow place",
+    ]
+
+
+def test_a_table_without_room_for_its_columns_becomes_a_list() -> None:
+    wide = (
+        "| "
+        + " | ".join(f"column{n}" for n in range(6))
+        + " |\n"
+        + "|---" * 6
+        + "|\n"
+        + "| value " * 6
+        + "|\n"
+    )
+    assert rows(wide, 30) == [f"column{n}: value" for n in range(6)]
+
+
+def test_columns_share_what_there_is_and_modest_ones_get_what_they_want() -> None:
+    assert fit_columns([5, 5], 100) == [5, 5]
+    assert fit_columns([4, 50, 60], 46) == [4, 18, 18]
+    assert fit_columns([50] * 10, 40) is None
+
+
+def test_code_is_coloured_by_what_it_is_and_stays_as_it_was_written() -> None:
+    code = 'def f(x):\n    # why\n    return "s" + 12'
+    lines = lex(code, "python")
+    assert "\n".join("".join(text for text, _ in line) for line in lines) == code
+    roles = {text: role for line in lines for text, role in line}
+    assert (roles["def"], roles["f"], roles["# why"], roles["12"]) == ("keyword", "name", "comment", "number")
+    assert lex(code, "no such language") == tuple(((line, ""),) for line in code.split("\n"))
+
+
+def test_a_code_block_of_more_than_two_thousand_lines_stays_plain() -> None:
+    colouring = Colouring(eager=True)
+    assert colouring.of("x = 1\n" * 3000, "python") is None
+    assert colouring.of("x = 1\n" * 10, "python") is not None
+
+
+def test_code_is_coloured_when_its_colours_are_known_and_plain_before() -> None:
+    marked = Palette(**{name: Style(bold=name == "keyword") for name in role_names()})
+    colouring = Colouring()
+    look = RenderOptions(60, marked, colouring=colouring)
+    text = "```python\nreturn 1\n```"
+    assert not any(
+        segment.style and segment.style.bold
+        for line in draw_markdown(text, look)
+        for segment in line.segments
+    )
+    colouring.learn({key: lex(key[1], key[0]) for key in colouring.take_wanted()})
+    bold = [s.text for line in draw_markdown(text, look) for s in line.segments if s.style and s.style.bold]
+    assert bold == ["return"]

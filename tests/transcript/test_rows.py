@@ -1,0 +1,383 @@
+"""How each kind of message stands in the column, at widths of 100, 60 and 30."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from catena.text.formats import duration_text
+from catena.transcript.messages.diff import change_of
+from catena_store.records import Kind, Message, MessageState
+from support.screen.transcript import Writer, at, column, viewport
+
+OLD = "".join(f"line {number}\n" for number in range(1, 30))
+NEW = OLD.replace("line 5\n", "line five\nand more\n").replace("line 25\n", "")
+
+
+def conversation() -> list[Message]:
+    writer = Writer()
+    rows = [
+        writer.prompt("Find out why."),
+        writer.row(Kind.THOUGHT, "hm", data={"started_at": at(0), "ended_at": at(8)}),
+        writer.tool("read", "Read auth/views.py", locations=[{"path": "auth/views.py"}]),
+        writer.tool(
+            "edit",
+            "Edit auth/views.py",
+            content=[{"type": "diff", "path": "/home/u/shop/auth/views.py", "old": OLD, "new": NEW}],
+            started_at=at(0),
+            ended_at=at(0.3),
+        ),
+        writer.answer("It was bound late:\n\n```py\nx = 1\n```"),
+        writer.prompt("Now add a test.", link="B"),
+        writer.row(Kind.SEAM, "rate limit at 14:02 · new session", link="B"),
+        writer.tool(
+            "execute",
+            "pytest",
+            state=MessageState.OPEN,
+            status="in_progress",
+            raw_input={"command": "pytest -q"},
+        ),
+        writer.answer("Half an ans", link="B", state=MessageState.INTERRUPTED),
+        writer.row(Kind.SEAM, barrier=True, link="B"),
+        writer.prompt("Something else.", link="C"),
+    ]
+    rows[7] = replace(rows[7], link_id=None)  # not stamped yet: it belongs to its turn all the same
+    return rows
+
+
+def test_w07_a_conversation_as_it_stands_in_a_column() -> None:
+    messages = conversation()
+    assert column(messages, 72) == [
+        "",
+        " ▌ Find out why.",
+        " │",
+        " │ ▸ thought for 8 s",
+        " │ ✓ Read    auth/views.py",
+        " │ ✓ Edit    /home/u/shop/auth/views.py   +2 −2                   0.3 s",
+        " │",
+        " │ It was bound late:",
+        " │",
+        " │    x = 1",
+        " │",
+        " ╎╌╌ rate limit at 14:02 · new session ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        " │",
+        " ▌ Now add a test.",
+        " │",
+        " │ ● Run     pytest -q",
+        " │",
+        " │ Half an ans",
+        " │ interrupted",
+        " │",
+        " ╎╌╌ cleared by you ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "",
+        " ▌ Something else.",
+    ]
+
+
+def test_in_thirty_columns_gutter_and_margins_go_and_prompts_keep_their_bar() -> None:
+    assert column(conversation(), 30) == [
+        "",
+        "▌ Find out why.",
+        "",
+        "▸ thought for 8 s",
+        "✓ Read auth/views.py",
+        "✓ Edit /home/…h/views.py +2 −2",
+        "",
+        "It was bound late:",
+        "",
+        "  x = 1",
+        "",
+        "╌╌ rate limit at 14:02 ·",
+        "   new session ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "",
+        "▌ Now add a test.",
+        "",
+        "● Run pytest -q",
+        "",
+        "Half an ans",
+        "interrupted",
+        "",
+        "╌╌ cleared by you ╌╌╌╌╌╌╌╌╌╌╌╌",
+        "",
+        "▌ Something else.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("width", "margin", "last"), [(160, 30, 130), (120, 10, 110), (102, 1, 101), (80, 1, 79), (60, 1, 59)]
+)
+def test_the_column_is_centred_and_never_wider_than_a_hundred_cells(
+    width: int, margin: int, last: int
+) -> None:
+    rows = column([Writer().answer("word " * 200, link="A")], width)
+    assert rows[1].startswith(" " * margin + "│ word")
+    assert max(len(row) for row in rows) <= last
+    assert max(len(row) for row in rows) > last - 6
+
+
+def test_the_chain_line_breaks_where_the_link_changes() -> None:
+    writer = Writer()
+    rows = column(
+        [
+            writer.answer("a", link="A"),
+            writer.answer("b", link="A"),
+            writer.answer("c", link="B"),
+            writer.answer("d", link=None),
+        ],
+        60,
+    )
+    assert rows == ["", " │ a", " │", " │ b", "", " │ c", " │", " │ d"]
+
+
+def test_e03_siblings_stand_at_the_right_of_a_prompts_first_row() -> None:
+    writer = Writer()
+    view = viewport([writer.prompt("word " * 20), writer.prompt("alone")], 60, 20)
+    view.column.set_siblings({"m1": (2, 3), "m2": (1, 1)})
+    view.place()
+    assert [strip.text.rstrip() for strip in view.strips(None, None)][1:5] == [
+        " ▌ word word word word word word word word word     ‹ 2/3 ›",
+        " ▌ word word word word word word word word word word word",
+        " │",
+        " ▌ alone",
+    ]
+
+
+def test_w05_attachments_and_a_refusal_stand_under_the_prompt() -> None:
+    prompt = Writer().prompt(
+        "look", state=MessageState.REFUSED, data={"attachments": [{"name": "a.png"}, {"path": "b"}]}
+    )
+    assert column([prompt], 60) == ["", " ▌ look", " ▌ + a.png", " ▌ + b", " ▌ not sent: no agent took it"]
+
+
+def test_w07_an_edit_unfolds_to_its_diff_with_numbers_signs_and_some_context() -> None:
+    rows = column(conversation()[:4], 60, unfolded=["m4"])
+    start = next(number for number, row in enumerate(rows) if "Edit" in row)
+    assert rows[start].startswith(" │ ▾ ✓ Edit")
+    assert rows[start + 1 :] == [
+        " │      2   line 2",
+        " │      3   line 3",
+        " │      4   line 4",
+        " │      5 − line 5",
+        " │      5 + line five",
+        " │      6 + and more",
+        " │      7   line 6",
+        " │      8   line 7",
+        " │      9   line 8",
+        " │     ⋯",
+        " │     23   line 22",
+        " │     24   line 23",
+        " │     25   line 24",
+        " │     25 − line 25",
+        " │     26   line 26",
+        " │     27   line 27",
+        " │     28   line 28",
+    ]
+
+
+def test_a_diff_counts_lines_and_a_new_file_is_all_added() -> None:
+    assert (change_of(OLD, NEW).added, change_of(OLD, NEW).removed) == (2, 2)
+    assert (change_of(None, "a\nb\n").added, change_of(None, "a\nb\n").removed) == (2, 0)
+    assert change_of("same\n", "same\n").hunks == ()
+    huge = "".join(f"{number}\n" for number in range(20_000))
+    assert change_of(huge, huge.replace("1", "2")).added > 1500
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "glyph"),
+    [
+        ("pending", MessageState.OPEN, "○"),
+        ("in_progress", MessageState.OPEN, "●"),
+        ("completed", MessageState.FINAL, "✓"),
+        ("failed", MessageState.FINAL, "✗"),
+        ("cancelled", MessageState.FINAL, "◌"),
+        ("in_progress", MessageState.INTERRUPTED, "◌"),
+        ("something new", MessageState.OPEN, "◌"),
+    ],
+)
+def test_w07_a_tool_calls_state_has_a_glyph_of_its_own(status: str, state: MessageState, glyph: str) -> None:
+    rows = column([Writer().tool("read", "x", status=status, state=state)], 60)
+    assert rows[1] == f" │ {glyph} Read    x"
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "line"),
+    [
+        ("read", {"title": "Read a.py", "locations": [{"path": "a.py", "line": 7}]}, "✓ Read    a.py:7"),
+        ("read", {"title": "x", "locations": [{"path": "a"}, {"path": "b"}]}, "✓ Read    a and 1 more"),
+        ("execute", {"title": "`ls -l`"}, "✓ Run     ls -l"),
+        ("execute", {"title": "x", "raw_input": {"command": ["ls", "-l"]}}, "✓ Run     ls -l"),
+        ("search", {"title": "Search for cats"}, "✓ Search  for cats"),
+        ("fetch", {"title": "https://x.y"}, "✓ Fetch   https://x.y"),
+        ("something new", {"title": "Dance"}, "✓ Tool    Dance"),
+        ("edit", {"title": 5, "locations": "nonsense", "content": [3, {"type": "diff"}]}, "✓ Edit"),
+    ],
+)
+def test_a_tool_calls_line_says_what_was_done_to_what(kind: str, data: dict[str, object], line: str) -> None:
+    message = Writer().tool(kind, "", **data) if "title" not in data else Writer().tool(kind, **data)  # type: ignore[arg-type]
+    assert column([message], 60)[1] == f" │ {line}"
+
+
+def test_w07_output_unfolds_without_its_fence_and_raw_data_where_there_is_nothing_else() -> None:
+    writer = Writer()
+    output = writer.tool(
+        "execute", "make", content=[{"type": "text", "text": "```sh\n\x1b[31mred\x1b[0m\n\ndone\n```"}]
+    )
+    raw = writer.tool("fetch", "x", raw_input={"url": "http://x"}, raw_output="body")
+    assert column([output, raw], 60, unfolded=["m1", "m2"]) == [
+        "",
+        " │ ▾ ✓ Run     make",
+        " │     red",
+        " │",
+        " │     done",
+        " │ ▾ ✓ Fetch   x",
+        " │     input",
+        " │     {",
+        ' │       "url": "http://x"',
+        " │     }",
+        " │     output",
+        " │     body",
+    ]
+
+
+def test_w06_a_plan_is_a_checklist() -> None:
+    entries = [
+        {"text": "find the cause", "status": "completed"},
+        {"text": "bind the form first, which takes more than one row", "status": "in_progress"},
+        {"text": "test", "status": "pending"},
+    ]
+    assert column([Writer().row(Kind.PLAN, data={"entries": entries})], 30) == [
+        "",
+        "☑ find the cause",
+        "◐ bind the form first, which",
+        "  takes more than one row",
+        "☐ test",
+    ]
+
+
+def test_a_notice_has_a_mark_and_trouble_another_one() -> None:
+    writer = Writer()
+    trouble = writer.row(
+        Kind.NOTICE, "It stopped.", data={"trouble": "agent_gone", "detail": ["panic", "core"]}
+    )
+    rows = column([trouble, writer.row(Kind.NOTICE, "compacted")], 60, unfolded=["m1"])
+    assert rows == ["", " │ ! It stopped. ▾", " │   panic", " │   core", " │", " │ · compacted"]
+
+
+def test_r15_a_compaction_is_a_divider_that_unfolds_to_the_agent_s_summary() -> None:
+    writer = Writer()
+    data = {"compacted": "completed", "detail": ["We talked.", "Then we edited."]}
+    done = writer.row(Kind.NOTICE, "the agent shortened its own context", data=data)
+    assert column([done], 60) == [
+        "",
+        " │ ╌ the agent shortened its own context ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+    ]
+    assert column([done], 60, unfolded=["m1"])[-2:] == [" │   We talked.", " │   Then we edited."]
+    failed = writer.row(Kind.NOTICE, "the agent shortened its own context", data={"compacted": "failed"})
+    assert " could not shorten its own context " in column([failed], 60)[-1]
+    under_way = writer.row(
+        Kind.NOTICE, "the agent shortened its own context", data={"compacted": "in_progress"}
+    )
+    assert " the agent is shortening its own context " in column([under_way], 60)[-1]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (
+            {"how": "told", "cause": "rate limit", "told": 14, "told_total": 20, "tools_listed": 1},
+            "rate limit · new session · told 14 of 20 messages · 1 tool call listed",
+        ),
+        ({"how": "fresh"}, "new session · told nothing"),
+        ({"how": "forked_at"}, "session forked at this point"),
+        ({"cleared": True}, "cleared by you"),
+        ({}, "new session"),
+    ],
+)
+def test_p09_a_seam_says_in_words_what_happened(data: dict[str, object], words: str) -> None:
+    assert words in column([Writer().row(Kind.SEAM, data=data)], 100)[1]
+
+
+def test_p09_a_seam_stands_above_its_prompt_and_unfolds_to_what_was_told() -> None:
+    writer = Writer()
+    prompt, seam = writer.prompt("go on"), writer.row(Kind.SEAM, "new session")
+    view = viewport([prompt], 60, 20)
+    view.column.details["m2"] = "All that was said."
+    view.column.add(seam)
+    view.place()
+    assert [entry.message.id for entry in view.column.entries] == ["m2", "m1"]
+    view.column.fold(view.column.entries[0], False)
+    view.place()
+    rows = [strip.text.rstrip() for strip in view.strips(None, None)]
+    assert rows[1].startswith(" ╎╌╌ new session ▾ ╌")
+    assert rows[2:6] == [" ╎", " ╎   All that was said.", " │", " ▌ go on"]
+
+
+def test_an_answer_without_a_word_takes_no_room() -> None:
+    writer = Writer()
+    assert column([writer.prompt("q"), writer.growing(), writer.answer("")], 60) == ["", " ▌ q"]
+
+
+def test_what_is_not_text_is_named_under_the_answer() -> None:
+    answer = Writer().answer("see", data={"other": [{"kind": "image", "description": "image, 12 kB"}]})
+    assert column([answer], 60) == ["", " │ see", " │", " │ ◇ image, 12 kB"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.04, "0.0 s"),
+        (0.34, "0.3 s"),
+        (9.96, "10 s"),
+        (59.2, "59 s"),
+        (192, "3 min 12 s"),
+        (3600, "1 h"),
+        (7500, "2 h 5 min"),
+    ],
+)
+def test_times_are_short(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize("width", [20, 30, 59, 60, 80, 200])
+def test_w27_hostile_strings_everywhere_stay_text_of_the_right_width(width: int) -> None:
+    evil = (
+        "\x1b[2J\x1b]52;c;eA==\x07[bold]x[/] [@click=app.quit]y[/]\u202e"
+        + "e\u0301" * 200
+        + "\ud800"
+        + "w" * 300
+        + "日" * 80
+    )
+    writer = Writer()
+    messages = [
+        writer.prompt(evil, data={"attachments": [{"name": evil}]}),
+        writer.row(Kind.THOUGHT, evil),
+        writer.tool(
+            "edit",
+            evil,
+            locations=[{"path": evil}],
+            content=[{"type": "diff", "path": evil, "old": evil, "new": evil * 2}],
+        ),
+        writer.tool(
+            "execute",
+            evil,
+            raw_input={"command": evil},
+            content=[{"type": "text", "text": evil}],
+            raw_output={evil: evil},
+        ),
+        writer.row(Kind.PLAN, data={"entries": [{"text": evil, "status": evil}]}),
+        writer.row(Kind.NOTICE, evil, data={"trouble": "x", "detail": [evil]}),
+        writer.answer(
+            f"# {evil}\n\n- {evil}\n\n| {evil} | b |\n|---|---|\n| c | {evil} |\n\n```{evil}\n{evil}\n```\n"
+        ),
+        writer.row(Kind.SEAM, evil),
+        replace(writer.row(Kind.SEAM, data={"cause": evil, "how": evil})),
+    ]
+    rows = column(messages, width, unfolded=[message.id for message in messages])
+    text = "\n".join(rows)
+    text.encode()
+    assert not [character for character in text if ord(character) < 0x20 and character != "\n"]
+    assert "\x9b" not in text
+    assert "\u202e" not in text
+    if width >= 60:
+        assert "[bold]x[/]" in text

@@ -1,0 +1,374 @@
+"""What happens when things go wrong, with real agent processes: section R, and what is told then: section P."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catena_acp.continuity.events import (
+    Asked,
+    AskSettled,
+    Doing,
+    DoingChanged,
+    MessageAdded,
+    PromptReturned,
+    SessionChanged,
+    TurnEnded,
+)
+from catena_acp.continuity.routing.prior_context import BEGIN, END
+from catena_acp.trouble.troubles import Trouble
+from catena_store.records import ContextSource, Kind, LinkState, MessageState, StopReason
+from support.conversations.rehearsed import World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def pids(world: World) -> list[int]:
+    return [entry["pid"] for entry in world.requests("initialize")]
+
+
+async def test_p01_on_the_happy_path_the_agent_hears_the_bare_prompt_byte_for_byte(world: World) -> None:
+    said = ["say one", "  say two  with   spaces\n\nand a line", "say drei · ✓ 漢字"]
+    async with world.client() as desk:
+        for text in said:
+            await desk.say(text)
+        turns = await desk.turns()
+    assert world.prompts() == [[text] for text in said]
+    assert [turn.how for turn in turns] == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.CONTINUED,
+    ]
+    assert all(turn.prior_context is None for turn in turns)
+
+
+async def test_p02_prior_context_spans_the_whole_chain(world: World) -> None:
+    async with world.client() as desk:
+        for word in ("alpha", "beta", "gamma"):
+            await desk.say(f"say {word}")
+            world.fail({"load": {"error": [-32002, "Resource not found"]}})
+            await desk.say("crash")
+        over = await desk.say("echo")
+    assert over.turn is not None
+    told, prompt = world.prompts()[-1]
+    assert prompt == "echo"
+    assert all(f"say {word}" in told for word in ("alpha", "beta", "gamma"))
+    assert told.startswith(BEGIN) and told.endswith(END)
+    assert over.turn.prior_context == told
+
+
+async def test_p07_a_tool_call_in_flight_when_the_agent_died_is_listed_as_unknown_and_not_repeated(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("tool edit Rename the table; begin Drop the index; crash")
+        rows = await desk.branch()
+        states = {row.data["title"]: row.data["status"] for row in rows if row.kind is Kind.TOOL}
+        world.fail({"load": {"error": [-32002, "Resource not found"]}})
+        over = await desk.say("redo Rename the table; say done")
+    assert list(states.values()) == ["completed", "unknown"]
+    told, _ = world.prompts()[-1]
+    assert re.search(r"^- Rename the table .*: done$", told, re.M)
+    assert re.search(r"^- Drop the index .*: outcome unknown", told, re.M)
+    assert over.turn is not None and over.turn.tools_listed == 2
+
+
+async def test_p08_an_agent_that_always_refuses_is_asked_at_most_once_on_a_new_session(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        world.fail({"prompt": {"error": [-32603, "Internal error"]}})
+        over = await desk.say("please go on")
+        window = await desk.window()
+    assert over.turn is None and over.problem is not None
+    assert "Internal error" in over.problem.text
+    assert window.draft == "please go on"
+    assert len(world.requests("session/new")) == 2
+    assert len(world.prompts()) == 3  # one that was answered, one refused by each session
+
+
+async def test_p09_each_turn_records_how_its_context_got_there_and_a_seam_survives_a_restart(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        await desk.say("crash")
+        await desk.say("say two")
+        seams = [row.text for row in await desk.branch() if row.kind is Kind.SEAM]
+    async with world.client(resume=desk) as again:
+        kept = [row.text for row in await again.branch() if row.kind is Kind.SEAM]
+        turns = await again.turns()
+    assert seams == kept == ["Rehearsal was killed by signal 9 · caught up with 2 of 2 messages"]
+    assert [turn.how for turn in turns] == [
+        ContextSource.FRESH,
+        ContextSource.CONTINUED,
+        ContextSource.CAUGHT_UP,
+    ]
+
+
+async def test_r04_an_agent_killed_in_mid_turn_leaves_its_partial_text_and_is_started_again(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        await desk.conversation.say(desk.window_id, "say half an answer; hang")
+        await desk.until_told(
+            MessageAdded, lambda news: "half" in news.message.text and news.message.link_id is not None
+        )
+        os.kill(pids(world)[-1], signal.SIGKILL)
+        async with asyncio.timeout(2):
+            await desk.until_told(TurnEnded, lambda news: news.problem is not None)
+        rows = await desk.branch()
+        assert [row.state for row in rows if row.text.startswith("half")] == [MessageState.INTERRUPTED]
+        assert rows[-1].kind is Kind.NOTICE
+        await desk.conversation.wait_idle(desk.window_id)
+        over = await desk.say("echo")
+    assert over.turn is not None and over.turn.how is ContextSource.CAUGHT_UP
+    assert "half an answer" in world.prompts()[-1][0]
+
+
+async def test_r04_an_agent_killed_between_turns_is_resumed_with_nothing_told(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        os.kill(pids(world)[-1], signal.SIGKILL)
+        async with asyncio.timeout(2):
+            await desk.until_told(SessionChanged, lambda news: news.session.link_id is None)
+        over = await desk.say("echo")
+    assert over.turn is not None and over.turn.how is ContextSource.RESUMED
+    assert world.prompts()[-1] == ["echo"]
+
+
+async def test_r04_an_agent_killed_while_it_asks_withdraws_the_question(world: World) -> None:
+    async with world.client() as desk:
+        await desk.conversation.say(desk.window_id, "ask")
+        asked = await desk.until_told(Asked)
+        os.kill(pids(world)[-1], signal.SIGKILL)
+        await desk.until_told(AskSettled, lambda news: news.ask_id == asked.ask_id)
+        over = await desk.until_told(TurnEnded)
+    assert over.turn is not None and over.turn.stop_reason is StopReason.AGENT_GONE
+
+
+async def test_r04_an_agent_that_dies_while_its_session_is_opened_gives_the_prompt_back(world: World) -> None:
+    world.fail({"new": {"kill": True}})
+    async with world.client() as desk:
+        over = await desk.say("say one")
+        assert over.turn is None and over.problem is not None
+        assert over.problem.trouble is Trouble.AGENT_GONE
+        assert (await desk.window()).draft == "say one"
+        world.fail({})
+        over = await desk.say("say one")
+        assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
+
+
+@pytest.mark.parametrize("way", ["exit 0", "orphan 5"])
+async def test_r05_an_agent_that_ends_by_itself_in_mid_turn_is_noticed(world: World, way: str) -> None:
+    async with world.client() as desk:
+        over = await desk.say(f"say half; {way}")
+    assert over.turn is not None and over.turn.stop_reason is StopReason.AGENT_GONE
+
+
+STALE: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "load -32002": ((), {"load": {"error": [-32002, "Resource not found"]}}),
+    "load -32602": ((), {"load": {"error": [-32602, "Session not found: x"]}}),
+    "load -32603": ((), {"load": {"error": [-32603, "Internal error", {"details": "no rollout found"}]}}),
+    "load another id": ((), {"load": {"other_id": True}}),
+    "load empty": ((), {"load": {"empty": True}}),
+    "load half": ((), {"load": {"last": 1}}),
+    "load null": ((), {"load": {"result": None}}),
+    "resume -32002": (("--no-load",), {"resume": {"error": [-32002, "Resource not found"]}}),
+    "resume another id": (("--no-load",), {"resume": {"other_id": True}}),
+    "success, then refusal": (
+        ("--no-load",),
+        {"prompt": {"error": [-32002, "Session not found"], "times": 1}},
+    ),
+    "nothing can reopen": (("--no-load", "--no-resume", "--no-fork"), {}),
+}
+
+
+@pytest.mark.parametrize("case", STALE)
+async def test_r07_a_stale_session_ends_in_a_seam_and_a_working_turn(world: World, case: str) -> None:
+    flags, faults = STALE[case]
+    async with world.client(*flags) as desk:
+        await desk.say("say canary-one")
+        await desk.say("say two")
+    world.fail(faults)
+    async with world.client(*flags, resume=desk) as again:
+        over = await again.say("echo")
+        rows = await again.branch()
+        assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
+        assert any(row.kind is Kind.SEAM and row.turn_id == over.turn.id for row in rows)
+        assert over.turn.how is ContextSource.TOLD
+        assert "canary-one" in world.prompts()[-1][0]
+        assert rows[-1].text.startswith("[heard] users=1")
+
+
+async def test_r08_a_turn_without_a_word_says_so_and_the_next_prompt_goes_by_another_session(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        over = await desk.say("empty")
+        assert over.problem is not None and over.problem.trouble is Trouble.EMPTY_TURN
+        (link,) = await desk.links()
+        assert link.state is LinkState.SUSPECT
+        after = await desk.say("echo")
+        assert after.turn is not None and after.turn.link_id != link.id
+        assert (await desk.branch())[-1].kind is Kind.AGENT
+
+
+async def test_r09_an_error_that_comes_as_the_agents_only_text_is_shown_as_its_words(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("errortext")
+        assert (await desk.branch())[-1].text == "exceeded retry limit, last status: 429 Too Many Requests"
+
+
+async def test_r10_a_silent_agent_is_left_alone_until_it_is_stopped(world: World) -> None:
+    async with world.client() as desk:
+        await desk.conversation.say(desk.window_id, "hang")
+        await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
+        await desk.conversation.stop(desk.window_id)
+        over = await desk.until_told(TurnEnded)
+        assert over.turn is not None and over.turn.stop_reason is StopReason.CANCELLED
+
+
+async def test_r11_stop_cancels_the_turn_and_its_questions_and_keeps_the_session(world: World) -> None:
+    async with world.client() as desk:
+        await desk.conversation.say(desk.window_id, "say half; begin Something long; ask")
+        asked = await desk.until_told(Asked)
+        await desk.conversation.stop(desk.window_id)
+        await desk.until_told(AskSettled, lambda news: news.ask_id == asked.ask_id)
+        over = await desk.until_told(TurnEnded)
+        assert over.turn is not None and over.turn.stop_reason is StopReason.CANCELLED
+        rows = await desk.branch()
+        tools = [row.data["status"] for row in rows if row.kind is Kind.TOOL]
+        assert set(tools) == {"cancelled"}
+        assert any(row.text == "half" for row in rows)
+        after = await desk.say("echo")
+        assert after.turn is not None and after.turn.link_id == over.turn.link_id
+        assert len(await desk.links()) == 1
+    answers = [entry["result"] for entry in world.requests() if entry.get("event") == "answer"]
+    assert {"outcome": {"outcome": "cancelled"}} in answers
+
+
+async def test_r11_an_agent_that_does_not_heed_a_stop_can_be_ended(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        await desk.conversation.say(desk.window_id, "say half; hang hard")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "half")
+        await desk.conversation.stop(desk.window_id)
+        await desk.conversation.kill_agent(desk.window_id)
+        over = await desk.until_told(
+            TurnEnded, lambda news: news.turn is not None and news.turn.how is ContextSource.CONTINUED
+        )
+        assert over.turn is not None and over.turn.stop_reason in (
+            StopReason.AGENT_GONE,
+            StopReason.CANCELLED,
+        )
+        await desk.conversation.wait_idle(desk.window_id)
+        after = await desk.say("echo")
+        assert after.turn is not None and after.turn.stop_reason is StopReason.END_TURN
+
+
+async def test_r19_a_prompt_whose_turn_brought_text_is_never_sent_again_by_itself(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        over = await desk.say("say half; error -32603 Something broke")
+        assert over.turn is not None and over.turn.stop_reason is StopReason.ERROR
+    assert len(world.prompts()) == 2
+
+
+async def test_r19_a_rate_limited_prompt_is_sent_again_as_the_same_row(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        world.fail({"prompt": {"error": [-32603, "rate limit exceeded (429)"], "times": 1}})
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.stop_reason is StopReason.ERROR
+        at = len(desk.told)
+        await desk.conversation.retry(desk.window_id)
+        await desk.until(lambda: next((n for n in desk.told[at:] if isinstance(n, TurnEnded)), None))
+        users = [row for row in await desk.branch() if row.kind is Kind.USER]
+        assert [row.text for row in users] == ["say one", "echo"]
+        turns = await desk.turns()
+        assert turns[-1].prompt_id == turns[-2].prompt_id == users[-1].id
+        assert turns[-1].how is ContextSource.CONTINUED
+    assert world.prompts()[-1] == ["echo"]
+
+
+async def test_r06_a_login_that_is_needed_is_told_and_the_prompt_is_given_back(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        world.fail({"prompt": {"login": True, "times": 1}})
+        over = await desk.say("please")
+        assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
+
+
+async def test_r14_nothing_above_a_clear_is_told_again_and_all_of_it_stays(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say canary-old")
+        await desk.conversation.clear(desk.window_id)
+        over = await desk.say("say new")
+        assert over.turn is not None and over.turn.how is ContextSource.FRESH
+        await desk.say("crash")
+        world.fail({"load": {"error": [-32002, "Resource not found"]}})
+        await desk.say("echo")
+        texts = [row.text for row in await desk.branch()]
+    assert "say canary-old" in texts and "cleared by you" in texts
+    after_clear = world.prompts()[1:]
+    assert not any("canary-old" in block for blocks in after_clear for block in blocks)
+
+
+async def test_w16_prompts_said_while_busy_wait_and_go_out_in_order(world: World) -> None:
+    async with world.client() as desk:
+        await desk.conversation.say(desk.window_id, "cue go-on; say one")
+        await desk.conversation.say(desk.window_id, "say two")
+        await desk.conversation.say(desk.window_id, "say three")
+        world.cue("go-on")
+        await desk.conversation.wait_idle(desk.window_id)
+        users = [row.text for row in await desk.branch() if row.kind is Kind.USER]
+    assert users == ["cue go-on; say one", "say two", "say three"]
+    assert [blocks[-1] for blocks in world.prompts()] == users
+
+
+async def test_w16_an_error_holds_what_waits_until_the_person_says_go(world: World) -> None:
+    async with world.client() as desk:
+        await desk.conversation.say(desk.window_id, "cue go-on; error -32603 no")
+        await desk.conversation.say(desk.window_id, "say two")
+        world.cue("go-on")
+        await desk.conversation.wait_idle(desk.window_id)
+        assert len(world.prompts()) == 1
+        await desk.conversation.send_queued(desk.window_id)
+        await desk.conversation.wait_idle(desk.window_id)
+    assert [blocks[-1] for blocks in world.prompts()][-1] == "say two"
+
+
+async def test_a_stop_before_the_agent_is_up_gives_the_prompt_back(world: World) -> None:
+    slow = world.spec(name="slow", CATENA_REHEARSAL_START_DELAY="30")
+    async with world.client(specs={"slow": slow}, agent="slow") as desk:
+        await desk.conversation.say(desk.window_id, "say one")
+        await desk.until_told(DoingChanged, lambda news: news.doing is Doing.STARTING)
+        await desk.conversation.stop(desk.window_id)
+        await desk.until_told(PromptReturned, lambda news: news.text == "say one")
+        assert (await desk.window()).draft == "say one"
+
+
+async def test_closing_in_mid_turn_records_the_turn_as_interrupted_and_goes_on_later(world: World) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        await desk.conversation.say(desk.window_id, "say half; hang")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "half")
+    async with world.client(resume=desk) as again:
+        turns = await again.turns()
+        assert turns[-1].stop_reason is StopReason.INTERRUPTED
+        assert any(
+            row.text == "half" and row.state is MessageState.INTERRUPTED for row in await again.branch()
+        )
+        over = await again.say("echo")
+        assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
