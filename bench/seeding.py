@@ -123,7 +123,7 @@ class Seeder:
             told_total=0,
             tools_listed=0,
             left_out=0,
-            whole_id=None,
+            unabridged_from=None,
             prior_context=None,
             stop_reason=StopReason.END_TURN,
             error=None,

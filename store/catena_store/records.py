@@ -153,7 +153,7 @@ class Turn:
     told_total: int  # … of so many that the session did not know
     tools_listed: int
     left_out: int  # user and agent rows of the branch that were left out
-    whole_id: str | None  # rows before it may be abridged in the session after this turn
+    unabridged_from: str | None  # rows before it may be abridged in the session after this turn
     prior_context: str | None  # the exact text sent
     stop_reason: StopReason | None
     error: str | None  # the agent's words, or ours, where it did not end well
@@ -209,7 +209,7 @@ class Link:
     """Our record of one session in a conversation's chain.
 
     ``knows`` is the floor: the session holds at least the path to there. ``reach`` is the ceiling: it may
-    hold up to there. Rows before ``whole`` may be abridged in it.
+    hold up to there. Rows before ``unabridged_from`` may be abridged in it.
     """
 
     id: str
@@ -223,7 +223,7 @@ class Link:
     base: str | None
     knows: str | None
     reach: str | None
-    whole: str | None
+    unabridged_from: str | None
     state: LinkState
     owner: str | None  # the window that it carries
     version: int  # one more with every change of the above

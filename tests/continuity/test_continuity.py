@@ -130,7 +130,7 @@ async def test_what_was_left_out_stays_marked_for_as_long_as_the_session_is_used
         assert told is not None and after is not None
         assert (told.told, told.told_total, told.left_out) == (1, 4, 3)
         answer = next(row for row in await desk.branch() if row.text == "heard two")
-        assert told.whole_id == after.whole_id == answer.id
+        assert told.unabridged_from == after.unabridged_from == answer.id
         assert after.how is ContextSource.CONTINUED
 
 

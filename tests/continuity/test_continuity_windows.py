@@ -68,7 +68,7 @@ async def test_f09_a_message_that_is_told_while_it_grows_is_not_taken_for_known(
         over = await second.say("two")
         assert over.turn is not None
         assert "> one moment" in model.prompts[-1][1][0]
-        assert over.turn.whole_id == over.turn.prompt_id
+        assert over.turn.unabridged_from == over.turn.prompt_id
 
 
 async def test_closing_a_tab_in_mid_turn_and_with_it_the_conversation_keeps_what_was_said(

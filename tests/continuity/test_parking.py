@@ -61,7 +61,12 @@ async def test_f10_a_turn_that_ended_clean_is_parked_as_a_closed_fork_with_the_p
         (fork,) = await parked(desk)
         source = next(link for link in await desk.links() if link.cause is Cause.NEW)
         (turn,) = await desk.turns()
-        assert (fork.knows, fork.reach, fork.whole, fork.owner) == (turn.last_id, turn.last_id, None, None)
+        assert (fork.knows, fork.reach, fork.unabridged_from, fork.owner) == (
+            turn.last_id,
+            turn.last_id,
+            None,
+            None,
+        )
         assert (fork.source_id, fork.base) == (source.id, source.knows)
         assert source.version == (await desk.links())[0].version
         assert fork.session_id in [entry["session"] for entry in world.requests("session/close")]

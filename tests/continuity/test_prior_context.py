@@ -75,7 +75,7 @@ def test_p04_the_newest_messages_that_the_budget_holds_are_told_oldest_first() -
     assert (prior.told_from, prior.told_to) == ("m26", "m29")
     assert "26 earlier messages left out" in prior.text
     assert prior.cut
-    assert prior.whole_from == "m26"
+    assert prior.unabridged_from == "m26"
 
 
 def test_p04_the_character_budget_leaves_out_the_oldest() -> None:
@@ -95,7 +95,7 @@ def test_p04_a_long_message_keeps_head_and_tail_and_says_what_is_missing() -> No
     assert "TAIL" in prior.text
     assert "characters left out" in prior.text
     assert prior.cut
-    assert prior.whole_from == "m2"
+    assert prior.unabridged_from == "m2"
 
 
 def test_p04_a_message_that_is_a_little_too_long_is_shortened_and_known_to_be() -> None:
@@ -103,13 +103,13 @@ def test_p04_a_message_that_is_a_little_too_long_is_shortened_and_known_to_be() 
     prior = told([row("m0", text)], budget=Budget(longest=70))
     assert "MIDDLE" in prior.text or prior.cut
     assert prior.cut
-    assert prior.whole_from is None
+    assert prior.unabridged_from is None
 
 
 def test_p04_where_nothing_may_be_told_that_is_said_and_nothing_counts_as_known() -> None:
     prior = told([], total=7, budget=Budget(messages=0))
     assert "7 earlier messages left out" in prior.text
-    assert (prior.told, prior.left_out, prior.cut, prior.whole_from) == (0, 7, True, None)
+    assert (prior.told, prior.left_out, prior.cut, prior.unabridged_from) == (0, 7, True, None)
     assert (prior.told_from, prior.told_to) == (None, None)
 
 
@@ -117,7 +117,7 @@ def test_p04_a_message_that_still_grows_is_told_and_does_not_count_as_whole() ->
     growing = row("m1", "so far", Kind.AGENT, state=MessageState.OPEN)
     prior = told([row("m0", "question"), growing])
     assert "so far" in prior.text
-    assert (prior.cut, prior.whole_from) == (True, None)
+    assert (prior.cut, prior.unabridged_from) == (True, None)
 
 
 def test_p04_with_everything_told_nothing_is_abridged() -> None:
@@ -134,9 +134,9 @@ def test_p04_what_follows_a_tool_call_that_was_left_out_is_not_whole_before_it()
     assert prior.cut
     assert prior.tools_listed == 1
     assert "1 earlier tool call left out" in prior.text
-    assert prior.whole_from == "m6"
+    assert prior.unabridged_from == "m6"
     none_listed = told(rows, tools, Budget(tools=0), tools_total=2)
-    assert (none_listed.tools_listed, none_listed.whole_from) == (0, None)
+    assert (none_listed.tools_listed, none_listed.unabridged_from) == (0, None)
 
 
 def test_p05_it_stands_between_fixed_markers_and_is_prose_without_role_labels() -> None:
@@ -282,7 +282,7 @@ def test_what_was_told_counts_as_held() -> None:
 def test_what_was_told_and_shortened_is_looked_for_only_where_the_session_is_whole() -> None:
     long = "head " + "x" * 9_000 + " tail"
     prior = told([row("m0", long), row("m1", "first", Kind.AGENT)])
-    assert prior.whole_from == "m1"
+    assert prior.unabridged_from == "m1"
     replay = [said("user", f"{prior.text}\ntwo"), said("agent", "second")]
     from_whole = expected("a: first", "u: two", "a: second", possible=[long, "two"])
     assert verdict(replay, from_whole) is Verdict.AGREES

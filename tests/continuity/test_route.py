@@ -44,7 +44,7 @@ def link(
     state: LinkState = LinkState.OPEN,
     owner: str | None = "w",
     conversation: str = "c",
-    whole: str | None = None,
+    unabridged_from: str | None = None,
     agent: str = "model",
     profile: str = "",
     cwd: str = "/shop",
@@ -62,7 +62,7 @@ def link(
         base=None,
         knows=knows,
         reach=reach if reach is not None else knows,
-        whole=whole,
+        unabridged_from=unabridged_from,
         state=state,
         owner=owner,
         version=1,
@@ -147,7 +147,7 @@ def test_4_a_session_with_a_turn_under_way_is_neither_used_nor_forked() -> None:
 
 
 def test_5_among_equals_a_session_that_nothing_was_left_out_of_comes_first() -> None:
-    abridged, unabridged = link("A", "a2", whole="a2"), link("B", "a2")
+    abridged, unabridged = link("A", "a2", unabridged_from="a2"), link("B", "a2")
     assert routed("U1 a1 U2 a2 U3", unabridged, abridged)[:2] == ["use B", "use A"]
     assert routed("U1 a1 U2 a2 U3", abridged, unabridged)[:2] == ["use B", "use A"]
 

@@ -394,9 +394,9 @@ async def test_r15_compaction_is_a_divider_and_what_is_above_it_stays_and_counts
     assert divider.kind is Kind.NOTICE and rows.index(divider) == 4
     assert divider.data == {"compacted": "completed", "detail": ["We rehearsed a while."]}
     assert divider.text == "the agent shortened its own context · all of it stays here"
-    assert over.turn is not None and over.turn.whole_id == over.turn.prompt_id == link.whole
+    assert over.turn is not None and over.turn.unabridged_from == over.turn.prompt_id == link.unabridged_from
     assert after.turn is not None and after.turn.how is ContextSource.CONTINUED
-    assert after.turn.whole_id == over.turn.prompt_id
+    assert after.turn.unabridged_from == over.turn.prompt_id
     assert problem_of_notice(divider) is None
 
 
@@ -442,7 +442,7 @@ async def test_r15_a_compaction_between_turns_counts_as_abridged_too(tmp_path: P
         divider = await desk.until_told(MessageAdded, lambda news: "compacted" in news.message.data)
         over = await desk.say("two")
         assert over.turn is not None and over.turn.how is ContextSource.CONTINUED
-        assert over.turn.whole_id == divider.message.id
+        assert over.turn.unabridged_from == divider.message.id
         kept = [row.data for row in await desk.branch() if "compacted" in row.data]
     assert kept == [{"compacted": "completed", "detail": ["sum"]}]
 
@@ -455,4 +455,4 @@ async def test_r15_a_compaction_that_failed_abridges_nothing(tmp_path: Path) -> 
 
     async with client(tmp_path, Upstream(scene=failing)) as desk:
         over = await desk.say("one")
-    assert over.turn is not None and over.turn.whole_id is None
+    assert over.turn is not None and over.turn.unabridged_from is None

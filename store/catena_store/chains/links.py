@@ -122,7 +122,7 @@ async def move(
     *,
     knows: str | Unset | None = UNSET,
     reach: str | Unset | None = UNSET,
-    whole: str | Unset | None = UNSET,
+    unabridged_from: str | Unset | None = UNSET,
     state: LinkState | Unset = UNSET,
     owner: str | Unset | None = UNSET,
     cost_total: float | Unset | None = UNSET,
@@ -136,7 +136,7 @@ async def move(
     """
     pointers = {
         name: pointer
-        for name, pointer in (("knows", knows), ("reach", reach), ("whole", whole))
+        for name, pointer in (("knows", knows), ("reach", reach), ("whole", unabridged_from))
         if not isinstance(pointer, Unset)
     }
     at = await rows.rowids(tx, pointers.values())

@@ -16,7 +16,9 @@ _CLEAN = tuple(reason.value for reason in StopReason if reason.clean)
 
 async def insert(tx: Writer, turn: Turn) -> None:
     """Keep a turn. Raises NotFound where one of its messages is not there."""
-    at = await rows.rowids(tx, (turn.prompt_id, turn.last_id, turn.told_from, turn.told_to, turn.whole_id))
+    at = await rows.rowids(
+        tx, (turn.prompt_id, turn.last_id, turn.told_from, turn.told_to, turn.unabridged_from)
+    )
     values: dict[str, object] = {
         "id": turn.id,
         "conversation_id": turn.conversation_id,
@@ -33,7 +35,7 @@ async def insert(tx: Writer, turn: Turn) -> None:
         "told_total": turn.told_total,
         "tools_listed": turn.tools_listed,
         "left_out": turn.left_out,
-        "whole_id": at[turn.whole_id],
+        "whole_id": at[turn.unabridged_from],
         "prior_context": turn.prior_context,
         "stop_reason": turn.stop_reason,
         "error": turn.error,
@@ -73,13 +75,13 @@ async def end(
     currency: str | None = None,
     model: str | None = None,
     mode: str | None = None,
-    whole_id: str | None = None,
+    unabridged_from: str | None = None,
 ) -> Turn:
     """Say how an open turn ended; what is None keeps the value it had.
 
     Raises NotFound, and StoreError where the turn was ended before: there is one end only.
     """
-    whole = (await rows.rowids(tx, [whole_id]))[whole_id]
+    unabridged_row = (await rows.rowids(tx, [unabridged_from]))[unabridged_from]
     changed = await tx.run(
         "UPDATE turn SET"
         " stop_reason = ?, ended_at = ?, error = coalesce(?, error), usage = coalesce(?, usage),"
@@ -94,7 +96,7 @@ async def end(
             currency,
             model,
             mode,
-            whole,
+            unabridged_row,
             turn_id,
         ),
     )

@@ -126,7 +126,7 @@ def turn(row: Row) -> Turn:
         told_total,
         tools,
         left_out,
-        whole,
+        unabridged_from,
         prior_context,
         stop_reason,
         *rest,
@@ -148,7 +148,7 @@ def turn(row: Row) -> Turn:
         told_total=told_total,
         tools_listed=tools,
         left_out=left_out,
-        whole_id=whole,
+        unabridged_from=unabridged_from,
         prior_context=prior_context,
         stop_reason=None if stop_reason is None else StopReason(stop_reason),
         error=error,
@@ -165,7 +165,7 @@ def turn(row: Row) -> Turn:
 def link(row: Row) -> Link:
     (id, conversation_id, agent, profile, session_id, cwd, cause, source, *pointers, state, owner) = row[:14]
     version, cost_total, ended, created_at = row[14:]
-    base, knows, reach, whole = pointers
+    base, knows, reach, unabridged_from = pointers
     return Link(
         id=id,
         conversation_id=conversation_id,
@@ -178,7 +178,7 @@ def link(row: Row) -> Link:
         base=base,
         knows=knows,
         reach=reach,
-        whole=whole,
+        unabridged_from=unabridged_from,
         state=LinkState(state),
         owner=owner,
         version=version,

@@ -276,7 +276,7 @@ async def test_r15_claude_that_cannot_shorten_its_context_enough_says_so_and_goe
     assert any(row.kind is Kind.NOTICE and row.data.get("compacted") for row in branch)
     assert spoken(branch)[0] == (Kind.USER, "before it is full")
     assert (turns[-1].stop_reason, turns[-1].how) == (StopReason.END_TURN, ContextSource.CAUGHT_UP)
-    assert link.whole is not None
+    assert link.unabridged_from is not None
     (seam,) = [row for row in branch if row.kind is Kind.SEAM]
     assert "abridged" in seam.text
     assert "FAILCTX" in claude.heard("go on").everything

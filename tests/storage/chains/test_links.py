@@ -47,7 +47,7 @@ async def test_a_link_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
             cost_total=0.25,
         )
         assert await chains.get(tx, "l2") == link
-        assert (link.base, link.knows, link.reach, link.whole) == ("u1", "u1", "u2", None)
+        assert (link.base, link.knows, link.reach, link.unabridged_from) == ("u1", "u1", "u2", None)
         assert (link.cause, link.state, link.version, link.source_id) == (
             Cause.FORK_AT,
             LinkState.PARKED,
@@ -177,9 +177,15 @@ async def test_a_move_changes_what_it_names_and_makes_the_version_one_more(tmp_p
         moved = await chains.move(tx, "A", reach="u2")
         assert (moved.knows, moved.reach, moved.owner, moved.version) == ("u1", "u2", "w1", 1)
         moved = await chains.move(
-            tx, "A", knows=None, owner=None, whole="u2", state=LinkState.SUSPECT, ended="it answered nothing"
+            tx,
+            "A",
+            knows=None,
+            owner=None,
+            unabridged_from="u2",
+            state=LinkState.SUSPECT,
+            ended="it answered nothing",
         )
-        assert (moved.knows, moved.reach, moved.whole, moved.owner, moved.version) == (
+        assert (moved.knows, moved.reach, moved.unabridged_from, moved.owner, moved.version) == (
             None,
             "u2",
             "u2",

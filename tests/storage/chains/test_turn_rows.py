@@ -39,7 +39,7 @@ async def test_a_turn_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
             told_total=2,
             tools_listed=3,
             left_out=1,
-            whole_id="a1",
+            unabridged_from="a1",
             prior_context="So far: …",
             model="opus",
         )
@@ -67,10 +67,14 @@ async def test_a_turn_ends_once(tmp_path: Path) -> None:
                 cost=0.5,
                 currency="USD",
                 model="opus",
-                whole_id="u1",
+                unabridged_from="u1",
             )
             assert ended == await turns.get(tx, "t1")
-            assert (ended.stop_reason, ended.last_id, ended.whole_id) == (StopReason.END_TURN, "a1", "u1")
+            assert (ended.stop_reason, ended.last_id, ended.unabridged_from) == (
+                StopReason.END_TURN,
+                "a1",
+                "u1",
+            )
             assert (ended.usage, ended.cost, ended.currency) == ({"input": 7}, 0.5, "USD")
             assert (ended.model, ended.mode, ended.error) == ("opus", "ask", None)
             assert (ended.started_at, ended.ended_at) == (START, clock())

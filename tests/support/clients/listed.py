@@ -53,7 +53,7 @@ def turn_of(id: str, prompt_id: str, link_id: str, last_id: str, how: ContextSou
         "told_total": 0,
         "tools_listed": 0,
         "left_out": 0,
-        "whole_id": None,
+        "unabridged_from": None,
         "prior_context": None,
         "stop_reason": None,
         "error": None,

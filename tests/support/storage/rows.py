@@ -112,7 +112,7 @@ def a_turn(id: str, prompt: str, link: str, **fields: Any) -> Turn:
         "told_total": 0,
         "tools_listed": 0,
         "left_out": 0,
-        "whole_id": None,
+        "unabridged_from": None,
         "prior_context": None,
         "stop_reason": None,
         "error": None,

@@ -27,7 +27,7 @@ def clean_turn(id: str, link_id: str, prompt: str, last: str) -> Turn:
         told_total=0,
         tools_listed=0,
         left_out=0,
-        whole_id=None,
+        unabridged_from=None,
         prior_context=None,
         stop_reason=StopReason.END_TURN,
         error=None,

@@ -42,7 +42,7 @@ class Delivery:
     link_id: str
     link_state: str
     link_conversation_id: str
-    whole_id: str | None
+    unabridged_from: str | None
     told: int
 
 
@@ -131,8 +131,8 @@ def judge_delivery(
     on_path = {row.id for row in path}
     held = tokens_of([*(said.text for said in live.content), *texts])
     shown = " ".join(f"{row.kind}:{','.join(TOKEN.findall(row.text))}" for row in path)
-    whole = next((at for at, row in enumerate(path) if row.id == delivery.whole_id), 0)
-    for row in path[whole:]:
+    start = next((at for at, row in enumerate(path) if row.id == delivery.unabridged_from), 0)
+    for row in path[start:]:
         if row.kind == "tool" and live.session_id in agent.upstream.spoilt:
             continue  # a replay is compared by what was said
         missing = tokens_of([row.text]) - held - noise
@@ -201,13 +201,13 @@ def judge_file(file: File, texts: Iterable[str]) -> Iterable[str]:
         yield "P0: the file is damaged"
     if file.all("PRAGMA foreign_key_check"):
         yield "P0: a row points to nothing"
-    for link_id, state, knows, reach, whole in file.all(
+    for link_id, state, knows, reach, unabridged_from in file.all(
         "SELECT l.id, l.state, k.uid, r.uid, w.uid FROM link l LEFT JOIN message k ON k.id = l.knows"
         " LEFT JOIN message r ON r.id = l.reach LEFT JOIN message w ON w.id = l.whole"
     ):
         above = {row.id for row in file.branch(str(reach))} if reach else set()
-        if state != "lost" and {knows, whole} - above - {None}:
-            yield f"P0: link {link_id} knows {knows} and is whole from {whole}, but reaches {reach}"
+        if state != "lost" and {knows, unabridged_from} - above - {None}:
+            yield f"P0: link {link_id} knows {knows} and is unabridged from {unabridged_from}, but reaches {reach}"
     for turn_id, prompt, last in file.all(
         "SELECT t.id, p.uid, l.uid FROM turn t JOIN message p ON p.id = t.prompt_id JOIN message l ON l.id = t.last_id"
     ):

@@ -10,6 +10,10 @@ from typing import Any
 from catena_store.records import ConversationRecord, Link, Message, Summary, Surroundings, Turn, WindowRecord
 
 FORMAT = 1  # of every JSON shape; more when something is renamed or taken away, never when something is added
+_KEYS = {
+    (Link, "unabridged_from"): "whole",
+    (Turn, "unabridged_from"): "whole_id",
+}  # other keys than field names
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:
@@ -27,9 +31,11 @@ def record_shape(
     *,
     without: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """A record with its own field names; times as text."""
+    """A record by the names of its fields, but for those in ``_KEYS``; times as text."""
     return {
-        each.name: _value(getattr(record, each.name)) for each in fields(record) if each.name not in without
+        _KEYS.get((type(record), each.name), each.name): _value(getattr(record, each.name))
+        for each in fields(record)
+        if each.name not in without
     }
 
 

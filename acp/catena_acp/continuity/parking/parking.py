@@ -142,7 +142,7 @@ async def _add(ground: SendContext, source: Link, opened: SessionOpened, took: f
             base=source.knows,
             knows=source.knows,
             reach=source.reach,
-            whole=source.whole,
+            whole=source.unabridged_from,
             state=LinkState.PARKED,
             cost_total=source.cost_total,
         )

@@ -51,7 +51,9 @@ class PriorContext:
     told_total: int  # of so many
     tools_listed: int
     cut: bool  # some row was left out or shortened, or is still growing
-    whole_from: str | None  # the first row from which on nothing was; None where that is the prompt itself
+    unabridged_from: (
+        str | None
+    )  # the first row from which on nothing was; None where that is the prompt itself
 
     @property
     def left_out(self) -> int:
@@ -103,7 +105,7 @@ def tell(
         told_total=total,
         tools_listed=len(listed),
         cut=left_out > 0 or abridged > 0 or unlisted > 0,
-        whole_from=_whole_from([row for row, _ in kept[abridged:]], listed, unlisted),
+        unabridged_from=_unabridged_from([row for row, _ in kept[abridged:]], listed, unlisted),
     )
 
 
@@ -150,7 +152,7 @@ def _within(rows: Sequence[Message], budget: Budget) -> tuple[list[tuple[Message
     return kept, 0 if abridged is None else len(kept) - abridged
 
 
-def _whole_from(kept: Sequence[Message], listed: Sequence[Message], unlisted: int) -> str | None:
+def _unabridged_from(kept: Sequence[Message], listed: Sequence[Message], unlisted: int) -> str | None:
     """The first of the unabridged rows that no tool call comes after which was left out."""
     if unlisted and not listed:
         return None

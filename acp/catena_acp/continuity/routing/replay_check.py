@@ -45,7 +45,7 @@ class Expected:
 
     holds: Sequence[
         tuple[Said, str]
-    ]  # prompts, and each clean turn's last answer, of the part from `whole` to `knows`
+    ]  # prompts, and each clean turn's last answer, of the part from `unabridged_from` to `knows`
     possible: Sequence[str]  # every prompt that it may hold, up to `reach`
 
 

@@ -103,7 +103,12 @@ def candidates(situation: Situation) -> list[Step]:
     for age, link in enumerate(situation.links):
         if link.state is LinkState.LOST or not _is_for(link, situation.target):
             continue
-        tie = (-path.position(link.knows), link.whole is not None, link.id not in situation.warm, -age)
+        tie = (
+            -path.position(link.knows),
+            link.unabridged_from is not None,
+            link.id not in situation.warm,
+            -age,
+        )
         if fits(link, situation, path):
             gap = path.content_after(link.knows)
             if _may_prompt(link, situation):

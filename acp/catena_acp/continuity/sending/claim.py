@@ -64,10 +64,15 @@ class Claim:
             await turns.insert(tx, turn)
             await ground.around.note_beginning(tx, turn.id, live.state, git)
             stamped = await messages.stamp(tx, row.id, turn.id, link.id)
-            abridged = link.whole is not None and not (prior and prior.cut)
+            abridged = link.unabridged_from is not None and not (prior and prior.cut)
             again = link.knows is None and link.reach is not None
             link = await links.move(
-                tx, link.id, reach=row.id, owner=self._window_id, whole=turn.whole_id, event="carried"
+                tx,
+                link.id,
+                reach=row.id,
+                owner=self._window_id,
+                unabridged_from=turn.unabridged_from,
+                event="carried",
             )
             seam = await self._add_seam(tx, turn, before, abridged=abridged, again=again)
         live.version = link.version
@@ -206,7 +211,7 @@ def _turn(
     cause: str | None,
     prior: PriorContext | None,
 ) -> Turn:
-    cut_at = (prior.whole_from or row.id) if prior and prior.cut else None
+    cut_at = (prior.unabridged_from or row.id) if prior and prior.cut else None
     return Turn(
         id=ground.services.new_id(),
         conversation_id=ground.record.id,
@@ -223,7 +228,7 @@ def _turn(
         told_total=prior.told_total if prior else 0,
         tools_listed=prior.tools_listed if prior else 0,
         left_out=prior.left_out if prior else 0,
-        whole_id=cut_at or link.whole,
+        unabridged_from=cut_at or link.unabridged_from,
         prior_context=prior.text if prior else None,
         stop_reason=None,
         error=None,

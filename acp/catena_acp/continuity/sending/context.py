@@ -222,7 +222,7 @@ class SendContext:
             base=pointers.knows if pointers else None,
             knows=pointers.knows if pointers else None,
             reach=pointers.reach if pointers else None,
-            whole=pointers.whole if pointers else None,
+            whole=pointers.unabridged_from if pointers else None,
             owner=window_id,
             cost_total=pointers.cost_total if pointers else None,
         )
@@ -232,4 +232,4 @@ def _pointers(source: Link, turn: Turn | None) -> Link:
     """What a fork of this link holds: as much as its source, or up to the end of a turn."""
     if turn is None:
         return source
-    return replace(source, knows=turn.last_id, reach=turn.last_id, whole=turn.whole_id)
+    return replace(source, knows=turn.last_id, reach=turn.last_id, unabridged_from=turn.unabridged_from)

@@ -297,14 +297,14 @@ class Sessions:
             rows = await messages.page(reader, link.reach, len(path))
             clean = await turns.clean_among(reader, {row.turn_id for row in rows if row.turn_id})
         known = path.index(link.knows) + 1 if link.knows in path else 0
-        whole = path.index(link.whole) if link.whole in path else 0
-        return _expected_of(rows, whole, known, clean)
+        start = path.index(link.unabridged_from) if link.unabridged_from in path else 0
+        return _expected_of(rows, start, known, clean)
 
 
-def _expected_of(rows: Sequence[Message], whole: int, known: int, clean: Set[str]) -> Expected:
+def _expected_of(rows: Sequence[Message], start: int, known: int, clean: Set[str]) -> Expected:
     holds: list[tuple[Said, str]] = []
     answered: str | None = None  # the clean turn whose answer stands last in `holds`
-    for row in rows[whole:known]:
+    for row in rows[start:known]:
         if row.kind is Kind.USER and row.data.get("steered"):
             continue  # agents keep what was said into a turn elsewhere, or as something else
         if row.kind is Kind.USER:

@@ -110,7 +110,7 @@ class LateUpdates:
         async with self._tenure.write() as tx:
             link = await links.get(tx, live.link_id)
             if link and link.version == live.version:
-                link = await links.move(tx, link.id, whole=link.reach)
+                link = await links.move(tx, link.id, unabridged_from=link.reach)
                 live.version = link.version
 
     async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:

@@ -170,7 +170,7 @@ class RunningTurn:
         async with self._tenure.write() as tx:
             news = await self.recorder.apply(tx, self._closing)
             last_id = self.reducer.last_id
-            whole = self.turn.prompt_id if self.reducer.compacted else self.turn.whole_id
+            unabridged_from = self.turn.prompt_id if self.reducer.compacted else self.turn.unabridged_from
             error_row = await mark_said_error(tx, self.turn, last_id) if said_error else None
             brought = self.reducer.answered and error_row is None
             title, words_said = self.live.state.agent_title, self._said.text
@@ -178,7 +178,13 @@ class RunningTurn:
             if ending.stop is StopReason.INTERRUPTED:
                 problem = cut_off(title, self._under_way)
             link = await self._move_link(
-                tx, last_id, clean=clean, empty=empty, brought=brought, whole=whole, ending=ending
+                tx,
+                last_id,
+                clean=clean,
+                empty=empty,
+                brought=brought,
+                unabridged_from=unabridged_from,
+                ending=ending,
             )
             marked = await self._mark_words(tx, problem) if clean and problem else None
             notice = None if marked else await self._add_notice(tx, ending, problem)
@@ -193,7 +199,7 @@ class RunningTurn:
                 currency=usage.currency if usage else None,
                 model=self.live.state.model,
                 mode=self.live.state.mode,
-                whole_id=whole,
+                unabridged_from=unabridged_from,
             )
             await note_end(tx, turn.id, self.live.state)
             if clean and self._prompt_id:
@@ -284,12 +290,14 @@ class RunningTurn:
         clean: bool,
         empty: bool,
         brought: bool,
-        whole: str | None,
+        unabridged_from: str | None,
         ending: Ending,
     ) -> Link:
         link_id = self.live.link_id
         if clean:
-            link = await links.move(tx, link_id, knows=last_id, reach=last_id, whole=whole)
+            link = await links.move(
+                tx, link_id, knows=last_id, reach=last_id, unabridged_from=unabridged_from
+            )
         elif empty:
             why = "its last turn ended without a word"
             link = await links.move(tx, link_id, reach=self.turn.prompt_id, event="suspect", detail=why)
@@ -297,9 +305,9 @@ class RunningTurn:
                 link = await links.move(tx, link_id, state=LinkState.SUSPECT, ended=why)
         elif not brought and not self._interjected:
             # The same row can be sent again, and then fits: `reach` is the prompt itself.
-            link = await links.move(tx, link_id, reach=self.turn.prompt_id, whole=whole)
+            link = await links.move(tx, link_id, reach=self.turn.prompt_id, unabridged_from=unabridged_from)
         else:
-            link = await links.move(tx, link_id, reach=last_id, whole=whole)
+            link = await links.move(tx, link_id, reach=last_id, unabridged_from=unabridged_from)
         if ending.stop is StopReason.AGENT_GONE:
             await links.record(tx, link_id, "agent_gone", str(ending.error))
         self.live.version = link.version

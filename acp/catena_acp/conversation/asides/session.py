@@ -147,7 +147,7 @@ class Opening:
             if opened.session_id == source.session_id:
                 raise ForkWrong(f"{ground.spec.title} answered the fork with its source's own id")
             holds = (
-                replace(source, knows=turn.last_id, reach=turn.last_id, whole=turn.whole_id)
+                replace(source, knows=turn.last_id, reach=turn.last_id, unabridged_from=turn.unabridged_from)
                 if turn
                 else source
             )

@@ -200,7 +200,7 @@ def _knows(link: Link, marks: dict[str, Glimpse]) -> str:
     if link.knows is None:
         return "nothing for certain"
     at = f"everything up to {_named(marks.get(link.knows))}"
-    return f"{at}; {ABRIDGED}" if link.whole else at
+    return f"{at}; {ABRIDGED}" if link.unabridged_from else at
 
 
 def _reach(link: Link, marks: dict[str, Glimpse]) -> str:

@@ -73,7 +73,7 @@ async def read_context(
         total=len(on_branch),
         how=how_words(turn.how, turn.told, turn.told_total),
         knew=spoken - turn.told_total,
-        abridged=turn.whole_id is not None,
+        abridged=turn.unabridged_from is not None,
         left_out=tuple(seen[id] for id in left_out),
         tools=tuple(ledger_line(tool) for tool in tools),
         before=on_branch[at - 1] if at else None,

@@ -105,7 +105,7 @@ async def _price(
     situation = await ground.situation_with(reader, agent.abilities if agent else None, window_id, path)
     if apart:
         situation = replace(situation, conversation_id="", window_id="")
-    knows, how, whole = _first_step(route.candidates(situation)[0], ground)
+    knows, how, unabridged_from = _first_step(route.candidates(situation)[0], ground)
     prior = await what_to_tell(reader, path, knows, leaf_id, ground.services.budget)
     spec = ground.spec
     return Price(
@@ -116,7 +116,7 @@ async def _price(
         tokens=-(-len(prior.text) // _CHARACTERS_A_TOKEN) if prior else 0,
         left_out=prior.left_out if prior else 0,
         exact=agent is not None,
-        abridged=whole is not None,
+        abridged=unabridged_from is not None,
         before_logout=await said_before_logout(reader, path, ground.record, spec.name, spec.profile),
     )
 
@@ -126,11 +126,11 @@ def _first_step(step: route.Step, ground: SendContext) -> tuple[str | None, Cont
     match step:
         case route.Use(link):
             live = ground.sessions.of(link)
-            return link.knows, live.opened if live else ContextSource.RESUMED, link.whole
+            return link.knows, live.opened if live else ContextSource.RESUMED, link.unabridged_from
         case route.Fork(link):
-            return link.knows, ContextSource.FORKED, link.whole
+            return link.knows, ContextSource.FORKED, link.unabridged_from
         case route.ForkAt(_, turn):
-            return turn.last_id, ContextSource.FORKED_AT, turn.whole_id
+            return turn.last_id, ContextSource.FORKED_AT, turn.unabridged_from
         case route.New():
             return None, ContextSource.FRESH, None
 
