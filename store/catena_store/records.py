@@ -344,10 +344,6 @@ class Attachment:
     path: str | None  # where it came from
     content: bytes
 
-    @property
-    def is_image(self) -> bool:
-        return self.mime.startswith("image/")
-
     def described(self) -> dict[str, Any]:
         """All but its bytes, as the data of a message or of a waiting prompt have it."""
         told = {"name": self.name, "mime": self.mime, "size": len(self.content), "sha256": self.sha256}
@@ -366,17 +362,6 @@ class Summary:
     preview: str  # the beginning of its first prompt
     created_at: datetime
     updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Ability:
-    """What was learnt of one agent version."""
-
-    agent_name: str
-    agent_version: str
-    name: str
-    value: str
-    learnt_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ from catena_store.windows import windows
 from support.clients.command_line import Catena, run, shown, until
 from support.conversations.rehearsed import Desk, World, open_window
 from support.places import OWNER_CLIENT
+from support.storage.leases import seize_lease
 
 
 @pytest.fixture
@@ -294,7 +295,7 @@ async def test_r16_a_client_whose_conversation_was_taken_reads_on_keeps_the_text
         thief = Owner(new_id(), "elsewhere", 1, "then")
         async with Database.open(world.store) as db:
             async with db.write() as tx:
-                await leases.force(tx, desk.conversation.id, thief)
+                await seize_lease(tx, desk.conversation.id, thief)
             with pytest.raises(ReadOnly):
                 await desk.conversation.say(desk.window_id, "say mine")
             assert desk.conversation.read_only
@@ -321,7 +322,7 @@ async def test_r16_a_client_that_does_nothing_learns_from_its_heartbeat_that_ano
     async with world.client() as desk:
         desk.conversation.enter(desk.window_id)
         async with Database.open(world.store) as db, db.write() as tx:
-            await leases.force(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
+            await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         lost = await desk.until_told(HoldChanged)
         assert (lost.read_only, lost.free) == (True, False)
         await desk.until_told(LeafMoved)  # what was on the screen may never have been written
@@ -332,7 +333,7 @@ async def test_r16_a_prompt_that_meets_the_loss_on_its_way_returns_to_the_compos
     async with world.client() as desk:
         await desk.conversation.say(desk.window_id, "say mine")
         async with Database.open(world.store) as db, db.write() as tx:
-            await leases.force(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
+            await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         world.cue("go-on")
         returned = await desk.until_told(PromptReturned)
         assert returned.text == "say mine"
@@ -353,7 +354,7 @@ async def test_r16_the_turn_of_a_client_that_lost_the_conversation_is_stopped_in
         )
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         async with Database.open(world.store) as db, db.write() as tx:
-            await leases.force(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
+            await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         world.cue("go-on")
         over = await desk.until_told(TurnEnded)
         assert over.problem is not None and over.problem.trouble is Trouble.READ_ONLY
@@ -382,7 +383,7 @@ async def test_r16_a_take_up_that_failed_in_the_middle_ends_the_dead_clients_age
         Conversations.serve(db, specs={"rehearsal": world.spec()}, end_group=end_group) as served,
     ):
         async with db.write() as tx:
-            await leases.force(tx, desk.conversation.id, dead)
+            await seize_lease(tx, desk.conversation.id, dead)
             await leases.set_agents(tx, desk.conversation.id, dead.id, [left])
         with monkeypatch.context() as once:
             once.setattr(conversations, "recover", busy)
@@ -405,7 +406,7 @@ async def test_r16_a_lost_conversation_of_the_family_keeps_no_agent_out_of_the_l
         forked = Desk(desk.db, desk.conversations, conversation, await open_window(desk.db, "fork"))
         conversation.subscribe(forked.hear)
         async with desk.db.write() as tx:
-            await leases.force(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
+            await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         await forked.say("say one")
         async with desk.db.read() as reader:
             lease = await leases.get(reader, "fork")
@@ -442,7 +443,7 @@ async def test_r16_a_take_over_that_failed_leaves_the_dead_clients_agents_to_the
         async with follower(world, desk.conversation.id) as second:
             await desk.conversations.close(desk.conversation.id)
             async with second.db.write() as tx:
-                await leases.force(tx, desk.conversation.id, dead)
+                await seize_lease(tx, desk.conversation.id, dead)
                 await leases.set_agents(tx, desk.conversation.id, dead.id, [left])
             with monkeypatch.context() as once:
                 once.setattr(conversations, "recover", busy)
@@ -464,7 +465,7 @@ async def test_r16_nothing_is_set_in_a_session_whose_conversation_another_client
     async with world.client() as desk:
         await desk.say("say one")
         async with Database.open(world.store) as db, db.write() as tx:
-            await leases.force(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
+            await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         desk.conversation.taken_away()
         with pytest.raises(ReadOnly):
             await desk.conversation.set_mode(desk.window_id, "plan")
@@ -480,7 +481,7 @@ async def test_r16_a_conversation_that_is_lost_while_it_is_closed_is_not_followe
         await desk.conversation.say(desk.window_id, "say begun; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         async with Database.open(world.store) as db, db.write() as tx:
-            await leases.force(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
+            await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         await desk.conversations.close(desk.conversation.id)
         assert not desk.conversations._following._followed
         assert sum(isinstance(news, TurnEnded) for news in desk.told) == 1
@@ -586,7 +587,7 @@ async def test_r16_the_window_of_a_client_that_is_gone_is_left_when_the_one_afte
         standing = None
         for owner in (first, second):
             async with desk.db.write() as tx:
-                await leases.force(tx, id, owner)
+                await seize_lease(tx, id, owner)
                 standing = await reading.standing(tx, id, [], standing)
             assert standing is not None and standing.window_id == desk.window_id
         async with desk.db.write() as tx:
@@ -602,7 +603,7 @@ async def test_r12_who_takes_over_is_told_that_a_prompt_that_was_never_sent_is_t
         conversation, window_id = desk.conversation, desk.window_id
         prompt = NewMessage("unsent", conversation.id, None, Kind.USER, "say it", state=MessageState.FINAL)
         async with desk.db.write() as tx:
-            await leases.force(tx, conversation.id, Owner(new_id(), socket.gethostname(), 2**30, "then"))
+            await seize_lease(tx, conversation.id, Owner(new_id(), socket.gethostname(), 2**30, "then"))
             await messages.insert(tx, prompt)
             await windows.advance(tx, window_id, "unsent")
         conversation.taken_away()

@@ -38,6 +38,7 @@ from catena_store.errors import StoreError, StoreFull
 from catena_store.records import ContextSource, Kind, LinkState, Message, Owner, QueueItem, StopReason, Turn
 from catena_store.windows import queue
 from support.conversations.rehearsed import Desk, World, open_window
+from support.storage.leases import seize_lease
 
 
 @pytest.fixture
@@ -397,7 +398,7 @@ async def test_r16_an_end_that_the_store_did_not_take_does_not_keep_a_conversati
         monkeypatch.setattr(RunningTurn, "end", once_refused)
         await desk.say("say one")
         async with desk.db.write() as tx:
-            await leases.force(tx, conversation.id, Owner("another", "elsewhere", 1, ""))
+            await seize_lease(tx, conversation.id, Owner("another", "elsewhere", 1, ""))
         conversation.taken_away()
         async with desk.db.write() as tx:
             await leases.release(tx, conversation.id, "another")
@@ -660,7 +661,7 @@ async def test_r16_a_turn_of_before_does_not_take_away_a_conversation_that_was_t
         await conversation.say(desk.window_id, "say busy; hang hard")
         await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
         async with desk.db.write() as tx:
-            await leases.force(tx, conversation.id, Owner("another", "elsewhere", 1, ""))
+            await seize_lease(tx, conversation.id, Owner("another", "elsewhere", 1, ""))
         conversation.taken_away()
         assert conversation.read_only
         async with desk.db.write() as tx:

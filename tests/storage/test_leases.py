@@ -11,6 +11,7 @@ from catena_store.clients.leases import Acquired, HeldLease
 from catena_store.errors import Fenced
 from catena_store.records import AgentGroup, Lease
 from catena_store.windows import windows
+from support.storage.leases import seize_lease
 from support.storage.rows import Clock, Explained, an_owner, new_conversation, store
 
 
@@ -59,7 +60,7 @@ async def test_r16_a_lease_that_changes_hands_keeps_the_agents_of_the_old_owner_
         agents = (AgentGroup(7, "12:01"), AgentGroup(8, "12:02"))
         await leases.set_agents(tx, "c1", "theirs", agents)
         if by_force:
-            taken: Acquired | HeldLease = await leases.force(tx, "c1", an_owner())
+            taken: Acquired | HeldLease = await seize_lease(tx, "c1", an_owner())
         else:
             taken = await leases.acquire(tx, "c1", an_owner(), is_dead=dead)
         before = Lease("c1", an_owner("theirs"), 1, clock(), agents)
@@ -72,7 +73,7 @@ async def test_an_owner_that_was_asleep_is_fenced_off_when_it_wakes(tmp_path: Pa
             await new_conversation(tx)
             await leases.acquire(tx, "c1", an_owner(), is_dead=alive)
             await leases.guard(tx, "c1", "ours", 1)
-            await leases.force(tx, "c1", an_owner("theirs"))
+            await seize_lease(tx, "c1", an_owner("theirs"))
         with pytest.raises(Fenced, match="another client holds"):
             async with db.write() as tx:
                 await new_conversation(tx, "c2")

@@ -248,22 +248,24 @@ async def test_a_queue_is_worked_off_in_order_and_waits_while_it_is_held(tmp_pat
             assert (await queue.items(tx, "w1"))[-1] == put
         await queue.add(tx, id="other", window_id="w2", text="elsewhere")
         await queue.reorder(tx, "q3", 0)
-        await queue.update_text(tx, "q1", "changed")
         assert [(item.id, item.text) for item in await queue.items(tx, "w1")] == [
             ("q3", "text of q3"),
-            ("q1", "changed"),
+            ("q1", "text of q1"),
             ("q2", "text of q2"),
         ]
         await queue.hold(tx, "w1")
-        assert await queue.take_first(tx, "w1") is None
+        assert await queue.first(tx, "w1") is None
         assert all(item.held for item in await queue.items(tx, "w1"))
         await queue.release(tx, "w1")
         await queue.remove(tx, "q1")
         await queue.reorder(tx, "q3", 99)
-        taken = [await queue.take_first(tx, "w1") for _ in range(3)]
-        assert [item.id if item else None for item in taken] == ["q2", "q3", None]
+        for expected in ("q2", "q3"):
+            item = await queue.first(tx, "w1")
+            assert item is not None and item.id == expected
+            await queue.remove(tx, item.id)
+        assert await queue.first(tx, "w1") is None
         assert [item.id for item in await queue.items(tx, "w2")] == ["other"]
-        for change in (queue.remove(tx, "q1"), queue.reorder(tx, "q1", 0), queue.update_text(tx, "q1", "")):
+        for change in (queue.remove(tx, "q1"), queue.reorder(tx, "q1", 0), queue.set_data(tx, "q1", {})):
             with pytest.raises(NotFound):
                 await change
 

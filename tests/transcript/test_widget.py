@@ -349,16 +349,18 @@ async def test_w26_a_click_on_a_link_opens_it_and_takes_the_keys_from_nobody() -
 
 
 async def test_e02_everything_after_a_message_is_taken_away() -> None:
-    async with scene(page(10)) as (transcript, pilot):
-        transcript.truncate_after("m7")
+    rows = page(10)
+    last = next(at for at, row in enumerate(rows) if row.id == "m7")
+    async with scene(rows) as (transcript, pilot):
+        transcript.show(rows[: last + 1], more_above=False)
         await taken_in(pilot)
         assert shown(transcript)[-1] == "" or "question 6" in "\n".join(shown(transcript))
         assert "answer 7" not in "\n".join(shown(transcript))
-        transcript.remove_message("m7")
+        transcript.show(rows[:last], more_above=False)
         transcript.add(Writer().prompt("instead"))
         await taken_in(pilot)
         assert "question 6" not in "\n".join(shown(transcript))
-        transcript.truncate_after(None)
+        transcript.show((), more_above=False)
         await taken_in(pilot)
         assert "".join(shown(transcript)) == ""
 

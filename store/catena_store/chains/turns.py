@@ -144,12 +144,6 @@ async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:
     return {row[0] for row in found}
 
 
-async def of_prompts(r: Reader, message_ids: Sequence[str]) -> dict[str, Turn]:
-    """The newest turn of each of the prompts that has one."""
-    where = "t.prompt_id IN (SELECT id FROM message WHERE uid IN (SELECT value FROM json_each(?)))"
-    return {turn.prompt_id: turn for turn in await _select(r, where, rows.as_list(message_ids))}
-
-
 async def _select(r: Reader, where: str, *parameters: object) -> list[Turn]:
     found = await r.all(
         f"SELECT {rows.TURN} FROM turn t WHERE {where} ORDER BY t.started_at, t.rowid", parameters

@@ -41,11 +41,6 @@ async def acquire(
     return await _take(tx, conversation_id, owner, lease)
 
 
-async def force(tx: Writer, conversation_id: str, owner: Owner) -> Acquired:
-    """Take the lease, whoever has it."""
-    return await _take(tx, conversation_id, owner, await get(tx, conversation_id))
-
-
 async def guard(tx: Writer, conversation_id: str, owner_id: str, epoch: int) -> None:
     """Raise Fenced, so that nothing of the transaction is written, unless the lease is still this owner's."""
     held = await tx.one(

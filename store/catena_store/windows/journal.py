@@ -104,12 +104,6 @@ async def record(
     )
 
 
-async def get(r: Reader, id: int) -> JournalEntry | None:
-    """The entry of this id."""
-    row = await r.one(f"SELECT {_COLUMNS} FROM journal j WHERE j.id = ?", (id,))
-    return None if row is None else _entry(row)
-
-
 async def newest(r: Reader, window_id: str | None, workspace_id: str | None = None) -> JournalEntry | None:
     """What would be undone next: the newest act of a window, or on a tab of the workspace that is gone."""
     row = await r.one(

@@ -51,14 +51,6 @@ async def first(r: Reader, window_id: str) -> QueueItem | None:
     return None if item is None or item.held else item
 
 
-async def take_first(tx: Writer, window_id: str) -> QueueItem | None:
-    """Take the first prompt out of the queue; None where there is none, or where it is held."""
-    item = await first(tx, window_id)
-    if item:
-        await remove(tx, item.id)
-    return item
-
-
 async def hold(tx: Writer, window_id: str) -> None:
     """Let everything in the queue wait for the person."""
     await tx.run("UPDATE queue_item SET held = 1 WHERE window_id = ?", (window_id,))
@@ -113,9 +105,3 @@ async def reorder(tx: Writer, id: str, position: int) -> None:
     order = [item.id for item in await items(tx, row[0]) if item.id != id]
     order.insert(max(position, 0), id)
     await tx.run_many("UPDATE queue_item SET position = ? WHERE id = ?", list(enumerate(order)))
-
-
-async def update_text(tx: Writer, id: str, text: str) -> None:
-    """Change the text of a prompt that waits. Raises NotFound."""
-    if not await tx.run("UPDATE queue_item SET text = ? WHERE id = ?", (text, id)):
-        raise NotFound("queued prompt", id)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.process_group import process_start_time
-from catena_store.clients import leases
 from catena_store.conversations import conversations
 from catena_store.database.database import Database
 from catena_store.ids import utc_now
 from catena_store.records import Owner
 from support.screen.terminal import Place, Terminal
+from support.storage.leases import seize_lease
 
 REHEARSAL = ("--agent", "rehearsal")
 
@@ -124,4 +124,4 @@ async def taken_by(place: Place, owner: Owner, *, silent_for: timedelta) -> None
         db.write() as tx,
     ):
         for conversation in await conversations.page(tx):
-            await leases.force(tx, conversation.id, owner)
+            await seize_lease(tx, conversation.id, owner)

@@ -111,8 +111,6 @@ async def test_turns_are_found_by_what_they_belong_to(tmp_path: Path) -> None:
         assert await turns.open_on(read, ["l1", "l2"]) == {"l2"}
         assert await turns.open_on(read, []) == set()
         assert [turn.id for turn in await turns.clean_on(read, ["l2", "l1"])] == ["t1", "t3"]
-        newest = await turns.of_prompts(read, ["u1", "u2", "a1", "nobody"])
-        assert {prompt: turn.id for prompt, turn in newest.items()} == {"u1": "t1", "u2": "t4"}
         await turns.end(read, "t4", stop_reason=StopReason.ERROR, error="500")
         assert read.scans("t", "turn", "message") == []
 

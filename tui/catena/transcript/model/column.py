@@ -149,11 +149,6 @@ class Column:
             self._connect(position)
         self._heights[position] = entry.rows
 
-    def cut(self, position: int, end: int | None = None) -> None:
-        """Take away the entries from ``position`` to ``end``."""
-        del self.entries[position:end]
-        self._recount()
-
     def fold(self, entry: Entry, folded: bool) -> None:
         """Fold or unfold a message, and remember it."""
         self.folds[entry.message.id] = entry.folded = folded

@@ -127,19 +127,6 @@ class Transcript(Browsing):
         self._column.change(message, draw=not self.following)
         self._place(anchor)
 
-    def remove_message(self, message_id: str) -> None:
-        """Take one message away."""
-        entry = self._column.entry(message_id)
-        if entry is not None:
-            position = self._column.position(entry)
-            self._cut(position, position + 1)
-
-    def truncate_after(self, message_id: str | None) -> None:
-        """Take away everything below a message; None: everything."""
-        entry = None if message_id is None else self._column.entry(message_id)
-        if message_id is None or entry is not None:
-            self._cut(0 if entry is None else self._column.position(entry) + 1, None)
-
     def set_siblings(self, positions: Mapping[str, Siblings]) -> None:
         """Say of prompts which of how many siblings they are; drawn `‹ 2/3 ›`."""
         anchor = self._viewport.anchor()
@@ -155,12 +142,6 @@ class Transcript(Browsing):
             entry.detail = text
             self._column.rebuild(entry)
             self._place(anchor)
-
-    def _cut(self, start: int, end: int | None) -> None:
-        self._take_growth()
-        self._column.cut(start, end)
-        self._others()
-        self._place(self._viewport.anchor())
 
     def _others(self) -> None:
         """Other messages are there than before."""
