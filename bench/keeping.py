@@ -158,7 +158,7 @@ async def _search(folder: Path) -> Figures:
 
         async def query(text: str) -> None:
             async with seeder.database.read() as reader:
-                await search.search(reader, text)
+                await search.find(reader, text)
 
         times = [await _milliseconds(query, text) for text in queries]
         return {"p50_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95)}

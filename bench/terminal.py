@@ -65,7 +65,7 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Expense:
     """What happened since a mark."""
 
     seconds: float
@@ -188,12 +188,12 @@ class Terminal:
         """How much came after the first ``outputs`` outputs."""
         return sum(len(output.data) for output in self.outputs[outputs:])
 
-    def measure(self, act: Callable[[], object]) -> Spent:
+    def measure(self, act: Callable[[], object]) -> Expense:
         """What ``act`` cost: wall seconds, CPU seconds of the child alone, bytes to the terminal."""
         outputs, cpu, began = len(self.outputs), cpu_seconds(self.pid), time.monotonic()
         act()
         seconds = time.monotonic() - began
-        return Spent(seconds, cpu_seconds(self.pid) - cpu, self.bytes_since(outputs))
+        return Expense(seconds, cpu_seconds(self.pid) - cpu, self.bytes_since(outputs))
 
     def type(self, keys: int, *, until: Callable[[], bool] = lambda: False) -> list[Typed]:
         """Type letters as a person does, 70 to 130 ms apart and without waiting for any echo."""

@@ -167,7 +167,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TurnEnvironment:
     """What surrounded a turn; where it is not known or there is none, a field is empty or None."""
 
     turn_id: str
@@ -190,7 +190,7 @@ class ChosenOption:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Expense:
     """What the turns of one agent, profile and model cost, in one currency."""
 
     agent: str
@@ -365,7 +365,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A message that a search found."""
 
     message_id: str

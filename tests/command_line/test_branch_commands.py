@@ -90,7 +90,7 @@ def test_c02_a_prompt_is_said_in_a_fork_anew_or_after_any_message(catena: Catena
     assert heard(first_anew) == "echo"
     assert first_anew.event("turn_started")["how"] == "fresh"
     for each in (id, conversation["id"]):
-        assert catena.write(partial(windows.open_on, conversation_id=each)) == []
+        assert catena.write(partial(windows.open_in, conversation_id=each)) == []
 
 
 def test_c02_what_cannot_be_is_refused_in_one_line_and_nothing_is_begun(catena: Catena) -> None:

@@ -13,8 +13,7 @@ import pytest
 from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import Doing, LeafMoved, MessageAdded
 from catena_acp.conversation.inspection.chain import Chain, Loads, NotToBePicked
-from catena_store.chains import links as chains
-from catena_store.chains import turns
+from catena_store.chains import links, turns
 from catena_store.database.database import Writer
 from catena_store.records import Cause, ContextSource, Kind, LinkState, Turn
 from support.clients.command_line import Catena
@@ -65,8 +64,8 @@ def delete_session(world: World, session_id: str) -> None:
 async def test_m09_the_chain_lists_every_link_with_its_agent_cause_and_messages(world: World) -> None:
     async with rolled_over(world) as desk:
         chain = await chain_of(desk)
-        links = await desk.links()
-    assert [entry.link.id for entry in chain.entries] == [link.id for link in links]
+        kept = await desk.links()
+    assert [entry.link.id for entry in chain.entries] == [link.id for link in kept]
     assert [entry.agent_title for entry in chain.entries] == ["Rehearsal"] * 3
     assert [entry.first.text for entry in chain.entries if entry.first] == [
         "say alpha",
@@ -106,7 +105,7 @@ async def test_m09_a_probe_finds_out_which_sessions_still_load_and_prompts_none(
     by_id = {entry.link.id: entry for entry in chain.entries}
     assert by_id[a.id].probe.loads is Loads.YES
     assert by_id[a.id].probe.at is not None
-    assert by_id[a.id].events[-1].event == chains.LOOKED
+    assert by_id[a.id].events[-1].event == links.LOOKED
     assert by_id[b.id].probe.loads is Loads.NO
     assert (by_id[b.id].ended or "").startswith("lost: ")
     async with world.client(resume=desk) as later:
@@ -195,8 +194,8 @@ async def test_m09_what_cannot_be_gone_on_from_is_refused_with_words(world: Worl
         window, pick = desk.window_id, desk.conversation.pick_link
         a, b, c = await desk.links()
         async with desk.db.write() as tx:
-            await chains.move(tx, a.id, state=LinkState.LOST, ended="deleted")
-            await chains.move(tx, b.id, state=LinkState.SUSPECT)
+            await links.move(tx, a.id, state=LinkState.LOST, ended="deleted")
+            await links.move(tx, b.id, state=LinkState.SUSPECT)
         with pytest.raises(NotToBePicked, match="is lost \\(deleted\\)"):
             await pick(window, a.id)
         with pytest.raises(NotToBePicked, match="not certain"):
@@ -293,7 +292,7 @@ async def test_m03_the_chain_that_is_shown_is_capped_and_the_whole_of_it_can_be_
         turn = (await desk.turns())[0]
         async with desk.db.write() as tx:
             for number in range(200):
-                link = await chains.add(
+                link = await links.add(
                     tx,
                     id=f"link{number}",
                     conversation_id=desk.conversation.id,

@@ -13,7 +13,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent
 from catena_acp.trouble.troubles import Trouble
-from catena_store.chains import links as chains
+from catena_store.chains import links
 from catena_store.conversations import branches
 from catena_store.records import ContextSource, Kind, Link, LinkState, PathRow, StopReason
 from catena_store.windows import inputs
@@ -145,14 +145,14 @@ async def test_m02_sessions_a_b_and_a_again_are_two_links_and_three_records(tmp_
         await desk.say("two")
         await desk.conversation.set_agent(desk.window_id, a.spec)
         await desk.say("three")
-        links = await desk.links()
+        chain = await desk.links()
         async with desk.db.read() as reader:
-            view = await chains.view(reader, desk.conversation.id)
-            carried = [event.link_id for event in await chains.events(reader, desk.conversation.id)]
-        assert [link.agent for link in links] == ["a", "b"]
+            view = await links.view(reader, desk.conversation.id)
+            carried = [event.link_id for event in await links.events(reader, desk.conversation.id)]
+        assert [link.agent for link in chain] == ["a", "b"]
         assert [link.agent for link in view] == ["b", "a"]
         order = [event for at, event in enumerate(carried) if at == 0 or carried[at - 1] != event]
-        assert order == [links[0].id, links[1].id, links[0].id]
+        assert order == [chain[0].id, chain[1].id, chain[0].id]
     assert "> two" in a.prompts[-1][1][0], "what the other agent was told is caught up with"
 
 
@@ -163,7 +163,7 @@ async def test_m02_a_session_id_is_kept_once_however_often_it_carries(tmp_path: 
             await desk.say(word)
         (link,) = await desk.links()
         async with desk.db.read() as reader:
-            events = [event.event for event in await chains.events(reader, desk.conversation.id)]
+            events = [event.event for event in await links.events(reader, desk.conversation.id)]
     assert (link.session_id, events.count("carried")) == ("model-s1", 1)
 
 

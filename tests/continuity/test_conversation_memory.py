@@ -13,7 +13,7 @@ from catena_acp.conversation.runtime import ReadOnly
 from catena_acp.events import TextChunk
 from catena_acp.port import SessionPlace
 from catena_acp.trouble.troubles import Trouble
-from catena_store.chains import links as chains
+from catena_store.chains import links
 from catena_store.records import ContextSource, Kind, LinkState, StopReason
 from catena_store.windows import inputs
 from support.conversations.rehearsed import Desk, World, open_window
@@ -70,7 +70,7 @@ async def test_m05_every_row_of_a_finished_turn_is_stamped_with_the_link_it_trav
         world.fail({"load": {"error": [-32002, "Resource not found"]}})
         await desk.say("crash")
         await desk.say("say two")
-        links = await desk.links()
+        chain = await desk.links()
         rows = await desk.branch()
         turns = {turn.id: turn for turn in await desk.turns()}
         assert {row.kind for row in rows} >= {
@@ -82,7 +82,7 @@ async def test_m05_every_row_of_a_finished_turn_is_stamped_with_the_link_it_trav
             Kind.SEAM,
         }
         assert all(row.link_id == turns[row.turn_id or ""].link_id for row in rows)
-        assert [turn.link_id for turn in turns.values()] == [links[0].id, links[0].id, links[1].id]
+        assert [turn.link_id for turn in turns.values()] == [chain[0].id, chain[0].id, chain[1].id]
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ async def test_m02_the_chain_keeps_every_session_and_an_append_only_record(world
             world.fail({"load": {"error": [-32002, "Resource not found"]}})
             await desk.say("crash")
             await desk.say("say b")
-        links = await desk.links()
-        assert [link.state for link in links] == [LinkState.LOST, LinkState.LOST, LinkState.OPEN]
+        chain = await desk.links()
+        assert [link.state for link in chain] == [LinkState.LOST, LinkState.LOST, LinkState.OPEN]
         async with desk.db.read() as reader:
-            events = await chains.events(reader, desk.conversation.id)
-            view = await chains.view(reader, desk.conversation.id)
+            events = await links.events(reader, desk.conversation.id)
+            view = await links.view(reader, desk.conversation.id)
         carried = [event.link_id for event in events if event.event == "carried"]
-        assert list(dict.fromkeys(carried)) == [link.id for link in links]
-        assert [link.id for link in view] == [link.id for link in links]
+        assert list(dict.fromkeys(carried)) == [link.id for link in chain]
+        assert [link.id for link in view] == [link.id for link in chain]
 
 
 async def test_r12_a_prompt_that_no_agent_takes_is_back_in_the_draft_and_in_the_input_history(

@@ -42,7 +42,7 @@ async def took(desk: Desk, seconds: float) -> None:
     """So long, as far as is kept of it, the agent needed for its last fork."""
     *_, newest = await parked(desk)
     async with desk.db.write() as tx:
-        await parked_links.note(tx, newest.id, seconds)
+        await parked_links.record_duration(tx, newest.id, seconds)
 
 
 async def back_to(desk: Desk, turn: int) -> None:

@@ -150,4 +150,4 @@ async def test_f10_what_a_version_was_seen_to_do_is_not_believed_of_the_next(tmp
         await said(desk, "say two")
         async with desk.db.read() as reader:
             (name,) = await reader.one("SELECT agent_name FROM ability WHERE name = ?", (FORK_AT,)) or ("",)
-            assert (await agents.known(reader, str(name), "99"))[FORK_AT] == "ignored"
+            assert (await agents.abilities(reader, str(name), "99"))[FORK_AT] == "ignored"

@@ -74,7 +74,7 @@ class Left:
         services = Services(self.db, owner, lambda: f"new{next(numbers)}", utc_now, no_agent)
         async with self.db.write() as tx:
             taken = await leases.acquire(tx, "c", owner, is_dead=lambda _: True)
-        assert isinstance(taken, leases.Acquired)
+        assert isinstance(taken, leases.OwnLease)
         left_by = taken.taken_from if lease else None
         closed = await recover(
             Tenure(services, "c", taken.lease.epoch), left_by, end_group, "Model", lambda: own
@@ -227,7 +227,7 @@ async def test_an_agent_that_is_started_while_those_of_the_dead_are_ended_is_in_
 async def test_r12_a_prompt_that_was_never_claimed_is_the_draft_again_where_its_client_is_known_to_be_dead(
     left: Left, known: bool
 ) -> None:
-    notes = attachments.made_of(b"x", "notes.txt")
+    notes = attachments.from_bytes(b"x", "notes.txt")
     async with left.db.write() as tx:
         await messages.insert(
             tx, NewMessage(id="U3", conversation_id="c", parent_id="a1", kind=Kind.USER, text="say it")

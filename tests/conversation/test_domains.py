@@ -19,11 +19,11 @@ from catena_acp.continuity.events import MessageAdded, Remarked, Troubled
 from catena_acp.continuity.sessions.environment import GitPlace, difference, git_place
 from catena_acp.conversation.inspection.files_touched import files_touched, lines_changed
 from catena_acp.conversation.inspection.todos import left_open_on
-from catena_store.chains import surroundings, usage
+from catena_store.chains import environments, usage
 from catena_store.conversations import branches, mcp_servers
 from catena_store.database.database import Database
 from catena_store.database.schema import shipped
-from catena_store.records import Kind, Message, MessageState, StopReason, Surroundings
+from catena_store.records import Kind, Message, MessageState, StopReason, TurnEnvironment
 from support.clients.command_line import Catena, run
 from support.clients.protocol import spec
 from support.conversations.rehearsed import Desk, World
@@ -205,7 +205,7 @@ async def test_m10_a_turn_keeps_branch_worktree_and_commit_and_a_difference_is_t
         assert remarks(desk) == [], "within one life nobody has to be told what they did themselves"
         first, second = await desk.turns()
         async with desk.db.read() as reader:
-            around = [await surroundings.of_turn(reader, turn.id) for turn in (first, second)]
+            around = [await environments.of_turn(reader, turn.id) for turn in (first, second)]
         assert [each.git_branch for each in around if each] == ["red", "blue"]
         assert around[0] and around[0].git_worktree == str(world.project) and around[0].git_commit
     git(world.project, "checkout", "red")
@@ -256,27 +256,27 @@ def test_a_repository_that_is_out_of_order_is_no_trouble(
 @pytest.mark.parametrize(
     ("before", "now", "told"),
     [
-        (Surroundings("t"), GitPlace("/a", "x", COMMIT), None),
-        (Surroundings("t", git_worktree="/a", git_branch="x"), GitPlace("/a", "x", COMMIT), None),
+        (TurnEnvironment("t"), GitPlace("/a", "x", COMMIT), None),
+        (TurnEnvironment("t", git_worktree="/a", git_branch="x"), GitPlace("/a", "x", COMMIT), None),
         (
-            Surroundings("t", git_worktree="/a", git_branch="x"),
+            TurnEnvironment("t", git_worktree="/a", git_branch="x"),
             GitPlace("/a", None, COMMIT),
             "The work tree was on branch x, now on commit 0123456789.",
         ),
         (
-            Surroundings("t", git_worktree="/a", git_branch="x"),
+            TurnEnvironment("t", git_worktree="/a", git_branch="x"),
             GitPlace("/b", "y", COMMIT),
             "The work tree was /a on branch x, now it is /b on branch y.",
         ),
         (
-            Surroundings("t", git_worktree="/a", git_branch="x"),
+            TurnEnvironment("t", git_worktree="/a", git_branch="x"),
             None,
             "The directory was in a git work tree on branch x, and is in none now.",
         ),
     ],
 )
 def test_m10_a_difference_is_told_in_one_line(
-    before: Surroundings, now: GitPlace | None, told: str | None
+    before: TurnEnvironment, now: GitPlace | None, told: str | None
 ) -> None:
     assert difference(before, now) == told
 
@@ -418,7 +418,7 @@ async def test_m10_removing_one_domain_from_the_file_leaves_the_others_working(
         leaf = (await desk.window()).leaf_id
         async with desk.db.read() as reader:
             left = await left_open_on(reader, leaf)
-            files = files_touched(await branches.newest_of(reader, leaf, Kind.TOOL, limit=100))
+            files = files_touched(await branches.newest_rows(reader, leaf, Kind.TOOL, limit=100))
             spent = await usage.of_branch(reader, leaf)
         no_options = domain in ("surroundings", "the table of surroundings", "damaged options")
         state = desk.conversation.session(desk.window_id)
@@ -450,7 +450,7 @@ async def test_r18_a_file_from_before_surroundings_were_kept_is_copied_brought_u
         await say(tx, "u1", None, "hello")
     async with Database.open(path) as db, db.write() as tx:
         assert await tx.one("PRAGMA user_version") == (shipped()[-1].version,)
-        assert await surroundings.of_conversation(tx, "c1") == {}
+        assert await environments.of_conversation(tx, "c1") == {}
         assert await usage.of_conversation(tx, "c1") == []
     with closing(sqlite3.connect(tmp_path / "catena.db.v1")) as copy:
         assert copy.execute("SELECT text FROM message").fetchone() == ("hello",)

@@ -36,8 +36,7 @@ from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.recovery import following
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import turns
-from catena_store.clients import following as reading
-from catena_store.clients import leases
+from catena_store.clients import leases, progress
 from catena_store.conversations import conversations as kept_conversations
 from catena_store.conversations import messages
 from catena_store.database.database import Database
@@ -546,13 +545,13 @@ async def test_r16_a_look_at_a_conversation_of_ten_thousand_messages_reads_only_
 
         await desk.db._connection.set_progress_handler(count, 100)
         async with desk.db.read() as reader:
-            standing = await reading.standing(reader, conversation_id, ["ours"])
+            standing = await progress.of_conversation(reader, conversation_id, ["ours"])
             assert standing is not None
-            grown = await reading.grown(reader, "m9989", "m9999", 500)
+            grown = await progress.rows_between(reader, "m9989", "m9999", 500)
             assert [row.id for row in grown or ()] == [f"m{number}" for number in range(9_990, 10_000)]
-            unsettled = await reading.unsettled(reader, conversation_id, "m9999")
+            unsettled = await progress.unsettled_rows(reader, conversation_id, "m9999")
             assert [row.id for row in unsettled] == ["m9999"]
-            assert await reading.grown(reader, "m9999", "m9989", 500) is None
+            assert await progress.rows_between(reader, "m9999", "m9989", 500) is None
         await desk.db._connection.set_progress_handler(lambda: 0, 0)
         assert steps < 30, "hundreds of the machine's steps for each look"
 
@@ -588,11 +587,11 @@ async def test_r16_the_window_of_a_client_that_is_gone_is_left_when_the_one_afte
         for owner in (first, second):
             async with desk.db.write() as tx:
                 await seize_lease(tx, id, owner)
-                standing = await reading.standing(tx, id, [], standing)
+                standing = await progress.of_conversation(tx, id, [], standing)
             assert standing is not None and standing.window_id == desk.window_id
         async with desk.db.write() as tx:
             await turns.insert(tx, replace(turn, id=new_id(), window_id=theirs, started_at=utc_now()))
-            standing = await reading.standing(tx, id, [], standing)
+            standing = await progress.of_conversation(tx, id, [], standing)
         assert standing is not None and standing.window_id == theirs
 
 
@@ -631,7 +630,7 @@ async def test_a_branch_goes_on_from_every_row_above_its_leaf_and_from_no_other(
                 ("b", "x", False),
                 ("a", None, False),
             ):
-                assert await reading.goes_on(reader, above, leaf) is expected, (above, leaf)
+                assert await progress.passes_through(reader, above, leaf) is expected, (above, leaf)
 
 
 def test_the_beginning_of_a_process_is_told_from_its_start_time() -> None:

@@ -723,7 +723,7 @@ async def test_h02_a_search_that_is_given_up_as_it_begins_does_not_break_the_nex
         async with Database.open(tmp_path / f"{steps}.db") as db:
 
             async def look(db: Database = db) -> list[tuple[Any, ...]]:
-                async with db.read_aside() as reader:
+                async with db.read_concurrently() as reader:
                     return await reader.all("SELECT 1")
 
             first = asyncio.ensure_future(look())

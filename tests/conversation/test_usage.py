@@ -14,7 +14,7 @@ from catena_acp.events import UsageReported
 from catena_store.chains import turns, usage
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader
-from catena_store.records import Spent, StopReason
+from catena_store.records import Expense, StopReason
 from support.agents.model import Running, Upstream
 from support.clients.command_line import Catena, newest, run, shown
 from support.conversations.modelled import answering, client
@@ -33,7 +33,7 @@ def telling(*totals: float) -> Any:
     return scene
 
 
-def turns_and_cost(spent: Sequence[Spent]) -> tuple[int, dict[str, float]]:
+def turns_and_cost(spent: Sequence[Expense]) -> tuple[int, dict[str, float]]:
     return sum(each.turns for each in spent), costs(spent)
 
 
@@ -114,9 +114,9 @@ async def test_m13_sums_are_read_by_indexes(tmp_path: Path) -> None:
 
 
 def test_what_costs_nothing_is_said_to_cost_nothing() -> None:
-    nothing: list[Spent] = []
+    nothing: list[Expense] = []
     assert in_words(nothing) == "0 turns · no cost or tokens told"
-    free = [Spent("a", "", None, "USD", 2, 0.0, 0, 0, 0)]
+    free = [Expense("a", "", None, "USD", 2, 0.0, 0, 0, 0)]
     assert in_words(free) == "2 turns · $0.00"
 
 
@@ -215,7 +215,7 @@ async def test_m13_an_aside_that_is_left_while_it_is_answered_is_counted_too(tmp
                 break
         await asking.aclose()
         await aside.close()
-        found: list[Spent] = []
+        found: list[Expense] = []
         async with asyncio.timeout(20):
             while not found:
                 async with desk.db.read() as reader:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from catena_store.clients import leases
-from catena_store.clients.leases import Acquired, HeldLease
+from catena_store.clients.leases import ForeignLease, OwnLease
 from catena_store.errors import Fenced
 from catena_store.records import AgentGroup, Lease
 from catena_store.windows import windows
@@ -29,8 +29,8 @@ async def test_r16_a_free_lease_is_taken_and_another_client_is_told_who_has_it(t
         await new_conversation(tx)
         assert await leases.get(tx, "c1") is None
         ours = await leases.acquire(tx, "c1", an_owner(), is_dead=alive)
-        assert ours == Acquired(Lease("c1", an_owner(), 1, clock(), ()), taken_from=None)
-        assert await leases.acquire(tx, "c1", an_owner("theirs"), is_dead=alive) == HeldLease(ours.lease)
+        assert ours == OwnLease(Lease("c1", an_owner(), 1, clock(), ()), taken_from=None)
+        assert await leases.acquire(tx, "c1", an_owner("theirs"), is_dead=alive) == ForeignLease(ours.lease)
         assert await leases.get(tx, "c1") == ours.lease
 
 
@@ -44,7 +44,7 @@ async def test_taking_our_own_lease_again_keeps_its_epoch_and_is_a_sign_of_life(
         clock.forward(5)
         async with db.write() as tx:
             again = await leases.acquire(tx, "c1", an_owner(), is_dead=dead)
-            assert again == Acquired(
+            assert again == OwnLease(
                 Lease("c1", an_owner(), 1, clock(), (AgentGroup(7, "12:01"),)), taken_from=None
             )
 
@@ -60,11 +60,11 @@ async def test_r16_a_lease_that_changes_hands_keeps_the_agents_of_the_old_owner_
         agents = (AgentGroup(7, "12:01"), AgentGroup(8, "12:02"))
         await leases.set_agents(tx, "c1", "theirs", agents)
         if by_force:
-            taken: Acquired | HeldLease = await seize_lease(tx, "c1", an_owner())
+            taken: OwnLease | ForeignLease = await seize_lease(tx, "c1", an_owner())
         else:
             taken = await leases.acquire(tx, "c1", an_owner(), is_dead=dead)
         before = Lease("c1", an_owner("theirs"), 1, clock(), agents)
-        assert taken == Acquired(Lease("c1", an_owner(), 2, clock(), agents), taken_from=before)
+        assert taken == OwnLease(Lease("c1", an_owner(), 2, clock(), agents), taken_from=before)
 
 
 async def test_an_owner_that_was_asleep_is_fenced_off_when_it_wakes(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_an_epoch_never_comes_twice_not_even_after_the_lease_was_free(tmp_
         epochs = []
         for owner in ("ours", "theirs", "ours"):
             taken = await leases.acquire(tx, "c1", an_owner(owner), is_dead=alive)
-            assert isinstance(taken, Acquired)
+            assert isinstance(taken, OwnLease)
             assert taken.taken_from is None
             epochs.append(taken.lease.epoch)
             await leases.release(tx, "c1", owner)
@@ -112,7 +112,7 @@ async def test_a_sign_of_life_covers_all_that_the_owner_holds_and_nothing_else(t
             for id, owner in (("c1", "ours"), ("c2", "ours"), ("c3", "theirs")):
                 await new_conversation(tx, id)
                 await leases.acquire(tx, id, an_owner(owner), is_dead=alive)
-            workspace = await windows.workspace(tx, "/shop", new_id=lambda: "s1")
+            workspace = await windows.ensure_workspace(tx, "/shop", new_id=lambda: "s1")
             await windows.take_workspace(tx, workspace.id, an_owner(), is_dead=lambda held: False)
         started = clock()
         clock.forward(10)
@@ -123,5 +123,5 @@ async def test_a_sign_of_life_covers_all_that_the_owner_holds_and_nothing_else(t
         async with db.write() as tx:
             found = [await leases.get(tx, id) for id in ("c1", "c2", "c3")]
             assert [lease.heartbeat_at for lease in found if lease] == [clock(), clock(), started]
-            held = await windows.workspace(tx, "/shop", new_id=lambda: "unused")
+            held = await windows.ensure_workspace(tx, "/shop", new_id=lambda: "unused")
             assert held.heartbeat_at == clock()

@@ -16,7 +16,7 @@ from support.storage.rows import Clock, Explained, an_owner, new_conversation, s
 
 async def a_table(tx: Writer) -> str:
     """A workspace with two tabs on a conversation that has a prompt with two siblings."""
-    workspace = await windows.workspace(tx, "/shop", new_id=lambda: "s1")
+    workspace = await windows.ensure_workspace(tx, "/shop", new_id=lambda: "s1")
     await new_conversation(tx)
     await say(tx, "u1", None)
     await say(tx, "a1", "u1", kind=Kind.AGENT)
@@ -38,7 +38,7 @@ async def test_m06_tabs_drafts_and_scroll_positions_are_there_again_after_a_rest
         async with db.read() as r:
             before = await windows.of_workspace(r, workspace)
     async with store(tmp_path) as db, db.write() as tx:
-        again = await windows.workspace(tx, "/shop", new_id=lambda: "not used")
+        again = await windows.ensure_workspace(tx, "/shop", new_id=lambda: "not used")
         assert (again.id, again.active_window_id) == (workspace, "w2")
         after = await windows.of_workspace(tx, workspace)
         assert after == before
@@ -94,7 +94,7 @@ async def test_a_closed_tab_comes_back_where_it_was(tmp_path: Path) -> None:
         await windows.set_draft(tx, "w1", "unsent")
         await windows.close(tx, "w1")
         assert [window.id for window in await windows.of_workspace(tx, workspace)] == ["w2"]
-        assert [window.id for window in await windows.open_on(tx, "c1")] == ["w2"]
+        assert [window.id for window in await windows.open_in(tx, "c1")] == ["w2"]
         await windows.open(tx, id="w3", conversation_id="c1", leaf_id=None, workspace_id=workspace)
         await windows.reopen(tx, "w1")
         found = await windows.of_workspace(tx, workspace)
@@ -142,7 +142,7 @@ async def test_a_window_without_a_workspace_belongs_to_no_directory(tmp_path: Pa
         headless = await windows.open(tx, id="run", conversation_id="c1", leaf_id="u1")
         assert (headless.workspace_id, headless.position) == (None, 0)
         assert "run" not in [window.id for window in await windows.of_workspace(tx, workspace)]
-        assert {window.id for window in await windows.open_on(tx, "c1")} == {"w1", "w2", "run"}
+        assert {window.id for window in await windows.open_in(tx, "c1")} == {"w1", "w2", "run"}
 
 
 async def test_a_window_that_is_not_there_cannot_be_changed(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_windows_are_found_through_an_index(tmp_path: Path) -> None:
         workspace = await a_table(tx)
         read = Explained(tx)
         await windows.of_workspace(read, workspace)
-        await windows.open_on(read, "c1")
+        await windows.open_in(read, "c1")
         await windows.get(read, "w1")
         await windows.set_draft(read, "w1", "text")
         await windows.advance(read, "w1", "u3")
@@ -186,9 +186,9 @@ async def test_a_workspace_is_one_clients_at_a_time(tmp_path: Path) -> None:
         )
         assert await windows.take_workspace(tx, workspace, theirs, is_dead=lambda held: held.owner == ours)
         await windows.release_workspace(tx, workspace, ours.id)
-        assert (await windows.workspace(tx, "/shop", new_id=lambda: "unused")).owner == theirs
+        assert (await windows.ensure_workspace(tx, "/shop", new_id=lambda: "unused")).owner == theirs
         await windows.release_workspace(tx, workspace, theirs.id)
-        free = await windows.workspace(tx, "/shop", new_id=lambda: "unused")
+        free = await windows.ensure_workspace(tx, "/shop", new_id=lambda: "unused")
         assert (free.owner, free.heartbeat_at) == (None, None)
         with pytest.raises(NotFound):
             await windows.take_workspace(tx, "nobody", ours, is_dead=lambda held: True)
@@ -272,10 +272,10 @@ async def test_a_queue_is_worked_off_in_order_and_waits_while_it_is_held(tmp_pat
 
 async def test_what_was_learnt_of_an_agent_version_is_kept_until_it_is_learnt_anew(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
-        await agents.learn(tx, "claude", "0.100", "fork_at", "honoured")
-        await agents.learn(tx, "claude", "0.100", "replay", "faithful")
-        await agents.learn(tx, "claude", "0.99", "fork_at", "ignored")
-        await agents.learn(tx, "claude", "0.100", "fork_at", "ignored")
+        await agents.set_ability(tx, "claude", "0.100", "fork_at", "honoured")
+        await agents.set_ability(tx, "claude", "0.100", "replay", "faithful")
+        await agents.set_ability(tx, "claude", "0.99", "fork_at", "ignored")
+        await agents.set_ability(tx, "claude", "0.100", "fork_at", "ignored")
     async with store(tmp_path) as db, db.read() as r:
-        assert await agents.known(r, "claude", "0.100") == {"fork_at": "ignored", "replay": "faithful"}
-        assert await agents.known(r, "claude", "0.101") == {}
+        assert await agents.abilities(r, "claude", "0.100") == {"fork_at": "ignored", "replay": "faithful"}
+        assert await agents.abilities(r, "claude", "0.101") == {}

@@ -88,7 +88,7 @@ class AgentTitles:
         if not self._loaded:
             with contextlib.suppress(StoreError):
                 async with db.read() as reader:
-                    kept = await agents.of_all(reader, _WHEN_LAST_RUN, _TITLE)
+                    kept = await agents.ability_of_all(reader, _WHEN_LAST_RUN, _TITLE)
                 self._told = {name: _readable(title) for name, title in kept.items()} | self._told
                 self._loaded = True
 
@@ -105,7 +105,7 @@ async def keep_title(tx: Writer, agent: AgentPort) -> None:
     """Keep what a command calls itself, for the next time that nothing of it runs."""
     if has_no_title(agent.spec):
         title = title_of(agent.spec, agent.abilities)
-        await agents.learn(tx, agent.spec.name, _WHEN_LAST_RUN, _TITLE, title)
+        await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, _TITLE, title)
 
 
 def _readable(title: str) -> str:

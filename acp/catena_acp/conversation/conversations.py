@@ -219,7 +219,7 @@ class Conversations:
 
     async def _opened(self, conversation_id: str) -> Conversation:
         db = self._services.db
-        taken: leases.Acquired | leases.HeldLease | None = None
+        taken: leases.OwnLease | leases.ForeignLease | None = None
         # The record as it is once the lease is ours: whoever had it before may have changed it until then.
         async with db.read() if db.read_only else db.write() as tx:
             record = await conversations.get(tx, conversation_id)
@@ -228,25 +228,25 @@ class Conversations:
             if isinstance(tx, Writer):
                 taken = await self._acquire(tx, conversation_id)
         await self._services.titles.load(db)
-        tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.Acquired) else None
+        tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.OwnLease) else None
         sessions = self._sessions.setdefault(record.family, Sessions(self._services))
         core = ConversationRuntime(
             self._services, record, tenure, self._agents, sessions, self._spec_of, self._agent_started
         )
         await core.around.load()
         core.lost = lambda: self._following.follow(core, lost=True)
-        if isinstance(taken, leases.HeldLease):
+        if isinstance(taken, leases.ForeignLease):
             core.held_by(taken.lease.owner, free=False)
             self._following.follow(core)
         return Conversation(core, lambda: self._take_over(core), lambda: list(self._live.values()))
 
-    async def _acquire(self, tx: Writer, conversation_id: str) -> leases.Acquired | leases.HeldLease:
+    async def _acquire(self, tx: Writer, conversation_id: str) -> leases.OwnLease | leases.ForeignLease:
         taken = await leases.acquire(tx, conversation_id, self.owner, is_dead=self._is_dead)
-        if isinstance(taken, leases.Acquired) and taken.taken_from:
+        if isinstance(taken, leases.OwnLease) and taken.taken_from:
             self._left_by[conversation_id] = taken.taken_from
         return taken
 
-    async def _begin_tenure(self, record: Record, taken: leases.Acquired) -> Tenure:
+    async def _begin_tenure(self, record: Record, taken: leases.OwnLease) -> Tenure:
         """End what the client before left running, close what it left open; again where that failed before."""
         tenure = Tenure(self._services, record.id, taken.lease.epoch)
         left_by, title = self._left_by.get(record.id), self._title_of(record.agent, record.profile)
@@ -267,7 +267,7 @@ class Conversations:
             if lease is None or lease.owner.id == self.owner.id or self._is_dead(lease):
                 async with self._services.db.write() as tx:
                     taken = await self._acquire(tx, conversation_id)
-                if isinstance(taken, leases.Acquired):
+                if isinstance(taken, leases.OwnLease):
                     stood = await where_ours_stand(core)
                     tenure = await self._begin_tenure(core.record, taken)
                     await self._following.let_go(core)

@@ -22,13 +22,13 @@ from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.journal import move_window, opened_window
 from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.port import AgentSpec
-from catena_store.chains import links, surroundings
+from catena_store.chains import links
 from catena_store.conversations import conversations, directories, mcp_servers, messages
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
 from catena_store.records import ConversationRecord as Record
 from catena_store.records import Kind, Link, Message
-from catena_store.windows import attachments, windows
+from catena_store.windows import attachments, choices, windows
 from catena_store.windows.journal import Act
 
 if TYPE_CHECKING:
@@ -167,13 +167,13 @@ class Forking:
                     workspace_id=beside.workspace_id if beside else None,
                 )
                 if beside:
-                    await surroundings.copy_choices(tx, beside.id, window_id)
+                    await choices.copy(tx, beside.id, window_id)
                     await opened_window(tx, window_id=window_id)
             shown = await windows.get(tx, window_id)
             if point.prompt and shown and not shown.draft:
                 await windows.set_draft(tx, window_id, point.prompt.text)
                 files = await attachments.of_message(tx, point.prompt.id)
-                await attachments.set_of_draft(tx, window_id, files)
+                await attachments.set_draft(tx, window_id, files)
 
     async def _undone(self, conversation_id: str, live: LiveSession | None) -> None:
         if live:

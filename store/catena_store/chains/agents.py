@@ -5,7 +5,7 @@ from __future__ import annotations
 from catena_store.database.database import Reader, Writer
 
 
-async def learn(tx: Writer, agent_name: str, agent_version: str, name: str, value: str) -> None:
+async def set_ability(tx: Writer, agent_name: str, agent_version: str, name: str, value: str) -> None:
     """Keep an answer, over one that was there."""
     await tx.run(
         "INSERT INTO ability (agent_name, agent_version, name, value, learnt_at) VALUES (?, ?, ?, ?, ?)"
@@ -15,7 +15,7 @@ async def learn(tx: Writer, agent_name: str, agent_version: str, name: str, valu
     )
 
 
-async def known(r: Reader, agent_name: str, agent_version: str) -> dict[str, str]:
+async def abilities(r: Reader, agent_name: str, agent_version: str) -> dict[str, str]:
     """What is known of this version of the agent."""
     return dict(
         await r.all(
@@ -25,7 +25,7 @@ async def known(r: Reader, agent_name: str, agent_version: str) -> dict[str, str
     )
 
 
-async def of_all(r: Reader, agent_version: str, name: str) -> dict[str, str]:
+async def ability_of_all(r: Reader, agent_version: str, name: str) -> dict[str, str]:
     """What is known under one name of every agent, by the agents' names."""
     return dict(
         await r.all(

@@ -12,12 +12,12 @@ from catena_store.database.database import Reader
 from catena_store.ids import from_milliseconds
 from catena_store.records import Kind, LinkEvent, StopReason
 
-_PREVIEW = 240  # characters of a message that a glimpse has
-_GLIMPSE = f"m.uid, m.kind, substr(m.text, 1, {_PREVIEW}), m.created_at"
+_PREVIEW_CHARACTERS = 240  # characters of a message that a glimpse has
+_COLUMNS = f"m.uid, m.kind, substr(m.text, 1, {_PREVIEW_CHARACTERS}), m.created_at"
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
+class MessagePreview:
     """The beginning of a message."""
 
     id: str
@@ -27,7 +27,7 @@ class Glimpse:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class CarriedTurns:
     """How many prompts a link carried; those that no agent accepted do not count. ``newest`` orders links by use."""
 
     turns: int
@@ -37,17 +37,17 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class LinkExtent:
     """Where a link's part of the conversation begins and ends, and how."""
 
-    first: Glimpse | None
-    last: Glimpse | None
+    first: MessagePreview | None
+    last: MessagePreview | None
     cause: str | None  # why the context's way changed when it began
     stop_reason: StopReason | None  # of its newest turn; None while that is open
     error: str | None
 
 
-async def loads(r: Reader, link_ids: Collection[str]) -> dict[str, Load]:
+async def turns_by_link(r: Reader, link_ids: Collection[str]) -> dict[str, CarriedTurns]:
     """What each of the links carried, of those that carried anything."""
     found = await r.all(
         "SELECT c.link_id, c.turns, c.newest, f.id, l.id FROM ("
@@ -57,39 +57,41 @@ async def loads(r: Reader, link_ids: Collection[str]) -> dict[str, Load]:
         ") AS c CROSS JOIN turn f ON f.rowid = c.oldest CROSS JOIN turn l ON l.rowid = c.newest",
         (rows.as_list(list(link_ids)),),
     )
-    return {link_id: Load(turns, newest, first, last) for link_id, turns, newest, first, last in found}
+    return {
+        link_id: CarriedTurns(turns, newest, first, last) for link_id, turns, newest, first, last in found
+    }
 
 
-async def ends(r: Reader, link_id: str, load: Load) -> Ends:
+async def extent(r: Reader, link_id: str, load: CarriedTurns) -> LinkExtent:
     """The first and the last message that a link carried."""
     first = await r.one(
-        f"SELECT {_GLIMPSE}, t.cause FROM turn t JOIN message m ON m.id = t.prompt_id WHERE t.id = ?",
+        f"SELECT {_COLUMNS}, t.cause FROM turn t JOIN message m ON m.id = t.prompt_id WHERE t.id = ?",
         (load.first_turn,),
     )
     last = await r.one(
-        f"SELECT {_GLIMPSE} FROM message m WHERE m.link_id = ? AND m.kind IN ('user', 'agent')"
+        f"SELECT {_COLUMNS} FROM message m WHERE m.link_id = ? AND m.kind IN ('user', 'agent')"
         " AND NOT EXISTS (SELECT 1 FROM turn t WHERE t.id = m.turn_id AND t.stop_reason = 'not_sent')"
         " ORDER BY m.id DESC LIMIT 1",
         (link_id,),
     )
     ended = await r.one("SELECT stop_reason, error FROM turn WHERE id = ?", (load.last_turn,))
     stop, error = ended or (None, None)
-    return Ends(
-        first=_glimpse(first[:4]) if first else None,
-        last=_glimpse(last) if last else None,
+    return LinkExtent(
+        first=_preview(first[:4]) if first else None,
+        last=_preview(last) if last else None,
         cause=first[4] if first else None,
         stop_reason=StopReason(stop) if stop else None,
         error=error,
     )
 
 
-async def glimpses(r: Reader, message_ids: Collection[str]) -> dict[str, Glimpse]:
+async def previews(r: Reader, message_ids: Collection[str]) -> dict[str, MessagePreview]:
     """The beginnings of these messages."""
     found = await r.all(
-        f"SELECT {_GLIMPSE} FROM json_each(?) CROSS JOIN message m ON m.uid = value",
+        f"SELECT {_COLUMNS} FROM json_each(?) CROSS JOIN message m ON m.uid = value",
         (rows.as_list(list(message_ids)),),
     )
-    return {row[0]: _glimpse(row) for row in found}
+    return {row[0]: _preview(row) for row in found}
 
 
 async def events(r: Reader, link_id: str) -> list[LinkEvent]:
@@ -100,7 +102,7 @@ async def events(r: Reader, link_id: str) -> list[LinkEvent]:
     return [rows.link_event(row) for row in found]
 
 
-async def of_branch(r: Reader, leaf: str | None) -> list[tuple[str, str]]:
+async def turns_of_branch(r: Reader, leaf: str | None) -> list[tuple[str, str]]:
     """Every turn of the branch and the link that carried it, oldest first, barriers crossed; one walk."""
     found = await r.all(
         """
@@ -120,6 +122,6 @@ async def of_branch(r: Reader, leaf: str | None) -> list[tuple[str, str]]:
     return [(turn_id, link_id) for turn_id, link_id in found]
 
 
-def _glimpse(row: tuple[Any, ...]) -> Glimpse:
+def _preview(row: tuple[Any, ...]) -> MessagePreview:
     id, kind, text, created_at = row
-    return Glimpse(id, Kind(kind), text, from_milliseconds(created_at))
+    return MessagePreview(id, Kind(kind), text, from_milliseconds(created_at))

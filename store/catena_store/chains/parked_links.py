@@ -10,12 +10,12 @@ from catena_store.records import Link
 _PARKED = "parked"  # the event that keeps what it took
 
 
-async def note(tx: Writer, link_id: str, seconds: float) -> None:
+async def record_duration(tx: Writer, link_id: str, seconds: float) -> None:
     """Keep how long the agent took for it. Raises NotFound."""
     await links.record(tx, link_id, _PARKED, f"{round(seconds * 1000)} ms")
 
 
-async def last_cost(r: Reader, source: Link) -> float | None:
+async def last_duration(r: Reader, source: Link) -> float | None:
     """How many seconds the newest parked fork of this link took; None where there is none."""
     found = await r.one(
         "SELECT e.detail FROM link l JOIN link_event e ON e.link_id = l.id AND e.event = ?"
@@ -26,7 +26,7 @@ async def last_cost(r: Reader, source: Link) -> float | None:
     return int(milliseconds) / 1000 if milliseconds.isdecimal() else None
 
 
-async def is_there(r: Reader, source: Link) -> bool:
+async def has_copy(r: Reader, source: Link) -> bool:
     """True where a parked link already holds what this one knows, no more and no less."""
     found = await r.one(
         "SELECT 1 FROM link l JOIN link s ON s.id = ? WHERE l.conversation_id = s.conversation_id"

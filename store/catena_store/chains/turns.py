@@ -113,7 +113,7 @@ async def open_in(r: Reader, conversation_id: str) -> list[Turn]:
     return await _select(r, "t.conversation_id = ? AND t.stop_reason IS NULL", conversation_id)
 
 
-async def open_on(r: Reader, link_ids: Sequence[str]) -> set[str]:
+async def busy_links(r: Reader, link_ids: Sequence[str]) -> set[str]:
     """Those of the links that carry a turn which has not ended."""
     found = await r.all(
         "SELECT t.link_id FROM json_each(?) CROSS JOIN turn t ON t.link_id = value AND t.stop_reason IS NULL",

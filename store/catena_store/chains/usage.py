@@ -10,7 +10,7 @@ from typing import Any
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
-from catena_store.records import Spent
+from catena_store.records import Expense
 
 # Attempts that no row of the tree names any more cost as much as those that it does; a prompt has all of them.
 _BRANCH = """
@@ -30,7 +30,7 @@ _TOKENS = ", ".join(
 _MONEY = "CASE WHEN t.cost IS NULL THEN NULL ELSE t.currency END"
 
 
-def _spent(source: str, where: str) -> str:
+def _expenses_query(source: str, where: str) -> str:
     return (
         f"SELECT l.agent, l.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost), {_TOKENS}"
         f" FROM {source} CROSS JOIN link l ON l.id = t.link_id WHERE {where}"
@@ -38,18 +38,18 @@ def _spent(source: str, where: str) -> str:
     )
 
 
-async def of_turn(r: Reader, turn_id: str) -> list[Spent]:
+async def of_turn(r: Reader, turn_id: str) -> list[Expense]:
     """What one turn cost; nothing where there is no such turn."""
-    return _records(await r.all(_spent("turn t", "t.id = ?"), (turn_id,)))
+    return _records(await r.all(_expenses_query("turn t", "t.id = ?"), (turn_id,)))
 
 
-async def of_branch(r: Reader, leaf: str | None) -> list[Spent]:
+async def of_branch(r: Reader, leaf: str | None) -> list[Expense]:
     """What the turns between the root and the leaf cost, every attempt of every prompt."""
     source = "branch b CROSS JOIN turn t ON t.prompt_id = b.id"
-    return _records(await r.all(_BRANCH + _spent(source, "b.kind = 'user'"), (leaf,)))
+    return _records(await r.all(_BRANCH + _expenses_query(source, "b.kind = 'user'"), (leaf,)))
 
 
-async def of_conversation(r: Reader, id: str) -> list[Spent]:
+async def of_conversation(r: Reader, id: str) -> list[Expense]:
     """What all branches of a conversation cost, with what it shares with the one it was forked from."""
     sql = f"""
         WITH RECURSIVE branch (id, parent_id, kind) AS (
@@ -63,12 +63,12 @@ async def of_conversation(r: Reader, id: str) -> list[Spent]:
             UNION
             SELECT t.id FROM branch b CROSS JOIN turn t ON t.prompt_id = b.id WHERE b.kind = 'user'
         )
-        {_spent("counted CROSS JOIN turn t ON t.id = counted.id", "true")}
+        {_expenses_query("counted CROSS JOIN turn t ON t.id = counted.id", "true")}
     """
     return _records(await r.all(sql, (id,)))
 
 
-async def of_asides(r: Reader, conversation_id: str) -> list[Spent]:
+async def of_asides(r: Reader, conversation_id: str) -> list[Expense]:
     """What the asides of a conversation cost, those that are over too; each question counts as a turn."""
     sql = (
         f"SELECT t.agent, t.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost), {_TOKENS}"
@@ -125,5 +125,5 @@ async def last_turn(r: Reader, leaf: str | None) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _records(found: list[tuple[Any, ...]]) -> list[Spent]:
-    return [Spent(*row) for row in found]
+def _records(found: list[tuple[Any, ...]]) -> list[Expense]:
+    return [Expense(*row) for row in found]

@@ -17,7 +17,7 @@ from catena_store.records import AgentGroup, Lease, Owner
 
 
 @dataclass(frozen=True, slots=True)
-class Acquired:
+class OwnLease:
     """The lease is ours."""
 
     lease: Lease
@@ -25,7 +25,7 @@ class Acquired:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldLease:
+class ForeignLease:
     """The lease is another's."""
 
     lease: Lease
@@ -33,11 +33,11 @@ class HeldLease:
 
 async def acquire(
     tx: Writer, conversation_id: str, owner: Owner, *, is_dead: Callable[[Lease], bool]
-) -> Acquired | HeldLease:
+) -> OwnLease | ForeignLease:
     """Take the lease where it is free, ours already, or its owner is dead."""
     lease = await get(tx, conversation_id)
     if lease is not None and lease.owner.id != owner.id and not is_dead(lease):
-        return HeldLease(lease)
+        return ForeignLease(lease)
     return await _take(tx, conversation_id, owner, lease)
 
 
@@ -89,7 +89,7 @@ async def held_by(r: Reader, owner_id: str) -> set[str]:
     return {id for (id,) in await r.all("SELECT conversation_id FROM lease WHERE owner = ?", (owner_id,))}
 
 
-async def _take(tx: Writer, conversation_id: str, owner: Owner, before: Lease | None) -> Acquired:
+async def _take(tx: Writer, conversation_id: str, owner: Owner, before: Lease | None) -> OwnLease:
     """Change the owner. The agents stay those of the one before, until they have been ended: who takes the lease may
     die before that."""
     ours = before is not None and before.owner.id == owner.id
@@ -108,4 +108,4 @@ async def _take(tx: Writer, conversation_id: str, owner: Owner, before: Lease | 
         )
     lease = await get(tx, conversation_id)
     assert lease is not None
-    return Acquired(lease, taken_from=None if ours else before)
+    return OwnLease(lease, taken_from=None if ours else before)

@@ -20,11 +20,11 @@ _WALK = """
          WHERE b.walked < ?2 AND b.counted < ?3
     )
 """
-_FAR = 1_000_000_000
+_NO_LIMIT = 1_000_000_000
 
 
-async def newest_of(
-    r: Reader, leaf: str | None, kind: Kind, *, limit: int, within: int = _FAR
+async def newest_rows(
+    r: Reader, leaf: str | None, kind: Kind, *, limit: int, within: int = _NO_LIMIT
 ) -> list[Message]:
     """The newest rows of a kind on the branch, oldest first, looked for among its ``within`` newest rows."""
     found = await r.all(
@@ -34,9 +34,11 @@ async def newest_of(
     return [rows.message(row) for row in reversed(found)]
 
 
-async def newest_answers(r: Reader, leaf: str | None, *, limit: int, within: int = _FAR) -> list[Message]:
+async def newest_answers(
+    r: Reader, leaf: str | None, *, limit: int, within: int = _NO_LIMIT
+) -> list[Message]:
     """The newest answers on the branch that are whole or interrupted, oldest first."""
-    answers = await newest_of(r, leaf, Kind.AGENT, limit=limit, within=within)
+    answers = await newest_rows(r, leaf, Kind.AGENT, limit=limit, within=within)
     return [answer for answer in answers if answer.state is not MessageState.OPEN]
 
 
@@ -64,7 +66,7 @@ async def newest_turn_of_agent(r: Reader, leaf: str | None, agent: str) -> str |
 
 
 # Every prompt beside those of ?1, that an agent accepted or that is one of them.
-_BESIDE = """
+_SIBLINGS = """
     SELECT m.uid AS of, s.uid AS uid, s.id AS id, s.conversation_id AS born_in, s.depth AS depth
       FROM json_each(?1) CROSS JOIN message m ON m.uid = value
      CROSS JOIN message s ON s.parent_id = m.parent_id
@@ -84,25 +86,25 @@ async def siblings(r: Reader, id: str, conversation_id: str | None = None) -> li
 
     From the one that it was born in where none is named.
     """
-    return (await _beside(r, [id], conversation_id)).get(id, [])
+    return (await _siblings_of(r, [id], conversation_id)).get(id, [])
 
 
-async def sibling_counts(
+async def sibling_positions(
     r: Reader, ids: Sequence[str], conversation_id: str | None = None
 ) -> dict[str, tuple[int, int]]:
     """The position, from 1, and the number of siblings of those prompts among these that have any."""
-    found = await _beside(r, ids, conversation_id)
+    found = await _siblings_of(r, ids, conversation_id)
     return {id: (beside.index(id) + 1, len(beside)) for id, beside in found.items() if len(beside) > 1}
 
 
-async def on_branch(r: Reader, leaf: str | None, id: str) -> bool:
+async def contains(r: Reader, leaf: str | None, id: str) -> bool:
     """True where the row lies on the way from the root to the leaf, barriers crossed."""
     row = await r.one("SELECT depth FROM message WHERE uid = ?", (id,))
-    return row is not None and id in await way_up(r, leaf, int(row[0]))
+    return row is not None and id in await ids_from_depth(r, leaf, int(row[0]))
 
 
-async def _beside(r: Reader, ids: Sequence[str], conversation_id: str | None) -> dict[str, list[str]]:
-    found = await r.all(_BESIDE, (rows.as_list(ids),))
+async def _siblings_of(r: Reader, ids: Sequence[str], conversation_id: str | None) -> dict[str, list[str]]:
+    found = await r.all(_SIBLINGS, (rows.as_list(ids),))
     born_in = {uid: born for _, uid, _, born, _ in found}
     seen_from = {of: conversation_id or born_in.get(of, "") for of, *_ in found}
     inherited: dict[str, set[str]] = {}
@@ -113,7 +115,7 @@ async def _beside(r: Reader, ids: Sequence[str], conversation_id: str | None) ->
             if seen_from[of] == viewer and born != viewer and uid != of
         ]
         if foreign:
-            inherited[viewer] = await _inherited(r, viewer, foreign)
+            inherited[viewer] = await _inherited_from_source(r, viewer, foreign)
     beside: dict[str, list[str]] = {}
     for of, uid, _, born, _ in found:
         viewer = seen_from[of]
@@ -122,7 +124,9 @@ async def _beside(r: Reader, ids: Sequence[str], conversation_id: str | None) ->
     return beside
 
 
-async def _inherited(r: Reader, conversation_id: str, foreign: Sequence[tuple[str, int]]) -> set[str]:
+async def _inherited_from_source(
+    r: Reader, conversation_id: str, foreign: Sequence[tuple[str, int]]
+) -> set[str]:
     """Those of the rows, each with its depth, that the conversation has of the one it was forked from."""
     point = await r.one(
         "SELECT m.uid, m.depth FROM conversation c JOIN message m ON m.id = c.fork_point_id WHERE c.id = ?",
@@ -134,10 +138,10 @@ async def _inherited(r: Reader, conversation_id: str, foreign: Sequence[tuple[st
     above = [(uid, depth) for uid, depth in foreign if depth <= deepest]
     if not above:
         return set()
-    return {uid for uid, _ in above} & await way_up(r, leaf, min(depth for _, depth in above))
+    return {uid for uid, _ in above} & await ids_from_depth(r, leaf, min(depth for _, depth in above))
 
 
-async def way_up(r: Reader, leaf: str | None, floor: int) -> set[str]:
+async def ids_from_depth(r: Reader, leaf: str | None, floor: int) -> set[str]:
     """The rows from the leaf up to a depth."""
     found = await r.all(
         """
@@ -155,14 +159,14 @@ async def way_up(r: Reader, leaf: str | None, floor: int) -> set[str]:
     return {uid for (uid,) in found}
 
 
-_LOOKED_BACK = 40  # acts
+_MOST_ENTRIES = 40  # acts
 
 
 async def last_leaf(r: Reader, window_id: str, conversation_id: str, message_id: str) -> str | None:
     """The leaf where the window stood last, of those that lie at or below a message; None where it never did."""
     found = await r.all(
         "SELECT before, after FROM journal WHERE window_id = ? ORDER BY id DESC LIMIT ?",
-        (window_id, _LOOKED_BACK),
+        (window_id, _MOST_ENTRIES),
     )
     looked_at: set[str] = set()
     for entry in found:
@@ -171,7 +175,7 @@ async def last_leaf(r: Reader, window_id: str, conversation_id: str, message_id:
             if leaf is None or leaf in looked_at or place.get("conversation_id") != conversation_id:
                 continue
             looked_at.add(leaf)
-            if await on_branch(r, leaf, message_id):
+            if await contains(r, leaf, message_id):
                 return str(leaf)
     return None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from catena_store.conversations.checkpoints import Checkpoint, LabelTaken, as_kept, prunable
+from catena_store.conversations.checkpoints import Checkpoint, LabelTaken, prunable, validated
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.ids import from_milliseconds, to_milliseconds
@@ -44,7 +44,7 @@ class SqliteCheckpoints:
     async def save(self, checkpoint: Checkpoint) -> Checkpoint:
         async with self._writing() as tx:
             kept = await _one(tx, "k.id = ?", checkpoint.id)
-            new = as_kept(checkpoint, kept)
+            new = validated(checkpoint, kept)
             named = "k.conversation_id = ? AND k.label = ? AND k.id <> ?"
             if new.label and await _one(tx, named, new.conversation_id, new.label, new.id):
                 raise LabelTaken(new.label)
@@ -110,7 +110,7 @@ class MemoryCheckpoints:
         self._kept: dict[str, Checkpoint] = {}  # oldest first
 
     async def save(self, checkpoint: Checkpoint) -> Checkpoint:
-        new = as_kept(checkpoint, self._kept.get(checkpoint.id))
+        new = validated(checkpoint, self._kept.get(checkpoint.id))
         _check_label(new, self._kept.values())
         self._kept[new.id] = new
         return new
@@ -184,7 +184,7 @@ class FileCheckpoints:
 
     def _save(self, checkpoint: Checkpoint) -> Checkpoint:
         known = list(self._of(checkpoint.id))
-        new = as_kept(checkpoint, known[0][0] if known else None)
+        new = validated(checkpoint, known[0][0] if known else None)
         others = list(self._in(new.conversation_id))
         _check_label(new, [each for each, _ in others])
         number = known[0][1] if known else max((number for _, number in others), default=0) + 1

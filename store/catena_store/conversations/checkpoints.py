@@ -42,7 +42,7 @@ class Checkpoint:
     created_at: datetime = field(default_factory=lambda: from_milliseconds(0))
 
 
-class CheckpointFixed(StoreError):
+class CheckpointImmutable(StoreError):
     """A checkpoint was to be altered."""
 
     def __init__(self, id: str) -> None:
@@ -105,11 +105,11 @@ class CheckpointStore(Protocol):
         ...
 
 
-def as_kept(new: Checkpoint, kept: Checkpoint | None) -> Checkpoint:
+def validated(new: Checkpoint, kept: Checkpoint | None) -> Checkpoint:
     """What a store has to keep of ``new``, where it has ``kept`` under that id. Raises CheckpointFixed, NotAPointer."""
     new = replace(new, created_at=from_milliseconds(to_milliseconds(new.created_at)), data=_facts(new.data))
     if kept is not None and replace(new, label=kept.label) != kept:
-        raise CheckpointFixed(new.id)
+        raise CheckpointImmutable(new.id)
     return new
 
 
@@ -145,7 +145,7 @@ async def set_frequency(tx: Writer, conversation_id: str, frequency: Frequency |
     )
 
 
-async def parked_at(r: Reader, conversation_id: str, message_id: str | None) -> str | None:
+async def parked_link_at(r: Reader, conversation_id: str, message_id: str | None) -> str | None:
     """The newest parked link of the conversation that holds the branch to this message and nothing else."""
     row = await r.one(
         "SELECT l.id FROM message m JOIN link l ON l.knows = m.id AND l.reach = m.id"

@@ -58,7 +58,7 @@ async def of_conversation(r: Reader, id: str) -> Lineage:
         f" AND {_EXISTS} ORDER BY c.created_at, c.id",
         (id, _PREVIEW, family),
     )
-    return Lineage(await _kin(r, source_id) if source_id else None, point, tuple(map(_of_row, found)))
+    return Lineage(await _kin(r, source_id) if source_id else None, point, tuple(map(_kin_of_row, found)))
 
 
 async def _kin(r: Reader, id: str) -> Kin | None:
@@ -66,9 +66,9 @@ async def _kin(r: Reader, id: str) -> Kin | None:
         f"SELECT {_KIN} FROM conversation c LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?1",
         (id, _PREVIEW),
     )
-    return None if row is None else _of_row(row)
+    return None if row is None else _kin_of_row(row)
 
 
-def _of_row(row: rows.Row) -> Kin:
+def _kin_of_row(row: rows.Row) -> Kin:
     id, title, preview, agent, created_at, point = row
     return Kin(id, title, preview, agent, from_milliseconds(created_at), point)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from catena_store.conversations.branches import on_branch
+from catena_store.conversations.branches import contains
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import Ambiguous, NotFound, StoreError
@@ -113,7 +113,7 @@ async def update(
     return await _existing(tx, id)
 
 
-async def stamp(tx: Writer, id: str, turn_id: str, link_id: str) -> Message:
+async def set_turn(tx: Writer, id: str, turn_id: str, link_id: str) -> Message:
     """Say which turn a prompt belongs to and which link carries it; the latest attempt counts. Raises NotFound."""
     await tx.run("UPDATE message SET turn_id = ?, link_id = ? WHERE uid = ?", (turn_id, link_id, id))
     return await _existing(tx, id)
@@ -324,7 +324,7 @@ async def find(r: Reader, conversation_id: str, text: str) -> Message:
     matches = [
         uid
         for uid, born_in, point in found
-        if born_in == conversation_id or (point is not None and await on_branch(r, point, uid))
+        if born_in == conversation_id or (point is not None and await contains(r, point, uid))
     ]
     exact = next((uid for uid in matches if uid == text), None)
     if exact is None and len(matches) > 1:

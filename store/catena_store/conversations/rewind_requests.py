@@ -51,7 +51,7 @@ async def answer(tx: Writer, id: str, what: RewindAnswer) -> bool:
     return await tx.run(f"UPDATE rewind_request SET answer = ? WHERE id = ? AND {before}", (what, id)) == 1
 
 
-async def open_of(r: Reader, conversation_id: str) -> list[RewindRequest]:
+async def open_in(r: Reader, conversation_id: str) -> list[RewindRequest]:
     """The requests that wait for an answer, oldest first."""
     found = await r.all(
         f"SELECT {_COLUMNS} FROM rewind_request q WHERE q.conversation_id = ? AND q.answer IS NULL"

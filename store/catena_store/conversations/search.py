@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from catena_store.database import rows
 from catena_store.database.database import Database, Reader
 from catena_store.ids import from_milliseconds
-from catena_store.records import Hit, Kind
+from catena_store.records import Kind, SearchHit
 
 _SNIPPET_WORDS = 16
 _MERGE_PAGES = 64
 
 
-async def search(r: Reader, text: str, *, limit: int = 50, before: str | None = None) -> list[Hit]:
+async def find(r: Reader, text: str, *, limit: int = 50, before: str | None = None) -> list[SearchHit]:
     """Messages in which every word of the text begins a word, newest first.
 
     ``before`` is the message id of the last hit of the page before.
     """
-    query = as_query(text)
+    query = _query(text)
     if not query:
         return []
     found = await r.all(
@@ -33,11 +33,12 @@ async def search(r: Reader, text: str, *, limit: int = 50, before: str | None = 
         (query, before, 2**62, limit),
     )
     return [
-        Hit(uid, conversation, snippet, from_milliseconds(at)) for uid, conversation, at, snippet in found
+        SearchHit(uid, conversation, snippet, from_milliseconds(at))
+        for uid, conversation, at, snippet in found
     ]
 
 
-async def merge(db: Database, *, pages: int = _MERGE_PAGES) -> bool:
+async def merge_index(db: Database, *, pages: int = _MERGE_PAGES) -> bool:
     """Tidy the index a little while nobody waits: a few milliseconds, in a transaction of its own.
 
     True where there may be more to do. Writing never tidies by itself, so that no answer waits for it.
@@ -51,7 +52,7 @@ async def merge(db: Database, *, pages: int = _MERGE_PAGES) -> bool:
         return bool(after[0] - before[0] > 1)
 
 
-def as_query(text: str) -> str:
+def _query(text: str) -> str:
     """The words of the text as an FTS5 query: each in quotes, where nothing but a quote means anything."""
     return " ".join(_prefix(word) for word in text.replace("\0", " ").split() if any(map(str.isalnum, word)))
 
@@ -63,7 +64,7 @@ def _prefix(word: str) -> str:
 
 
 _WORDS_BEFORE = 2  # of the snippet that stand before the word that was found: rows are cut at their end
-_FOUND = "\x02"
+_HIT_MARK = "\x02"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ class TreeHits:
     cut: bool = False  # there are older ones, too
 
 
-async def hits_in_tree(r: Reader, family: str, text: str, *, limit: int = 500) -> TreeHits:
+async def find_in_family(r: Reader, family: str, text: str, *, limit: int = 500) -> TreeHits:
     """The prompts of a family in which, or in whose answers, every word of the text begins a word."""
-    query = as_query(text)
+    query = _query(text)
     span = await r.one(
         "SELECT min(m.id), max(m.id) FROM conversation c CROSS JOIN message m ON m.conversation_id = c.id"
         " WHERE c.family = ?",
@@ -93,7 +94,7 @@ async def hits_in_tree(r: Reader, family: str, text: str, *, limit: int = 500) -
     if not query or span is None or span[0] is None:
         return TreeHits()
     found = await r.all(
-        f"SELECT m.uid, m.kind, snippet(message_fts, 0, char({ord(_FOUND)}), '', '…', {_SNIPPET_WORDS})"
+        f"SELECT m.uid, m.kind, snippet(message_fts, 0, char({ord(_HIT_MARK)}), '', '…', {_SNIPPET_WORDS})"
         "  FROM message_fts CROSS JOIN message m ON m.id = message_fts.rowid"
         "  JOIN conversation c ON c.id = m.conversation_id"
         " WHERE message_fts MATCH ? AND message_fts.rowid BETWEEN ? AND ?"
@@ -105,7 +106,7 @@ async def hits_in_tree(r: Reader, family: str, text: str, *, limit: int = 500) -
     hits: dict[str, TreeHit] = {}
     for uid, kind, snippet in found[:limit]:
         if uid in prompts:
-            hits.setdefault(prompts[uid], TreeHit(Kind(kind), _from_the_hit(snippet)))
+            hits.setdefault(prompts[uid], TreeHit(Kind(kind), _from_hit(snippet)))
     return TreeHits(hits, cut=len(found) > limit)
 
 
@@ -136,9 +137,9 @@ async def _prompts_of(r: Reader, ids: Sequence[str]) -> dict[str, str]:
     return of_uid
 
 
-def _from_the_hit(snippet: str) -> str:
-    before, _, after = snippet.partition(_FOUND)
+def _from_hit(snippet: str) -> str:
+    before, _, after = snippet.partition(_HIT_MARK)
     words = before.split()
     if len(words) > _WORDS_BEFORE:
         before = f"…{' '.join(words[-_WORDS_BEFORE:])} "
-    return f"{before}{after}".replace(_FOUND, "")
+    return f"{before}{after}".replace(_HIT_MARK, "")

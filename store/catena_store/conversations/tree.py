@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from catena_store.conversations.branches import way_up
+from catena_store.conversations.branches import ids_from_depth
 from catena_store.conversations.messages import page
 from catena_store.database import rows
 from catena_store.database.database import Reader
@@ -80,7 +80,9 @@ async def nodes(r: Reader, family: str) -> list[TreeNode]:
     ]
 
 
-async def seen_from(r: Reader, conversation_id: str, forks: Collection[str] = ()) -> list[TreeNode]:
+async def nodes_of_conversation(
+    r: Reader, conversation_id: str, forks: Collection[str] = ()
+) -> list[TreeNode]:
     """The prompts of one conversation, those that it has of its source, and the first ones of these forks of it."""
     family = await r.one(
         "SELECT c.family, p.uid FROM conversation c LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?",
@@ -119,19 +121,22 @@ async def newest_leaf_below(r: Reader, message_id: str, conversation_id: str) ->
         )
         SELECT uid FROM below ORDER BY id DESC LIMIT 1
         """,
-        (rows.as_list(await _from_source(r, message_id, conversation_id) or [message_id]), conversation_id),
+        (
+            rows.as_list(await _inherited_from(r, message_id, conversation_id) or [message_id]),
+            conversation_id,
+        ),
     )
     return message_id if row is None else str(row[0])
 
 
-async def _from_source(r: Reader, message_id: str, conversation_id: str) -> set[str]:
+async def _inherited_from(r: Reader, message_id: str, conversation_id: str) -> set[str]:
     """The rows from a message to the conversation's fork point; none where it is not on the way there."""
     row = await r.one(
         "SELECT p.uid, m.depth FROM conversation c JOIN message p ON p.id = c.fork_point_id"
         " JOIN message m ON m.uid = ? WHERE c.id = ?",
         (message_id, conversation_id),
     )
-    way = await way_up(r, row[0], row[1]) if row else set()
+    way = await ids_from_depth(r, row[0], row[1]) if row else set()
     return way if message_id in way else set()
 
 
@@ -186,7 +191,7 @@ def _node(row: tuple[Any, ...], parent_id: str | None, rows: int, *, end_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class TreePlaces:
+class FamilyTree:
     """Every prompt of a family, as seen from one of its conversations and one leaf."""
 
     nodes: Sequence[TreeNode] = ()  # oldest first, parents before what comes after them
@@ -199,7 +204,7 @@ class TreePlaces:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class BranchComparison:
     """Two branches from where they part."""
 
     shared: str | None  # the last row that they share; None where they share nothing
@@ -210,14 +215,14 @@ class Parting:
     right_rows: int
 
 
-async def tree_places(r: Reader, conversation_id: str, leaf_id: str | None) -> TreePlaces:
+async def family_tree(r: Reader, conversation_id: str, leaf_id: str | None) -> FamilyTree:
     """The tree around a conversation; what was deleted is left out, unless something that is left hangs from it."""
     row = await r.one(
         "SELECT c.family, p.uid FROM conversation c LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?",
         (conversation_id,),
     )
     if row is None:
-        return TreePlaces()
+        return FamilyTree()
     family, fork_point = row
     kept = await r.all(
         "SELECT id, title FROM conversation WHERE family = ?1 AND (deleted_at IS NULL OR id = ?2)",
@@ -225,12 +230,12 @@ async def tree_places(r: Reader, conversation_id: str, leaf_id: str | None) -> T
     )
     names: dict[str, str | None] = dict(kept)
     every = {node.id: node for node in await nodes(r, family)}
-    inherited = _up_from(every, await prompt_at(r, fork_point))
+    inherited = _ancestors(every, await prompt_at(r, fork_point))
     needed: set[str] = set(inherited)
     for node in every.values():
         if node.conversation_id in names and node.id not in needed:
-            needed |= _up_from(every, node.id, needed)
-    return TreePlaces(
+            needed |= _ancestors(every, node.id, needed)
+    return FamilyTree(
         nodes=[node for id, node in every.items() if id in needed],
         own=frozenset(
             id for id, node in every.items() if id in inherited or node.conversation_id == conversation_id
@@ -241,7 +246,7 @@ async def tree_places(r: Reader, conversation_id: str, leaf_id: str | None) -> T
     )
 
 
-def _up_from(every: Mapping[str, TreeNode], id: str | None, known: Set[str] = frozenset()) -> set[str]:
+def _ancestors(every: Mapping[str, TreeNode], id: str | None, known: Set[str] = frozenset()) -> set[str]:
     """A prompt and those above it, up to one that is known."""
     above: set[str] = set()
     while id is not None and id in every and id not in known:
@@ -264,14 +269,14 @@ async def _labels(r: Reader, conversation_ids: Sequence[str]) -> dict[str, list[
     return labels
 
 
-async def parting(r: Reader, left: str, right: str, *, limit: int) -> Parting:
+async def compare(r: Reader, left: str, right: str, *, limit: int) -> BranchComparison:
     """Where two branches part, and at most ``limit`` of the newest rows of each from there, barriers crossed."""
-    on_left, on_right = await _way_up(r, left), await _way_up(r, right)
+    on_left, on_right = await _branch(r, left), await _branch(r, right)
     theirs = {id for id, _ in on_right}
     at = next((place for place, (id, _) in enumerate(on_left) if id in theirs), len(on_left))
     shared = on_left[at][0] if at < len(on_left) else None
     shared_rows = len(on_left) - at
-    return Parting(
+    return BranchComparison(
         shared=shared,
         shared_prompts=sum(prompt for _, prompt in on_left[at:]),
         left=await _newest(r, left, at, limit),
@@ -281,12 +286,12 @@ async def parting(r: Reader, left: str, right: str, *, limit: int) -> Parting:
     )
 
 
-async def turn_of_prompt(r: Reader, node: TreeNode) -> Sequence[Message]:
+async def rows_of_prompt(r: Reader, node: TreeNode) -> Sequence[Message]:
     """The prompt and every row up to the end of what it brought, oldest first."""
     return await _newest(r, node.end_id, node.rows + 1, node.rows + 1)
 
 
-async def _way_up(r: Reader, leaf: str) -> list[tuple[str, bool]]:
+async def _branch(r: Reader, leaf: str) -> list[tuple[str, bool]]:
     """Every row of a branch, leaf first, and whether it is a prompt."""
     return [
         (uid, bool(prompt))

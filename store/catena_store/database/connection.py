@@ -9,7 +9,7 @@ from pathlib import Path
 import aiosqlite
 
 from catena_store.database.location import on_network
-from catena_store.database.schema import Migration, check, migrate
+from catena_store.database.schema import Migration, check_version, migrate
 from catena_store.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnusable
 
 _UNDECODED = "Could not decode to UTF-8"  # comes from Python, without a code
@@ -19,17 +19,17 @@ _NO_ROOM = frozenset(
 )
 
 
-def primary(error: sqlite3.Error) -> int:
+def primary_code(error: sqlite3.Error) -> int:
     """The kind of error, without its finer distinctions."""
     # Errors of the Python module itself carry no code.
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
 
 
-def translated(error: sqlite3.Error, path: Path) -> StoreError:
+def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     """What an error means while the store is used."""
     if _UNDECODED in str(error):
         return StoreDamaged(path, "a text in it is none")
-    match primary(error):
+    match primary_code(error):
         case sqlite3.SQLITE_FULL:
             return StoreFull(path)
         case sqlite3.SQLITE_READONLY:
@@ -54,11 +54,11 @@ def translated(error: sqlite3.Error, path: Path) -> StoreError:
             return StoreError(f"{path}: {error}")
 
 
-def refusal(error: sqlite3.Error, path: Path) -> StoreError:
+def opening_error(error: sqlite3.Error, path: Path) -> StoreError:
     """What an error means while the store is being opened."""
-    match translated(error, path):
-        case StoreUnusable() | StoreBusy() as refusal:
-            return refusal
+    match store_error(error, path):
+        case StoreUnusable() | StoreBusy() as opening_error:
+            return opening_error
         case StoreFull():
             return StoreUnusable(path, "cannot be opened: the disk is full, or a quota of it")
         case StoreReadOnly():
@@ -70,7 +70,7 @@ def refusal(error: sqlite3.Error, path: Path) -> StoreError:
 _LOG_BYTES = 8 * 1024 * 1024  # what the write-ahead log is cut back to once it was written home
 
 
-def connect(path: Path, busy_seconds: float) -> aiosqlite.Connection:
+def connect_to_write(path: Path, busy_seconds: float) -> aiosqlite.Connection:
     """The connection, with the file open already.
 
     A file that aiosqlite's own thread cannot open leaves that thread reporting to nobody, and perhaps to a loop
@@ -111,10 +111,10 @@ async def prepare_to_read(
     await connection
     for pragma in ("query_only = ON", "temp_store = MEMORY", f"busy_timeout = {busy_seconds * 1000:.0f}"):
         await connection.execute_fetchall(f"PRAGMA {pragma}")
-    await check(connection, path, migrations)
+    await check_version(connection, path, migrations)
 
 
-async def prepare(
+async def prepare_to_write(
     connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...], busy_seconds: float
 ) -> None:
     await connection
@@ -140,7 +140,7 @@ async def _choose_journal(connection: aiosqlite.Connection, path: Path, busy_sec
             return await _journal_mode(connection, f"PRAGMA journal_mode = {wanted}")
         except sqlite3.OperationalError as error:
             # SQLite does not wait here by itself when two processes make the same file.
-            if primary(error) != sqlite3.SQLITE_BUSY or asyncio.get_running_loop().time() > deadline:
+            if primary_code(error) != sqlite3.SQLITE_BUSY or asyncio.get_running_loop().time() > deadline:
                 raise
         await asyncio.sleep(0.01)
         mode = await _journal_mode(connection, "PRAGMA journal_mode")

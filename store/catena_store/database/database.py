@@ -18,16 +18,16 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from catena_store.database.connection import (
-    connect,
     connect_to_read,
-    prepare,
+    connect_to_write,
+    opening_error,
     prepare_to_read,
-    primary,
-    refusal,
-    translated,
+    prepare_to_write,
+    primary_code,
+    store_error,
 )
 from catena_store.database.location import data_directory, default_path, make_private, may_write
-from catena_store.database.repair import mend
+from catena_store.database.repair import repair
 from catena_store.database.schema import Migration, shipped
 from catena_store.errors import StoreDamaged, StoreError, StoreReadOnly, StoreUnusable
 from catena_store.ids import to_milliseconds, utc_now
@@ -39,7 +39,7 @@ Parameters = Sequence[object]
 
 _OLDEST_SQLITE = (3, 37)  # the first that keeps to the types of a table's columns
 _BUSY_SECONDS = 5.0
-_MOST_MENDINGS = 3  # in one life: a disk that goes on failing is not mended
+_MOST_REPAIRS = 3  # in one life: a disk that goes on failing is not mended
 
 
 class Reader:
@@ -79,15 +79,15 @@ class Reader:
         try:
             return await step(connection)
         except sqlite3.Error as error:
-            if primary(error) != sqlite3.SQLITE_CORRUPT or not await self._begun_again(connection):
-                raise translated(error, self._path) from error
+            if primary_code(error) != sqlite3.SQLITE_CORRUPT or not await self._begun_again(connection):
+                raise store_error(error, self._path) from error
         except asyncio.CancelledError:
-            await _cut_short(connection)
+            await _interrupt(connection)
             raise
         try:
             return await step(connection)
         except sqlite3.Error as error:
-            raise translated(error, self._path) from error
+            raise store_error(error, self._path) from error
 
     async def _begun_again(self, connection: aiosqlite.Connection) -> bool:
         """Mend the file, and bring the transaction to where it was; False where it cannot be mended."""
@@ -102,7 +102,7 @@ class Reader:
             for step in self._done:
                 await step(connection)
         except sqlite3.Error as error:
-            raise translated(error, self._path) from error
+            raise store_error(error, self._path) from error
         return True
 
     def _end(self) -> None:
@@ -171,7 +171,7 @@ class Database:
         self._aside_lock = asyncio.Lock()
         self._holder: asyncio.Task[Any] | None = None
         self._closed = False
-        self._mendings_left = _MOST_MENDINGS
+        self._mendings_left = _MOST_REPAIRS
         self._unsaid: list[str] = []
         self._tell_mended: Callable[[str], None] | None = None
 
@@ -200,15 +200,15 @@ class Database:
         except OSError as error:
             raise StoreUnusable(path, f"cannot be opened: {error.strerror}") from error
         try:
-            connection = connect_to_read(path) if read_only else connect(path, busy_seconds)
+            connection = connect_to_read(path) if read_only else connect_to_write(path, busy_seconds)
         except sqlite3.Error as error:
-            raise refusal(error, path) from error
-        preparing = prepare_to_read if read_only else prepare
+            raise opening_error(error, path) from error
+        preparing = prepare_to_read if read_only else prepare_to_write
         try:
             try:
-                await _to_the_end(preparing(connection, path, migrations or shipped(), busy_seconds))
+                await _shielded(preparing(connection, path, migrations or shipped(), busy_seconds))
             except sqlite3.Error as error:
-                raise refusal(error, path) from error
+                raise opening_error(error, path) from error
             except UnicodeDecodeError as error:  # of SQLite's own complaint, which quotes what it read
                 raise StoreDamaged(path, "its list of tables cannot be read") from error
             except OSError as error:
@@ -218,10 +218,10 @@ class Database:
                 yield db
             finally:
                 db._closed = True
-                await _to_the_end(db._close_aside())
+                await _shielded(db._close_aside())
         finally:
             # The connection's thread ends with it; one left open would keep the process from ending.
-            await _to_the_end(connection.close())
+            await _shielded(connection.close())
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Reader]:
@@ -231,7 +231,7 @@ class Database:
             yield reader
 
     @asynccontextmanager
-    async def read_aside(self) -> AsyncIterator[Reader]:
+    async def read_concurrently(self) -> AsyncIterator[Reader]:
         """One snapshot to read from that waits for none of our own transactions, and holds none up.
 
         On a connection of its own, opened when it is first asked for: for what takes long, such as a search.
@@ -242,10 +242,10 @@ class Database:
             try:
                 if self._aside is None:
                     # Cancelled half-way, it would never be opened again.
-                    await _to_the_end(self._open_aside())
+                    await _shielded(self._open_aside())
                 assert self._aside is not None
             except sqlite3.Error as error:
-                raise refusal(error, self.path) from error
+                raise opening_error(error, self.path) from error
             reader = Reader(self._aside, self.path)
             try:
                 await reader._do(lambda connection: _execute(connection, reader._begin))
@@ -275,7 +275,7 @@ class Database:
                 make_private(target)
                 await self._connection.execute("VACUUM INTO ?", (str(target),))
             except sqlite3.Error as error:
-                raise refusal(error, target) from error
+                raise opening_error(error, target) from error
             except OSError as error:
                 raise StoreUnusable(target, f"cannot be written: {error.strerror}") from error
 
@@ -285,10 +285,10 @@ class Database:
             try:
                 rows = list(await self._connection.execute_fetchall("PRAGMA data_version"))
             except sqlite3.Error as error:
-                raise translated(error, self.path) from error
+                raise store_error(error, self.path) from error
             return int(rows[0][0])
 
-    def when_mended(self, tell: Callable[[str], None]) -> None:
+    def on_repair(self, tell: Callable[[str], None]) -> None:
         """Tell, in a line for the person, of each time that damage was mended; also of what was before now."""
         self._tell_mended = tell
         unsaid, self._unsaid = self._unsaid, []
@@ -301,7 +301,7 @@ class Database:
             return False
         self._mendings_left -= 1
         try:
-            damaged = await _to_the_end(asyncio.to_thread(mend, self.path, to_milliseconds(self._clock())))
+            damaged = await _shielded(asyncio.to_thread(repair, self.path, to_milliseconds(self._clock())))
         except sqlite3.Error:
             return False
         if not damaged:
@@ -357,12 +357,12 @@ class Database:
 
     async def _finish(self, step: Coroutine[Any, Any, None]) -> None:
         try:
-            await _to_the_end(step)
+            await _shielded(step)
         except sqlite3.Error as error:
-            raise translated(error, self.path) from error
+            raise store_error(error, self.path) from error
 
 
-async def _to_the_end(step: Coroutine[Any, Any, T]) -> T:
+async def _shielded(step: Coroutine[Any, Any, T]) -> T:
     """Await a step that must not be left half done: a cancellation takes effect when it is finished."""
     task = asyncio.ensure_future(step)
     cancelled: asyncio.CancelledError | None = None
@@ -378,7 +378,7 @@ async def _to_the_end(step: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
-async def _cut_short(connection: aiosqlite.Connection) -> None:
+async def _interrupt(connection: aiosqlite.Connection) -> None:
     """End the statement that is under way: nobody wants its answer, and the rollback would wait for it."""
     # An interrupt does nothing to a statement that the thread has yet to begin, so it is repeated until the thread
     # has come to something that was handed over later.

@@ -18,10 +18,10 @@ class Health:
     messages: int
 
 
-async def health(r: Reader, *, compare_indexes: bool = False) -> Health:
+async def check(r: Reader, *, compare_indexes: bool = False) -> Health:
     """Look through the whole file; comparing indexes with their tables takes longer. Raises StoreUnusable."""
-    check = "integrity_check" if compare_indexes else "quick_check"
-    complaints = await r.all(f"PRAGMA {check}({_MOST_COMPLAINTS})")
+    pragma = "integrity_check" if compare_indexes else "quick_check"
+    complaints = await r.all(f"PRAGMA {pragma}({_MOST_COMPLAINTS})")
     conversations = await r.one("SELECT count(*) FROM conversation")
     messages = await r.one("SELECT count(*) FROM message")
     return Health(

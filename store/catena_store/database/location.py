@@ -41,7 +41,7 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-            _take_from_others(file)
+            _restrict(file)
 
 
 def may_write(path: Path) -> bool:
@@ -52,7 +52,7 @@ def may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, **effective) and os.access(path.parent, os.W_OK, **effective)
 
 
-def _take_from_others(file: Path) -> None:
+def _restrict(file: Path) -> None:
     try:
         status = file.stat()
         if status.st_mode & 0o077 and status.st_uid == os.geteuid():

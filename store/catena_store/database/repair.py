@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from catena_store.database.connection import primary
+from catena_store.database.connection import primary_code
 
-_ENDED = "the file was damaged, and what was known of this session is lost"
+_LINK_ENDED = "the file was damaged, and what was known of this session is lost"
 
 _MOST_ROUNDS = 10  # what refers to a row that had to go goes in the next
 _DATES = "BETWEEN 0 AND 4102444800000"  # up to the year 2100
-_SANE = (
+_RESETS = (
     # What was written over in the middle of a row can no longer be what it has to be.
     "UPDATE message SET data = '{}' WHERE NOT json_valid(data)",
     "UPDATE turn SET usage = NULL WHERE NOT json_valid(usage)",
@@ -39,7 +39,7 @@ _SANE = (
         )
     ),
 )
-_STEPS = (
+_PARENTS = (
     # A conversation whose name is lost is still one.
     """
     INSERT INTO conversation (id, family, agent, profile, cwd, created_at, updated_at)
@@ -57,7 +57,7 @@ _STEPS = (
     f"""
     INSERT INTO link (id, conversation_id, agent, profile, session_id, cwd, cause, state, ended, created_at, sequence)
     SELECT t.link_id, t.conversation_id, c.agent, c.profile, 'lost-' || t.link_id, c.cwd, 'new', 'lost',
-           '{_ENDED}', min(t.started_at), 0
+           '{_LINK_ENDED}', min(t.started_at), 0
       FROM turn t JOIN conversation c ON c.id = t.conversation_id
      WHERE t.link_id NOT IN (SELECT id FROM link) GROUP BY t.link_id
     """,
@@ -84,18 +84,20 @@ _STEPS = (
 )
 
 
-def make_sane(connection: sqlite3.Connection, now: int) -> None:
+def reset_invalid_values(connection: sqlite3.Connection, now: int) -> None:
     """Give values that can be read to what cannot be what it says. Within the caller's transaction."""
-    for step in _SANE:
+    for step in _RESETS:
         connection.execute(step, (now,) if "?1" in step else ())
 
 
-def tie_up(connection: sqlite3.Connection, now: int, *, leave: Collection[str] = ()) -> None:
+def remove_dangling_references(
+    connection: sqlite3.Connection, now: int, *, leave: Collection[str] = ()
+) -> None:
     """Leave no row that refers to one which is not there; no message is removed. Within the caller's transaction.
 
     The rows of tables to ``leave`` stay as they are. Raises sqlite3.Error.
     """
-    for step in _STEPS:
+    for step in _PARENTS:
         connection.execute(step, (now,) if "?1" in step else ())
     triggers = connection.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'link_event'"
@@ -108,14 +110,16 @@ def tie_up(connection: sqlite3.Connection, now: int, *, leave: Collection[str] =
         if not violations:
             break
         for table, rowid, parent, number in violations:
-            _end(connection, table, rowid, parent, number)
+            _remove_reference(connection, table, rowid, parent, number)
     else:
         raise sqlite3.DatabaseError("some rows refer to what is not there")
     for _, sql in triggers:
         connection.execute(sql)
 
 
-def _end(connection: sqlite3.Connection, table: str, rowid: int | None, parent: str, number: int) -> None:
+def _remove_reference(
+    connection: sqlite3.Connection, table: str, rowid: int | None, parent: str, number: int
+) -> None:
     column, referred, optional = connection.execute(
         f'SELECT f."from", f."to", NOT t."notnull" AND NOT t.pk FROM pragma_foreign_key_list(\'{table}\') f'
         f" JOIN pragma_table_info('{table}') t ON t.name = f.\"from\" WHERE f.id = ?",
@@ -138,11 +142,11 @@ def _end(connection: sqlite3.Connection, table: str, rowid: int | None, parent: 
 
 CORE = frozenset({"message", "conversation", "turn", "link"})
 _FTS = "message_fts"
-_NEW = "mended"
-_PATIENCE = 5.0
-_TIDIED_BYTES = 32 * 1024 * 1024  # larger files keep the pages of what was damaged, unused
+_REBUILT = "mended"
+_BUSY_SECONDS = 5.0
+_MOST_VACUUM_BYTES = 32 * 1024 * 1024  # larger files keep the pages of what was damaged, unused
 _MOST_HALVINGS = 12
-_UNREAD = re.compile(r"unable to get the page\. error code=(\d+)")
+_UNREADABLE_PAGE = re.compile(r"unable to get the page\. error code=(\d+)")
 _NO_DAMAGE = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -158,42 +162,42 @@ _NO_DAMAGE = frozenset(
 Row = tuple[object, ...]
 
 
-def mend(path: Path, now: int) -> tuple[str, ...]:
+def repair(path: Path, now: int) -> tuple[str, ...]:
     """Mend what can be mended, on a connection of its own; the names of the tables that were damaged.
 
     Raises sqlite3.Error where a core table cannot be read, or the file not be written: then nothing has changed.
     """
-    with closing(_connected(path)) as look, closing(_connected(path)) as file:
+    with closing(_connect(path)) as look, closing(_connect(path)) as file:
         # Whatever meets damage can write no more in its transaction: so one looks, and the other writes.
-        searches = _finds(look)
+        searches = _is_search_sound(look)
         file.execute("BEGIN IMMEDIATE")
         try:
             damaged = [table for table in _tables(file) if not _is_sound(look, table)]
             for table in damaged:
                 if table in CORE:
-                    _read_to_the_end(look, table)
+                    _check_rows(look, table)
                 elif not table.startswith(_FTS):
-                    _lay_anew(file, look, table)
+                    _rebuild_table(file, look, table)
             for table in damaged:
                 if not table.startswith(_FTS):
-                    _build_indexes_anew(file, table)
+                    _rebuild_indexes(file, table)
             if not searches or any(table.startswith(_FTS) for table in damaged):
                 damaged = [*(table for table in damaged if not table.startswith(_FTS)), _FTS]
-                _build_search_anew(file)
+                _rebuild_search(file)
             if any(table not in CORE and table != _FTS for table in damaged):
-                tie_up(file, now, leave=CORE)
+                remove_dangling_references(file, now, leave=CORE)
             file.execute("COMMIT")
         finally:
             if file.in_transaction:
                 file.execute("ROLLBACK")
-        if damaged and path.stat().st_size <= _TIDIED_BYTES:
+        if damaged and path.stat().st_size <= _MOST_VACUUM_BYTES:
             with suppress(sqlite3.Error):  # somebody reads; the unused pages do no harm
                 file.execute("VACUUM")
         return tuple(damaged)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
 
@@ -208,31 +212,31 @@ def _is_sound(file: sqlite3.Connection, table: str) -> bool:
     try:
         said = file.execute(f"PRAGMA integrity_check('{table}')").fetchall()
     except sqlite3.DatabaseError as error:
-        _only_damage(error)
+        _raise_unless_damage(error)
         return False
     for (line,) in said:
         # SQLite says here, too, that a page could not be read for the moment.
-        if (unread := _UNREAD.search(str(line))) and int(unread[1]) & 0xFF in _NO_DAMAGE:
+        if (unread := _UNREADABLE_PAGE.search(str(line))) and int(unread[1]) & 0xFF in _NO_DAMAGE:
             raise sqlite3.OperationalError(line)
     return said == [("ok",)]
 
 
-def _only_damage(error: sqlite3.DatabaseError) -> None:
+def _raise_unless_damage(error: sqlite3.DatabaseError) -> None:
     """Raise what is no proof of damage: a lock, no memory, a disk that fails for the moment."""
-    if primary(error) in _NO_DAMAGE:
+    if primary_code(error) in _NO_DAMAGE:
         raise error
 
 
-def _finds(file: sqlite3.Connection) -> bool:
+def _is_search_sound(file: sqlite3.Connection) -> bool:
     try:
         file.execute(f"INSERT INTO {_FTS} ({_FTS}) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
-        _only_damage(error)
+        _raise_unless_damage(error)
         return False
     return True
 
 
-def _read_to_the_end(file: sqlite3.Connection, table: str) -> None:
+def _check_rows(file: sqlite3.Connection, table: str) -> None:
     rows = sum(1 for _ in file.execute(f"SELECT * FROM {table} NOT INDEXED"))
     known: list[int] = []
     for (index,) in file.execute(
@@ -241,7 +245,7 @@ def _read_to_the_end(file: sqlite3.Connection, table: str) -> None:
         try:
             ((count,),) = file.execute(f"SELECT count(*) FROM {table} INDEXED BY {index}")
         except sqlite3.DatabaseError as error:
-            _only_damage(error)
+            _raise_unless_damage(error)
         else:
             known.append(count)
     if known and min(known) > rows:
@@ -249,23 +253,25 @@ def _read_to_the_end(file: sqlite3.Connection, table: str) -> None:
         raise sqlite3.DatabaseError(f"{table} has {rows} rows of {min(known)}")
 
 
-def _lay_anew(file: sqlite3.Connection, look: sqlite3.Connection, table: str) -> None:
+def _rebuild_table(file: sqlite3.Connection, look: sqlite3.Connection, table: str) -> None:
     """Move the rows that can be read into a new b-tree under the old name."""
     ((sql,),) = file.execute("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,))
-    file.execute(sql.replace(table, _NEW, 1))
-    for row in _readable(look, table):
+    file.execute(sql.replace(table, _REBUILT, 1))
+    for row in _readable_rows(look, table):
         with suppress(sqlite3.IntegrityError):
-            file.execute(f"INSERT OR IGNORE INTO {_NEW} VALUES ({', '.join('?' * len(row))})", row)
+            file.execute(f"INSERT OR IGNORE INTO {_REBUILT} VALUES ({', '.join('?' * len(row))})", row)
     file.execute("PRAGMA writable_schema = ON")
-    roots = file.execute("SELECT rootpage, name FROM sqlite_schema WHERE tbl_name = ?", (_NEW,)).fetchall()
+    roots = file.execute(
+        "SELECT rootpage, name FROM sqlite_schema WHERE tbl_name = ?", (_REBUILT,)
+    ).fetchall()
     file.executemany(
         "UPDATE sqlite_schema SET rootpage = ? WHERE name = ?",
-        [(root, name.replace(_NEW, table)) for root, name in roots],
+        [(root, name.replace(_REBUILT, table)) for root, name in roots],
     )
-    _forget(file, "tbl_name = ?", _NEW)
+    _remove_from_schema(file, "tbl_name = ?", _REBUILT)
 
 
-def _readable(file: sqlite3.Connection, table: str) -> Iterator[Row]:
+def _readable_rows(file: sqlite3.Connection, table: str) -> Iterator[Row]:
     """Every row that can be read: from both ends, and from the middle of what is between."""
     keys = [
         name
@@ -276,66 +282,66 @@ def _readable(file: sqlite3.Connection, table: str) -> Iterator[Row]:
     ((without_rowid,),) = file.execute("SELECT wr FROM pragma_table_list WHERE name = ?", (table,))
     if without_rowid:
         for direction in ("", " DESC"):
-            yield from _as_far_as_it_goes(
+            yield from _rows_until_damage(
                 file, f"SELECT * FROM {table} ORDER BY {', '.join(key + direction for key in keys)}"
             )
         return
-    yield from _between(file, table, -(2**62), 2**62, _MOST_HALVINGS)
+    yield from _rows_between(file, table, -(2**62), 2**62, _MOST_HALVINGS)
 
 
-def _between(file: sqlite3.Connection, table: str, low: int, high: int, halvings: int) -> Iterator[Row]:
+def _rows_between(file: sqlite3.Connection, table: str, low: int, high: int, halvings: int) -> Iterator[Row]:
     where = f"FROM {table} NOT INDEXED WHERE rowid > ? AND rowid < ? ORDER BY rowid"
     for direction in ("", " DESC"):
-        for rowid, *row in _as_far_as_it_goes(file, f"SELECT rowid, * {where}{direction}", (low, high)):
+        for rowid, *row in _rows_until_damage(file, f"SELECT rowid, * {where}{direction}", (low, high)):
             yield tuple(row)
             assert isinstance(rowid, int)
             low, high = (low, rowid) if direction else (rowid, high)
     if halvings and high - low > 1 and abs(low) < 2**61 and abs(high) < 2**61:
         middle = (low + high) // 2
-        yield from _between(file, table, low, middle + 1, halvings - 1)
-        yield from _between(file, table, middle, high, halvings - 1)
+        yield from _rows_between(file, table, low, middle + 1, halvings - 1)
+        yield from _rows_between(file, table, middle, high, halvings - 1)
 
 
-def _as_far_as_it_goes(
+def _rows_until_damage(
     file: sqlite3.Connection, sql: str, parameters: Sequence[object] = ()
 ) -> Iterator[Row]:
     try:
         yield from file.execute(sql, parameters)
     except sqlite3.DatabaseError as error:
-        _only_damage(error)
+        _raise_unless_damage(error)
 
 
-def _build_indexes_anew(file: sqlite3.Connection, table: str) -> None:
+def _rebuild_indexes(file: sqlite3.Connection, table: str) -> None:
     indexes = file.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?", (table,)
     ).fetchall()
     for name, sql in indexes:
         if sql is None:  # it belongs to a constraint
             columns = file.execute(f"SELECT name FROM pragma_index_info('{name}') ORDER BY seqno").fetchall()
-            sql = f"CREATE UNIQUE INDEX {_NEW} ON {table} ({', '.join(column for (column,) in columns)})"
+            sql = f"CREATE UNIQUE INDEX {_REBUILT} ON {table} ({', '.join(column for (column,) in columns)})"
         else:
-            sql = sql.replace(f"INDEX {name} ", f"INDEX {_NEW} ", 1)
+            sql = sql.replace(f"INDEX {name} ", f"INDEX {_REBUILT} ", 1)
         file.execute(sql)
         file.execute("PRAGMA writable_schema = ON")
         file.execute(
             "UPDATE sqlite_schema SET rootpage = (SELECT n.rootpage FROM sqlite_schema n WHERE n.name = ?)"
             " WHERE name = ?",
-            (_NEW, name),
+            (_REBUILT, name),
         )
-        _forget(file, "name = ?", _NEW)
+        _remove_from_schema(file, "name = ?", _REBUILT)
 
 
-def _build_search_anew(file: sqlite3.Connection) -> None:
+def _rebuild_search(file: sqlite3.Connection) -> None:
     ((sql,),) = file.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (_FTS,))
     file.execute("PRAGMA writable_schema = ON")
-    _forget(file, "name LIKE ? ESCAPE '\\'", _FTS.replace("_", "\\_") + "%")
+    _remove_from_schema(file, "name LIKE ? ESCAPE '\\'", _FTS.replace("_", "\\_") + "%")
     file.execute(sql)
     for setting, value in (("automerge", 0), ("crisismerge", 64)):
         file.execute(f"INSERT INTO {_FTS} ({_FTS}, rank) VALUES (?, ?)", (setting, value))
     file.execute(f"INSERT INTO {_FTS} ({_FTS}) VALUES ('rebuild')")
 
 
-def _forget(file: sqlite3.Connection, where: str, name: str) -> None:
+def _remove_from_schema(file: sqlite3.Connection, where: str, name: str) -> None:
     """Take something out of the list of tables without a look at its pages, and read that list again."""
     file.execute(f"DELETE FROM sqlite_schema WHERE {where}", (name,))
     file.execute("PRAGMA writable_schema = RESET")

@@ -231,6 +231,14 @@ def as_json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
+def from_json(text: str) -> Any:
+    """The value of a JSON text, None where the text is not JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
 def as_list(ids: Iterable[str]) -> str:
     """Ids as one parameter, for ``IN (SELECT value FROM json_each(?))``."""
     return json.dumps(list(ids))

@@ -55,7 +55,9 @@ async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tupl
             await connection.commit()
 
 
-async def check(connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
+async def check_version(
+    connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]
+) -> None:
     """Raise StoreUnusable where the file has not the newest schema, which nothing here can give to it."""
     newest = migrations[-1].version
     async with _rolled_back_unless_committed(connection, "BEGIN"):
@@ -63,7 +65,7 @@ async def check(connection: aiosqlite.Connection, path: Path, migrations: tuple[
             raise StoreUnusable(path, "is of an older Catena, and read-only: it cannot be brought up to date")
 
 
-def build(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
+def create_schema(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
     """Give an empty file the schema of the last of these migrations. Raises sqlite3.Error."""
     connection.execute("BEGIN IMMEDIATE")
     for migration in migrations:
@@ -121,11 +123,11 @@ def _remove_unfinished(copy: Path) -> None:
     """Remove what a process that is gone has left of a copy."""
     for file in copy.parent.glob(f"{copy.name}.*"):
         maker = file.name.removeprefix(f"{copy.name}.").partition("-")[0]
-        if maker.isdecimal() and (int(maker) == os.getpid() or not _lives(int(maker))):
+        if maker.isdecimal() and (int(maker) == os.getpid() or not _is_alive(int(maker))):
             file.unlink(missing_ok=True)
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

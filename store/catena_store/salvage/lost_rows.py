@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-LOST = "Something was lost here: the file was damaged, and what stood in this place could not be read."
-CUT = "\n[the rest was lost]"
+LOST_NOTICE = "Something was lost here: the file was damaged, and what stood in this place could not be read."
+CUT_MARK = "\n[the rest was lost]"
 
 # What a branch cannot do without, with the conversation that it is in.
 _POINTERS = """
@@ -18,7 +18,7 @@ _POINTERS = """
 
 
 @dataclass(slots=True)
-class Known:
+class IndexedMessages:
     """What indexes still tell of messages, by their rowids; of lost ones, too."""
 
     uids: dict[int, str] = field(default_factory=dict)
@@ -26,7 +26,9 @@ class Known:
     conversations: dict[int, str] = field(default_factory=dict)
 
 
-def mark_what_was_lost(new: sqlite3.Connection, known: Known, now: int, make_id: Callable[[], str]) -> int:
+def insert_notices(
+    new: sqlite3.Connection, known: IndexedMessages, now: int, make_id: Callable[[], str]
+) -> int:
     """Hang a notice in the place of each lost message that something leads to, and count the lost ones.
 
     It hangs from the nearest row above that is known for sure to be one: a guess could put one branch below another.
@@ -40,9 +42,9 @@ def mark_what_was_lost(new: sqlite3.Connection, known: Known, now: int, make_id:
     for row, conversation in new.execute(_POINTERS):
         if row not in saved:
             pointed[row] = known.conversations.get(row, pointed.get(row, conversation))
-    _let_turns_lead_somewhere(new, pointed, saved)
+    _repoint_turns(new, pointed, saved)
     for row in sorted(pointed):
-        above = _above(new, known, row, saved, pointed.keys())
+        above = _nearest_parent(new, known, row, saved, pointed.keys())
         uid = known.uids.get(row)
         if uid is None or uid in taken:
             uid = make_id()
@@ -50,13 +52,13 @@ def mark_what_was_lost(new: sqlite3.Connection, known: Known, now: int, make_id:
         new.execute(
             "INSERT INTO message (id, uid, conversation_id, parent_id, kind, state, depth, created_at, text, data)"
             " VALUES (?, ?, ?, ?, 'notice', 'final', 0, ?, ?, '{\"trouble\": \"lost\"}')",
-            (row, uid, pointed[row], above, now, LOST),
+            (row, uid, pointed[row], above, now, LOST_NOTICE),
         )
     _set_depths(new)
     return len((known.uids.keys() | known.parents.keys() | pointed.keys()) - saved)
 
 
-def _let_turns_lead_somewhere(new: sqlite3.Connection, pointed: dict[int, str], saved: set[int]) -> None:
+def _repoint_turns(new: sqlite3.Connection, pointed: dict[int, str], saved: set[int]) -> None:
     """Turns whose rows are lost refer to the one notice of that gap; where there is none, it gets one."""
     turns = new.execute(
         "SELECT id, conversation_id, prompt_id, last_id FROM turn ORDER BY last_id DESC"
@@ -79,8 +81,8 @@ def _let_turns_lead_somewhere(new: sqlite3.Connection, pointed: dict[int, str], 
                 new.execute(f"UPDATE turn SET {column} = ? WHERE id = ?", (notice, turn))
 
 
-def _above(
-    new: sqlite3.Connection, known: Known, row: int, saved: set[int], marked: Collection[int]
+def _nearest_parent(
+    new: sqlite3.Connection, known: IndexedMessages, row: int, saved: set[int], marked: Collection[int]
 ) -> int | None:
     """The nearest readable row above a lost one, as far as an index or its turn tells; None is the root."""
     step = known.parents.get(row)

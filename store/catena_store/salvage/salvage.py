@@ -16,13 +16,13 @@ from datetime import datetime
 from pathlib import Path
 
 from catena_store.database.location import make_private
-from catena_store.database.repair import make_sane, tie_up
-from catena_store.database.schema import APPLICATION_ID, Migration, build, shipped
+from catena_store.database.repair import remove_dangling_references, reset_invalid_values
+from catena_store.database.schema import APPLICATION_ID, Migration, create_schema, shipped
 from catena_store.errors import StoreBusy, StoreFull, StoreUnusable
 from catena_store.ids import new_id, to_milliseconds, utc_now
-from catena_store.salvage.lost_rows import CUT, Known, mark_what_was_lost
+from catena_store.salvage.lost_rows import CUT_MARK, IndexedMessages, insert_notices
 from catena_store.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, Cell, Pages
-from catena_store.salvage.tables import Table, belongs, tables_of, unreached
+from catena_store.salvage.tables import Table, is_of, orphan_pages, tables_of
 
 _LOCK_BYTES = (0x40000000, 512)  # where SQLite's processes lock a database file
 _WENT_BACK = "the file was salvaged: what this session heard may be more than what is kept"
@@ -81,7 +81,7 @@ def _salvaged(
     try:
         make_private(unfinished)
         with closing(sqlite3.connect(unfinished, isolation_level=None)) as new:
-            build(new, tuple(step for step in known if step.version <= version))
+            create_schema(new, tuple(step for step in known if step.version <= version))
             count = _fill(new, pages, to_milliseconds(now), make_id)
             if count.conversations == 0:
                 raise StoreUnusable(path, "holds nothing of Catena's that can be read; it is left as it is")
@@ -114,13 +114,13 @@ def _fill(new: sqlite3.Connection, pages: Pages, now: int, make_id: Callable[[],
     for name, root in roots.items():
         if name in tables:
             for page in pages.tree(root):
-                if page.cells and not belongs(page, tables[name]):
+                if page.cells and not is_of(page, tables[name]):
                     continue  # it is another's: the way to it was written over
                 reached.add(page.number)
                 count.broken[name] = count.broken.get(name, 0) + page.broken
                 _keep(new, tables[name], page.cells, count)
     known = _known(pages, roots, reached)
-    for table, page in unreached(pages, reached, tables.values()):
+    for table, page in orphan_pages(pages, reached, tables.values()):
         _keep(new, table, page.cells, count)
         count.broken[table.name] = count.broken.get(table.name, 0) + page.broken
     new.execute(
@@ -131,9 +131,9 @@ def _fill(new: sqlite3.Connection, pages: Pages, now: int, make_id: Callable[[],
     new.execute(
         "UPDATE workspace SET owner = NULL, host = NULL, pid = NULL, started = NULL, heartbeat_at = NULL"
     )
-    count.lost = mark_what_was_lost(new, known, now, make_id)
-    make_sane(new, now)
-    tie_up(new, now)
+    count.lost = insert_notices(new, known, now, make_id)
+    reset_invalid_values(new, now)
+    remove_dangling_references(new, now)
     new.execute(
         "INSERT INTO link_event (conversation_id, link_id, event, detail, at)"
         " SELECT conversation_id, id, 'lost', ?, ? FROM link",
@@ -161,9 +161,9 @@ def _roots(pages: Pages) -> dict[str, int]:
     return roots
 
 
-def _known(pages: Pages, roots: dict[str, int], reached: set[int]) -> Known:
+def _known(pages: Pages, roots: dict[str, int], reached: set[int]) -> IndexedMessages:
     """What the indexes tell of messages, lost ones too. Their pages are reached from now on."""
-    known = Known()
+    known = IndexedMessages()
     for name, root in roots.items():
         for page in pages.tree(root):
             if page.kind in (INDEX_LEAF, INDEX_INTERIOR):
@@ -201,7 +201,7 @@ def _keep(new: sqlite3.Connection, table: Table, cells: Iterable[Cell], count: _
                 continue
             row.pop("data", None)
             if table.name == "message":
-                row |= {"state": "interrupted", "text": str(row.get("text") or "") + CUT}
+                row |= {"state": "interrupted", "text": str(row.get("text") or "") + CUT_MARK}
         elif not table.fits(cell.values):
             count.broken[table.name] = count.broken.get(table.name, 0) + 1
             continue

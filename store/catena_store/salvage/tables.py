@@ -71,12 +71,12 @@ def tables_of(new: sqlite3.Connection) -> Iterator[Table]:
         )
 
 
-def belongs(page: Page, table: Table) -> bool:
+def is_of(page: Page, table: Table) -> bool:
     """True where most rows of a page can be of the table."""
-    return _fitting(table, page) * 2 > len(page.cells)
+    return _fitting_cells(table, page) * 2 > len(page.cells)
 
 
-def unreached(pages: Pages, reached: set[int], tables: Iterable[Table]) -> Iterator[tuple[Table, Page]]:
+def orphan_pages(pages: Pages, reached: set[int], tables: Iterable[Table]) -> Iterator[tuple[Table, Page]]:
     """Pages that no b-tree leads to any more, with the only table that their rows can be of."""
     passed_over = reached | pages.free()
     candidates = list(tables)
@@ -85,9 +85,9 @@ def unreached(pages: Pages, reached: set[int], tables: Iterable[Table]) -> Itera
         if page is None or not page.cells:
             continue
         if page.kind == TABLE_LEAF:
-            fitting = {table: _fitting(table, page) for table in candidates if table.has_rowid}
+            fitting = {table: _fitting_cells(table, page) for table in candidates if table.has_rowid}
         elif page.kind in (INDEX_LEAF, INDEX_INTERIOR):
-            fitting = {table: _fitting(table, page) for table in candidates if not table.has_rowid}
+            fitting = {table: _fitting_cells(table, page) for table in candidates if not table.has_rowid}
         else:
             continue
         best = max(fitting.values())
@@ -97,5 +97,5 @@ def unreached(pages: Pages, reached: set[int], tables: Iterable[Table]) -> Itera
             yield may[0], page
 
 
-def _fitting(table: Table, page: Page) -> int:
+def _fitting_cells(table: Table, page: Page) -> int:
     return sum(cell.cut or table.fits(cell.values) for cell in page.cells)

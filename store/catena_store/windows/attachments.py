@@ -59,7 +59,7 @@ def read_file(path: str, *, directory: str = "") -> Attachment:
             what = "a directory" if stat.S_ISDIR(found.st_mode) else "no plain file"
             raise NotAttachable(f"{path} is {what}; only files can be attached.")
         if found.st_size > MOST_BYTES:
-            raise NotAttachable(too_large(path, found.st_size))
+            raise NotAttachable(_too_large_words(path, found.st_size))
         with place.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
@@ -68,11 +68,11 @@ def read_file(path: str, *, directory: str = "") -> Attachment:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise NotAttachable(f"{path} cannot be read: {why}.") from error
     if len(content) > MOST_BYTES:
-        raise NotAttachable(too_large(path, len(content)))
-    return made_of(content, place.name, path=str(place))
+        raise NotAttachable(_too_large_words(path, len(content)))
+    return from_bytes(content, place.name, path=str(place))
 
 
-def made_of(content: bytes, name: str, *, path: str | None = None) -> Attachment:
+def from_bytes(content: bytes, name: str, *, path: str | None = None) -> Attachment:
     """An attachment of these bytes; what they are is seen by themselves first, and by the name where that says more."""
     return Attachment(hashlib.sha256(content).hexdigest(), mime_of(content, name), name, path, content)
 
@@ -85,7 +85,7 @@ def mime_of(content: bytes, name: str) -> str:
         return named  # documents of many kinds are archives
     if seen:
         return seen
-    if is_text(content):
+    if _is_text(content):
         return named if named and (named.startswith("text/") or named in _TEXTS) else "text/plain"
     # A name alone makes no picture: an agent would choke on what is none.
     return named if named and not named.startswith(("text/", "image/")) else "application/octet-stream"
@@ -94,7 +94,7 @@ def mime_of(content: bytes, name: str) -> str:
 _TEXTS = frozenset({"application/json", "application/xml", "application/javascript", "image/svg+xml"})
 
 
-def is_text(content: bytes) -> bool:
+def _is_text(content: bytes) -> bool:
     """True where the bytes are UTF-8 without control characters that no text has."""
     if b"\x00" in content:
         return False
@@ -105,7 +105,7 @@ def is_text(content: bytes) -> bool:
     return True
 
 
-def too_large(name: str, size: int) -> str:
+def _too_large_words(name: str, size: int) -> str:
     """What a person is told of a file over the limit."""
     return (
         f"{name} has {size / 1_048_576:.1f} MB; a file of up to {MOST_BYTES // 1_048_576} MB can be attached. "
@@ -139,7 +139,7 @@ async def add_to_message(tx: Writer, message_id: str, attachments: Sequence[Atta
 # --- of prompts that wait
 
 
-async def of_item(r: Reader, item_id: str) -> list[Attachment]:
+async def of_queue_item(r: Reader, item_id: str) -> list[Attachment]:
     """What goes with a prompt that waits, in its order."""
     return _attachments(
         await r.all(
@@ -148,7 +148,7 @@ async def of_item(r: Reader, item_id: str) -> list[Attachment]:
     )
 
 
-async def add_to_item(tx: Writer, item_id: str, attachments: Sequence[Attachment]) -> None:
+async def add_to_queue_item(tx: Writer, item_id: str, attachments: Sequence[Attachment]) -> None:
     """Keep attachments with a prompt that waits; they go when it goes."""
     await tx.run_many(
         "INSERT INTO queue_attachment (item_id, position, sha256, mime, name, path, bytes)"
@@ -171,7 +171,7 @@ async def of_draft(r: Reader, window_id: str) -> list[Attachment]:
     )
 
 
-async def set_of_draft(tx: Writer, window_id: str, attachments: Sequence[Attachment]) -> None:
+async def set_draft(tx: Writer, window_id: str, attachments: Sequence[Attachment]) -> None:
     """Let these be the attachments of the draft at the window's leaf. Raises NotFound."""
     found = await tx.one("SELECT coalesce(leaf_id, 0) FROM window WHERE id = ?", (window_id,))
     if found is None:

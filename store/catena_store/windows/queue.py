@@ -61,7 +61,7 @@ async def release(tx: Writer, window_id: str) -> None:
     await tx.run("UPDATE queue_item SET held = 0 WHERE window_id = ?", (window_id,))
 
 
-async def hold_of_conversation(tx: Writer, conversation_id: str) -> None:
+async def hold_conversation(tx: Writer, conversation_id: str) -> None:
     """Let everything that waits in any window of the conversation wait for the person."""
     await tx.run(
         "UPDATE queue_item SET held = 1 WHERE window_id IN (SELECT id FROM window WHERE conversation_id = ?)",
@@ -69,7 +69,7 @@ async def hold_of_conversation(tx: Writer, conversation_id: str) -> None:
     )
 
 
-async def on_the_way(r: Reader, conversation_id: str) -> list[QueueItem]:
+async def steering_items(r: Reader, conversation_id: str) -> list[QueueItem]:
     """What was on its way into a running turn of the conversation, and never came to its end."""
     found = await r.all(
         f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE json_extract(data, '$.steering') IS NOT NULL"
@@ -85,7 +85,7 @@ async def set_data(tx: Writer, id: str, data: Mapping[str, Any]) -> None:
         raise NotFound("queued prompt", id)
 
 
-async def put_first(tx: Writer, id: str) -> None:
+async def move_to_front(tx: Writer, id: str) -> None:
     """Let a prompt go next, held or not. Raises NotFound."""
     await reorder(tx, id, 0)
     await tx.run("UPDATE queue_item SET held = 0 WHERE id = ?", (id,))

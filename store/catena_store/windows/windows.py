@@ -15,7 +15,7 @@ _SELECT = (
 )
 
 
-async def workspace(tx: Writer, directory: str, *, new_id: Callable[[], str]) -> Workspace:
+async def ensure_workspace(tx: Writer, directory: str, *, new_id: Callable[[], str]) -> Workspace:
     """The workspace of a directory, made where there is none."""
     await tx.run(
         "INSERT INTO workspace (id, directory) VALUES (?, ?) ON CONFLICT (directory) DO NOTHING",
@@ -26,7 +26,7 @@ async def workspace(tx: Writer, directory: str, *, new_id: Callable[[], str]) ->
     return rows.workspace(row)
 
 
-async def workspace_of(r: Reader, directory: str) -> Workspace | None:
+async def find_workspace(r: Reader, directory: str) -> Workspace | None:
     """The workspace of a directory, where there is one."""
     row = await r.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE directory = ?", (directory,))
     return None if row is None else rows.workspace(row)
@@ -90,7 +90,7 @@ async def of_workspace(r: Reader, workspace_id: str) -> list[WindowRecord]:
     return [rows.window(row) for row in found]
 
 
-async def open_on(r: Reader, conversation_id: str) -> list[WindowRecord]:
+async def open_in(r: Reader, conversation_id: str) -> list[WindowRecord]:
     """The open windows that show a conversation, in any workspace or none."""
     found = await r.all(
         f"{_SELECT} WHERE w.conversation_id = ? AND w.closed_at IS NULL ORDER BY w.position, w.id",

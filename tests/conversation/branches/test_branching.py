@@ -364,8 +364,8 @@ async def test_a_prompt_of_the_source_is_edited_in_the_fork_and_nowhere_else(wor
             assert await branches.siblings(reader, inherited.id, there) == [inherited.id]
             assert await branches.siblings(reader, three, here) == [three]
             assert await branches.siblings(reader, four, there) == [four]
-            assert await branches.sibling_counts(reader, [four, inherited.id], there) == {}
-            assert await branches.sibling_counts(reader, [new.id, three], here) == {new.id: (2, 2)}
+            assert await branches.sibling_positions(reader, [four, inherited.id], there) == {}
+            assert await branches.sibling_positions(reader, [new.id, three], here) == {new.id: (2, 2)}
         assert await branch.conversation.to_sibling(branch.window_id, new.id, -1)
         assert await said(branch) == ["say one", "one", "say two", "two", "say three", "three"]
         # And so for the very first one.

@@ -71,7 +71,7 @@ async def without_probes(desk: Desk) -> None:
 async def learn_fork_at(desk: Desk, value: str) -> None:
     version = desk.conversation.session(desk.window_id).agent_version
     async with desk.db.write() as tx:
-        await agents.learn(tx, "catena-rehearsal", version, "fork_at", value)
+        await agents.set_ability(tx, "catena-rehearsal", version, "fork_at", value)
 
 
 async def until_late(desk: Desk) -> str:
@@ -245,7 +245,7 @@ async def test_f08_a_failed_fork_leaves_the_person_where_they_were_with_the_agen
                 await made(desk, side_by_side=side_by_side)
         assert await desk.window() == before
         async with desk.db.read() as reader:
-            assert [each.id for each in await windows.open_on(reader, desk.conversation.id)] == [
+            assert [each.id for each in await windows.open_in(reader, desk.conversation.id)] == [
                 desk.window_id
             ]
             assert await journal.newest(reader, desk.window_id) is None

@@ -15,7 +15,7 @@ from catena.widgets.row_list import Row
 from catena_acp.conversation.inspection.tree import TreeFace
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_store.conversations import conversations
-from catena_store.conversations.tree import TreePlaces, parting, tree_places, turn_of_prompt
+from catena_store.conversations.tree import FamilyTree, compare, family_tree, rows_of_prompt
 from catena_store.database.database import Database
 from catena_store.records import Kind
 from support.counted_work import calls_counted, queries_counted
@@ -36,11 +36,11 @@ def face(db: Database) -> TreeFace:
     return looking
 
 
-async def places_of(tmp_path: Path, conversation_id: str = "c1", leaf_id: str | None = "a2b") -> TreePlaces:
+async def places_of(tmp_path: Path, conversation_id: str = "c1", leaf_id: str | None = "a2b") -> FamilyTree:
     async with store(tmp_path) as db:
         await shop(db, tmp_path)
         async with db.read() as reader:
-            return await tree_places(reader, conversation_id, leaf_id)
+            return await family_tree(reader, conversation_id, leaf_id)
 
 
 def drawn(arranged: Arrangement, folded: set[str] | None = None) -> list[str]:
@@ -85,7 +85,7 @@ async def test_t01_a_deleted_fork_is_not_in_the_tree_and_a_deleted_source_only_a
         async def without(gone: str, seen_from: str) -> list[str]:
             async with db.write() as tx:
                 await conversations.set_deleted(tx, gone, True)
-                left = await tree_places(tx, seen_from, None)
+                left = await family_tree(tx, seen_from, None)
                 await conversations.set_deleted(tx, gone, False)
             return [node.id for node in left.nodes]
 
@@ -98,7 +98,7 @@ async def test_t01_the_tree_is_read_without_going_through_all_messages_of_the_st
         await shop(db, tmp_path)
         async with db.write() as tx:
             explained = Explained(tx)
-            await tree_places(explained, "c1", "a2b")
+            await family_tree(explained, "c1", "a2b")
     assert explained.steps
     assert (
         explained.scans("message", "m", "p", "t", "l", "c", "k", "turn", "conversation", "checkpoint") == []
@@ -112,7 +112,7 @@ async def test_t01_the_tree_of_300_prompts_is_read_arranged_and_put_into_words_w
         leaf = await broad(db, tmp_path, 300)
         async with queries_counted(db) as queries, db.read() as reader:
             with calls_counted() as calls:
-                places = await tree_places(reader, "c1", leaf)
+                places = await family_tree(reader, "c1", leaf)
                 arranged = Arrangement(places)
                 rows = rows_of(arranged, arranged.lines(()))
     assert len(rows) == 300
@@ -161,9 +161,9 @@ async def test_t01_other_first_prompts_stand_above_the_one_that_is_gone_on_with(
         await say(tx, "m1", None, "first words")
         await say(tx, "m2", "m1", "more")
         await say(tx, "m3", None, "other words")
-        arranged = Arrangement(await tree_places(tx, "c1", "m3"))
+        arranged = Arrangement(await family_tree(tx, "c1", "m3"))
         assert drawn(arranged) == ["┌─○ first words", "│ ○ more", "◉ other words"]
-        elsewhere = Arrangement(await tree_places(tx, "c1", "m2"))
+        elsewhere = Arrangement(await family_tree(tx, "c1", "m2"))
         assert drawn(elsewhere) == ["┌─○ other words", "● first words", "◉ more"]
 
 
@@ -171,7 +171,7 @@ async def test_t01_a_tree_thousands_of_prompts_deep_is_arranged(tmp_path: Path) 
     async with store(tmp_path) as db, db.write() as tx:
         await new_conversation(tx)
         leaf = await say_much(tx, 6000)
-        arranged = Arrangement(await tree_places(tx, "c1", leaf))
+        arranged = Arrangement(await family_tree(tx, "c1", leaf))
     assert len(arranged.lines(())) == 3000
     assert arranged.lines({"m0"})[0].folded == 2999
     assert {line.lead for line in arranged.lines(())} == {""}
@@ -274,7 +274,7 @@ async def test_t03_what_is_too_much_of_a_branch_is_left_out_and_said_to_be(tmp_p
         await new_conversation(tx)
         leaf = await say_much(tx, 50)
         await say(tx, "aside", "m9", "another way")
-        found = await parting(tx, leaf, "aside", limit=10)
+        found = await compare(tx, leaf, "aside", limit=10)
     assert (found.shared, found.shared_prompts) == ("m9", 5)
     assert [row.id for row in found.left] == [f"m{at}" for at in range(40, 50)]
     assert (found.left_rows, found.right_rows) == (40, 1)
@@ -284,7 +284,7 @@ async def test_t04_a_quote_says_where_it_comes_from(tmp_path: Path) -> None:
     async with store(tmp_path) as db:
         await shop(db, tmp_path)
         async with db.read() as reader:
-            places = await tree_places(reader, "c1", "a2b")
+            places = await family_tree(reader, "c1", "a2b")
         arranged = Arrangement(places)
         rows = {node.id: await face(db).said_at(node) for node in places.nodes}
     nodes = {node.id: node for node in places.nodes}
@@ -302,7 +302,7 @@ async def test_t04_a_quote_of_an_answer_in_several_pieces_has_all_of_them(tmp_pa
         await say(tx, "m1", None, "two\nlines")
         for number in (2, 3):
             await say(tx, f"m{number}", f"m{number - 1}", f"piece {number}", kind=Kind.AGENT)
-        places = await tree_places(tx, "c1", "m3")
-        text = quote(Arrangement(places), places.nodes[0], await turn_of_prompt(tx, places.nodes[0]))
+        places = await family_tree(tx, "c1", "m3")
+        text = quote(Arrangement(places), places.nodes[0], await rows_of_prompt(tx, places.nodes[0]))
     assert "> two\n> lines" in text
     assert text.endswith("> piece 2\n>\n> piece 3")

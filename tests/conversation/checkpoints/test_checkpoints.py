@@ -321,4 +321,4 @@ async def learn_nothing_of_fork_at(desk: Desk) -> None:
     await desk.conversation.prepare(desk.window_id)
     state = desk.conversation.session(desk.window_id)
     async with desk.db.write() as tx:
-        await agents.learn(tx, "catena-rehearsal", state.agent_version, "fork_at", "ignored")
+        await agents.set_ability(tx, "catena-rehearsal", state.agent_version, "fork_at", "ignored")

@@ -17,7 +17,7 @@ from catena_acp.protocol.outgoing import content_block
 from catena_store.conversations import conversations
 from catena_store.records import Attachment, Kind, MessageState
 from catena_store.windows import attachments, queue, windows
-from catena_store.windows.attachments import MOST_BYTES, NotAttachable, made_of, mime_of, read_file
+from catena_store.windows.attachments import MOST_BYTES, NotAttachable, from_bytes, mime_of, read_file
 from support.clients.command_line import Catena, run
 from support.conversations.rehearsed import Desk, World
 from support.storage.rows import new_conversation, say, store
@@ -25,8 +25,8 @@ from support.storage.rows import new_conversation, say, store
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-NOTES = made_of(b"mind the gap\n", "notes.txt", path="/work/notes.txt")
-PICTURE = made_of(PIXEL, "photo.png", path="/work/photo.png")
+NOTES = from_bytes(b"mind the gap\n", "notes.txt", path="/work/notes.txt")
+PICTURE = from_bytes(PIXEL, "photo.png", path="/work/photo.png")
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def abilities(*, image: bool = False, embedded_context: bool = False) -> Abiliti
 
 
 def test_w05_blocks_are_what_the_agent_takes_and_nothing_is_left_out() -> None:
-    files: Sequence[Attachment] = (PICTURE, NOTES, made_of(b"\x00\x01", "a.bin", path="/w/ä b.bin"))
+    files: Sequence[Attachment] = (PICTURE, NOTES, from_bytes(b"\x00\x01", "a.bin", path="/w/ä b.bin"))
     links = [
         LinkBlock("file:///work/photo.png", "photo.png"),
         LinkBlock("file:///work/notes.txt", "notes.txt"),
@@ -101,7 +101,7 @@ def test_w05_blocks_are_what_the_agent_takes_and_nothing_is_left_out() -> None:
     assert prompt_blocks("look", files, abilities(image=True))[1:] == [picture, *links[1:]]
     both = prompt_blocks("look", files, abilities(image=True, embedded_context=True))
     assert both[1:] == [picture, text, links[2]]
-    long = made_of(b"a line\n" * 50_000, "long.log", path="/w/long.log")
+    long = from_bytes(b"a line\n" * 50_000, "long.log", path="/w/long.log")
     assert prompt_blocks("", [long], abilities(embedded_context=True))[1:] == [
         LinkBlock("file:///w/long.log", "long.log")
     ]
@@ -138,7 +138,7 @@ async def test_w05_a_draft_keeps_its_attachments_on_its_leaf_and_takes_them_alon
     async with store(tmp_path) as db, db.write() as tx:
         await new_conversation(tx, "c1")
         await windows.open(tx, id="w", conversation_id="c1", leaf_id=None)
-        await attachments.set_of_draft(tx, "w", [PICTURE, NOTES])
+        await attachments.set_draft(tx, "w", [PICTURE, NOTES])
         assert await attachments.of_draft(tx, "w") == [PICTURE, NOTES]
         assert not await conversations.delete_if_empty(tx, "c1")
         await say(tx, "m1", None, "hello", conversation="c1")
@@ -147,7 +147,7 @@ async def test_w05_a_draft_keeps_its_attachments_on_its_leaf_and_takes_them_alon
         await windows.set_leaf(tx, "w", None)
         assert await attachments.of_draft(tx, "w") == []
         await windows.set_leaf(tx, "w", "m1")
-        await attachments.set_of_draft(tx, "w", [NOTES])
+        await attachments.set_draft(tx, "w", [NOTES])
         assert await attachments.of_draft(tx, "w") == [NOTES]
 
 
@@ -158,9 +158,9 @@ async def test_w05_an_empty_conversation_goes_without_a_trace_of_what_was_attach
         await new_conversation(tx, "c1")
         await windows.open(tx, id="w", conversation_id="c1", leaf_id=None)
         await queue.add(tx, id="q", window_id="w", text="wait")
-        await attachments.add_to_item(tx, "q", [NOTES])
+        await attachments.add_to_queue_item(tx, "q", [NOTES])
         await queue.remove(tx, "q")
-        await attachments.set_of_draft(tx, "w", [PICTURE])
+        await attachments.set_draft(tx, "w", [PICTURE])
         await windows.close(tx, "w")
         assert await conversations.delete_if_empty(tx, "c1")
         for table in ("attachment", "queue_attachment", "draft_attachment"):

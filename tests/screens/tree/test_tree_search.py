@@ -14,7 +14,7 @@ from catena.screens.tree.search import TreeSearch
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.inspection.tree import TreeFace
 from catena_store.conversations import messages
-from catena_store.conversations.search import TreeHit, TreeHits, hits_in_tree
+from catena_store.conversations.search import TreeHit, TreeHits, find_in_family
 from catena_store.database.database import Database
 from catena_store.errors import StoreBusy
 from catena_store.records import Kind, NewMessage
@@ -27,8 +27,8 @@ from support.storage.tree import broad, label, shop
 
 
 async def hits(db: Database, text: str, **bounds: int) -> TreeHits:
-    async with db.read_aside() as reader:
-        return await hits_in_tree(reader, "c1", text, **bounds)
+    async with db.read_concurrently() as reader:
+        return await find_in_family(reader, "c1", text, **bounds)
 
 
 async def looking_for(person: Person, screen: TreeScreen, text: str) -> TreeSearch:
@@ -65,8 +65,8 @@ async def test_t01_what_was_said_is_found_by_its_prompt_in_the_family_and_nowher
         assert (await hits(db, "tab", limit=1)).cut
         assert (await hits(db, "without then")).by_prompt == {"f1": TreeHit(Kind.AGENT, "without, then")}
         assert await hits(db, "?!") == await hits(db, "") == await hits(db, "nothinglikeit") == TreeHits()
-        async with db.read_aside() as reader:
-            assert await hits_in_tree(reader, "no such family", "tab") == TreeHits()
+        async with db.read_concurrently() as reader:
+            assert await find_in_family(reader, "no such family", "tab") == TreeHits()
 
 
 async def test_t01_a_snippet_begins_where_the_word_is_however_long_the_answer(tmp_path: Path) -> None:

@@ -35,11 +35,11 @@ async def test_m03_what_links_carried_is_read_by_index(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await two_links(tx)
         read = Explained(tx)
-        loads = await link_history.loads(read, ["a", "b", "nobody"])
-        ends = await link_history.ends(read, "a", loads["a"])
+        loads = await link_history.turns_by_link(read, ["a", "b", "nobody"])
+        ends = await link_history.extent(read, "a", loads["a"])
         await link_history.events(read, "a")
-        await link_history.glimpses(read, ["u1"])
-        await link_history.of_branch(read, "n3")
+        await link_history.previews(read, ["u1"])
+        await link_history.turns_of_branch(read, "n3")
         assert read.scans("t", "m", "f", "l", "e", "message", "turn", "link_event") == []
     assert {link: load.turns for link, load in loads.items()} == {"a": 2, "b": 1}
     assert loads["a"].newest < loads["b"].newest
@@ -55,9 +55,9 @@ async def test_m09_a_branch_names_the_turns_and_links_that_it_travelled_on_and_n
 ) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await two_links(tx)
-        assert await link_history.of_branch(tx, "n3") == [("t1", "a"), ("t2", "a"), ("t3", "b")]
-        assert await link_history.of_branch(tx, "u4") == [("t1", "a"), ("t2", "a")]
-        assert await link_history.of_branch(tx, None) == []
+        assert await link_history.turns_of_branch(tx, "n3") == [("t1", "a"), ("t2", "a"), ("t3", "b")]
+        assert await link_history.turns_of_branch(tx, "u4") == [("t1", "a"), ("t2", "a")]
+        assert await link_history.turns_of_branch(tx, None) == []
 
 
 async def test_m09_a_look_is_recorded_again_for_its_time(tmp_path: Path) -> None:

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.chains import links as chains
+from catena_store.chains import links
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, SessionHeld, StoreError
 from catena_store.records import Cause, LinkState
 from support.storage.rows import Clock, Explained, new_conversation, new_link, say, store
 
 
-async def carried(tx: Writer, *links: str) -> None:
-    for link in links:
-        await chains.record(tx, link, chains.CARRIED)
+async def carried(tx: Writer, *ids: str) -> None:
+    for link in ids:
+        await links.record(tx, link, links.CARRIED)
 
 
 async def record_of(r: Reader, conversation: str = "c1") -> list[tuple[str, str]]:
-    return [(line.link_id, line.event) for line in await chains.events(r, conversation)]
+    return [(line.link_id, line.event) for line in await links.events(r, conversation)]
 
 
 async def test_a_link_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ async def test_a_link_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
         await say(tx, "u1", None)
         await say(tx, "u2", "u1")
         await new_link(tx, "l1")
-        link = await chains.add(
+        link = await links.add(
             tx,
             id="l2",
             conversation_id="c1",
@@ -46,7 +46,7 @@ async def test_a_link_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
             owner="w1",
             cost_total=0.25,
         )
-        assert await chains.get(tx, "l2") == link
+        assert await links.get(tx, "l2") == link
         assert (link.base, link.knows, link.reach, link.unabridged_from) == ("u1", "u1", "u2", None)
         assert (link.cause, link.state, link.version, link.source_id) == (
             Cause.FORK_AT,
@@ -54,9 +54,9 @@ async def test_a_link_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
             0,
             "l1",
         )
-        assert await chains.by_session(tx, "claude", "work", "abc") == link
-        assert await chains.by_session(tx, "claude", "", "abc") is None
-        assert await chains.get(tx, "nobody") is None
+        assert await links.by_session(tx, "claude", "work", "abc") == link
+        assert await links.by_session(tx, "claude", "", "abc") is None
+        assert await links.get(tx, "nobody") is None
 
 
 async def test_m02_every_session_is_one_link_and_the_view_is_by_last_use(tmp_path: Path) -> None:
@@ -66,15 +66,15 @@ async def test_m02_every_session_is_one_link_and_the_view_is_by_last_use(tmp_pat
             for id in "ABC":
                 await new_link(tx, id)
                 await carried(tx, id)
-            assert [link.id for link in await chains.of_conversation(tx, "c1")] == ["A", "B", "C"]
-            assert [link.id for link in await chains.view(tx, "c1")] == ["A", "B", "C"]
+            assert [link.id for link in await links.of_conversation(tx, "c1")] == ["A", "B", "C"]
+            assert [link.id for link in await links.view(tx, "c1")] == ["A", "B", "C"]
         async with db.write() as tx:
             await new_conversation(tx, "c2")
             for id in "DE":
                 await new_link(tx, id, "c2")
             await carried(tx, "D", "E", "D", "D")
-            assert [link.id for link in await chains.of_conversation(tx, "c2")] == ["D", "E"]
-            assert [link.id for link in await chains.view(tx, "c2")] == ["E", "D"]
+            assert [link.id for link in await links.of_conversation(tx, "c2")] == ["D", "E"]
+            assert [link.id for link in await links.view(tx, "c2")] == ["E", "D"]
             assert [line for line in await record_of(tx, "c2") if line[1] == "carried"] == [
                 ("D", "carried"),
                 ("E", "carried"),
@@ -88,11 +88,11 @@ async def test_m02_the_same_twice_in_a_row_is_recorded_once(tmp_path: Path) -> N
         await new_link(tx, "A")
         await new_link(tx, "P")
         await carried(tx, "A", "A")
-        await chains.record(tx, "P", "parked")
+        await links.record(tx, "P", "parked")
         await carried(tx, "A")
-        await chains.record(tx, "A", "resumed", "after a restart")
-        await chains.record(tx, "A", "resumed", "after a restart")
-        await chains.record(tx, "A", "resumed", "after a login")
+        await links.record(tx, "A", "resumed", "after a restart")
+        await links.record(tx, "A", "resumed", "after a restart")
+        await links.record(tx, "A", "resumed", "after a login")
         await carried(tx, "A")
         assert await record_of(tx) == [
             ("A", "born"),
@@ -104,7 +104,7 @@ async def test_m02_the_same_twice_in_a_row_is_recorded_once(tmp_path: Path) -> N
             ("A", "carried"),
         ]
         with pytest.raises(NotFound):
-            await chains.record(tx, "nobody", "carried")
+            await links.record(tx, "nobody", "carried")
 
 
 @pytest.mark.parametrize("blank", ["", "  ", "\n"])
@@ -113,7 +113,7 @@ async def test_m02_a_blank_session_id_is_never_stored(tmp_path: Path, blank: str
         await new_conversation(tx)
         with pytest.raises(StoreError, match="without an id"):
             await new_link(tx, "A", session_id=blank)
-        assert await chains.of_conversation(tx, "c1") == []
+        assert await links.of_conversation(tx, "c1") == []
 
 
 async def test_m02_the_record_cannot_be_changed_nor_lines_of_it_removed(tmp_path: Path) -> None:
@@ -135,16 +135,16 @@ async def test_m03_two_hundred_links_are_kept_and_the_view_of_them_is_capped_and
         for number in range(200):
             await new_link(tx, f"l{number}")
             await carried(tx, f"l{number}")
-        assert len(await chains.of_conversation(tx, "c1")) == 200
+        assert len(await links.of_conversation(tx, "c1")) == 200
         read = Explained(tx)
-        view = await chains.view(read, "c1")
+        view = await links.view(read, "c1")
         assert [link.id for link in view] == [f"l{number}" for number in range(184, 200)]
-        assert [link.id for link in await chains.view(read, "c1", 2)] == ["l198", "l199"]
-        await chains.of_conversation(read, "c1")
-        await chains.of_family(read, "c1", "rehearsal", "")
-        await chains.by_session(read, "rehearsal", "", "session-l1")
-        await chains.events(read, "c1")
-        await chains.move(read, "l7", owner="w1", event="carried")
+        assert [link.id for link in await links.view(read, "c1", 2)] == ["l198", "l199"]
+        await links.of_conversation(read, "c1")
+        await links.of_family(read, "c1", "rehearsal", "")
+        await links.by_session(read, "rehearsal", "", "session-l1")
+        await links.events(read, "c1")
+        await links.move(read, "l7", owner="w1", event="carried")
         await new_link(read, "another")
         assert read.scans("l", "e", "c", "link", "link_event", "conversation") == []
         assert any("USING INDEX link_event_carried" in step for step in read.steps)
@@ -160,12 +160,12 @@ async def test_two_links_cannot_have_one_session_unless_one_is_lost(tmp_path: Pa
         with pytest.raises(SessionHeld) as held:
             await new_link(tx, "B", "c2", session_id="s")
         assert held.value.link_id == "A"
-        await chains.move(tx, "A", state=LinkState.LOST, ended="the agent does not know it any more")
+        await links.move(tx, "A", state=LinkState.LOST, ended="the agent does not know it any more")
         await new_link(tx, "B", "c2", session_id="s")
         with pytest.raises(SessionHeld) as held:
-            await chains.move(tx, "A", state=LinkState.OPEN)
+            await links.move(tx, "A", state=LinkState.OPEN)
         assert held.value.link_id == "B"
-        assert await chains.by_session(tx, "rehearsal", "", "s") == await chains.get(tx, "B")
+        assert await links.by_session(tx, "rehearsal", "", "s") == await links.get(tx, "B")
 
 
 async def test_a_move_changes_what_it_names_and_makes_the_version_one_more(tmp_path: Path) -> None:
@@ -174,9 +174,9 @@ async def test_a_move_changes_what_it_names_and_makes_the_version_one_more(tmp_p
         await say(tx, "u1", None)
         await say(tx, "u2", "u1")
         await new_link(tx, "A", knows="u1", reach="u1", owner="w1", cost_total=1.0)
-        moved = await chains.move(tx, "A", reach="u2")
+        moved = await links.move(tx, "A", reach="u2")
         assert (moved.knows, moved.reach, moved.owner, moved.version) == ("u1", "u2", "w1", 1)
-        moved = await chains.move(
+        moved = await links.move(
             tx,
             "A",
             knows=None,
@@ -193,12 +193,12 @@ async def test_a_move_changes_what_it_names_and_makes_the_version_one_more(tmp_p
             2,
         )
         assert (moved.state, moved.ended, moved.cost_total) == (LinkState.SUSPECT, "it answered nothing", 1.0)
-        assert (await chains.move(tx, "A", cost_total=None, event="carried", detail="u2")).cost_total is None
-        assert [(line.event, line.detail) for line in await chains.events(tx, "c1")] == [
+        assert (await links.move(tx, "A", cost_total=None, event="carried", detail="u2")).cost_total is None
+        assert [(line.event, line.detail) for line in await links.events(tx, "c1")] == [
             ("born", None),
             ("carried", "u2"),
         ]
-        assert await chains.move(tx, "A") == await chains.get(tx, "A")
+        assert await links.move(tx, "A") == await links.get(tx, "A")
 
 
 async def test_a_pointer_to_nothing_is_never_taken_for_the_root(tmp_path: Path) -> None:
@@ -206,11 +206,11 @@ async def test_a_pointer_to_nothing_is_never_taken_for_the_root(tmp_path: Path) 
         await new_conversation(tx)
         await new_link(tx, "A")
         with pytest.raises(NotFound, match="nobody"):
-            await chains.move(tx, "A", reach="nobody")
+            await links.move(tx, "A", reach="nobody")
         with pytest.raises(NotFound, match="nobody"):
             await new_link(tx, "B", knows="nobody")
         with pytest.raises(NotFound, match="link"):
-            await chains.move(tx, "B", owner=None)
+            await links.move(tx, "B", owner=None)
 
 
 async def test_a_family_gives_the_links_of_one_agent_and_profile_lost_ones_too(tmp_path: Path) -> None:
@@ -228,9 +228,9 @@ async def test_a_family_gives_the_links_of_one_agent_and_profile_lost_ones_too(t
             await new_link(tx, "B", "c2")
             await new_link(tx, "lost", state=LinkState.LOST)
         async with db.read() as r:
-            assert [link.id for link in await chains.of_family(r, "c1", "rehearsal", "")] == [
+            assert [link.id for link in await links.of_family(r, "c1", "rehearsal", "")] == [
                 "A",
                 "B",
                 "lost",
             ]
-            assert await chains.of_family(r, "c1", "rehearsal", "work") == []
+            assert await links.of_family(r, "c1", "rehearsal", "work") == []

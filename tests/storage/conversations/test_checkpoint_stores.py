@@ -15,7 +15,7 @@ from catena_store.conversations.checkpoint_stores import FileCheckpoints, Memory
 from catena_store.conversations.checkpoints import (
     MOST_CHARACTERS,
     Checkpoint,
-    CheckpointFixed,
+    CheckpointImmutable,
     CheckpointStore,
     LabelTaken,
     NotAPointer,
@@ -107,7 +107,7 @@ async def test_k07_a_checkpoint_can_be_relabelled_or_removed_and_not_altered(
             replace(made, conversation_id="c2", message_id="c2m1"),
             replace(made, created_at=START),
         ):
-            with pytest.raises(CheckpointFixed):
+            with pytest.raises(CheckpointImmutable):
                 await kept.save(altered)
         assert await kept.get(made.id) == made
 

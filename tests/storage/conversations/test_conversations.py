@@ -166,7 +166,7 @@ async def test_h10_an_empty_conversation_goes_without_a_trace(tmp_path: Path) ->
     async with store(tmp_path) as db:
         tables = ("conversation", "link", "link_event", "lease", "window", "window_leaf", "queue_item")
         async with db.write() as tx:
-            workspace = await windows.workspace(tx, "/", new_id=lambda: "s1")
+            workspace = await windows.ensure_workspace(tx, "/", new_id=lambda: "s1")
             await new_conversation(tx)
             await new_link(tx, "l1")
             await new_link(tx, "l2", source_id="l1")
@@ -179,7 +179,7 @@ async def test_h10_an_empty_conversation_goes_without_a_trace(tmp_path: Path) ->
             assert not await conversations.delete_if_empty(tx, "c1")
             for table in tables:
                 assert await everything(tx, table) == []
-            assert (await windows.workspace(tx, "/", new_id=lambda: "s2")).active_window_id is None
+            assert (await windows.ensure_workspace(tx, "/", new_id=lambda: "s2")).active_window_id is None
 
 
 async def test_r12_a_conversation_with_something_typed_in_it_is_kept(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ async def test_m03_every_walk_and_look_up_goes_through_an_index(tmp_path: Path) 
         await messages.count_between(read, None, "a3")
         await branches.siblings(read, "u2")
         await branches.siblings(read, "u1")
-        await branches.sibling_counts(read, ["u1", "u2"])
+        await branches.sibling_positions(read, ["u1", "u2"])
         await messages.of_conversation(read, "c1")
         await messages.open_rows(read, "c1")
         await messages.depth(read, "a1")
@@ -276,12 +276,12 @@ async def test_siblings_are_the_prompts_that_hang_at_the_same_place(tmp_path: Pa
         assert await branches.siblings(tx, "u2b") == ["u2", "u2b"]
         assert await branches.siblings(tx, "u1b") == ["u1", "u1b"]
         assert await branches.siblings(tx, "u3") == ["u3"]
-        assert await branches.sibling_counts(tx, ["u1", "u2", "u2b", "u3", "other"]) == {
+        assert await branches.sibling_positions(tx, ["u1", "u2", "u2b", "u3", "other"]) == {
             "u1": (1, 2),
             "u2": (1, 2),
             "u2b": (2, 2),
         }
-        assert await branches.sibling_counts(tx, []) == {}
+        assert await branches.sibling_positions(tx, []) == {}
 
 
 async def test_a_branch_goes_on_into_the_conversation_that_it_was_forked_from(tmp_path: Path) -> None:

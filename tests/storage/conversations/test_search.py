@@ -8,12 +8,12 @@ import pytest
 
 from catena_store.conversations import messages, search
 from catena_store.database.database import Reader, Writer
-from catena_store.records import Hit, Kind, MessageState
+from catena_store.records import Kind, MessageState, SearchHit
 from support.storage.rows import Explained, new_conversation, say, store
 
 
 async def found(r: Reader, text: str) -> list[str]:
-    return [hit.message_id for hit in await search.search(r, text)]
+    return [hit.message_id for hit in await search.find(r, text)]
 
 
 async def check(tx: Writer) -> None:
@@ -34,7 +34,7 @@ async def test_h02_messages_of_every_conversation_are_found_newest_first(tmp_pat
         assert await found(tx, "grusse cafe") == []
         assert await found(tx, "gruße cafe") == ["m2"]
         assert await found(tx, "nothing") == []
-        (hit,) = await search.search(tx, "parameter")
+        (hit,) = await search.find(tx, "parameter")
         assert (hit.conversation_id, hit.snippet) == ("c1", "The login form loses a parameter")
 
 
@@ -87,8 +87,8 @@ async def test_pages_of_hits_follow_each_other_without_a_gap(tmp_path: Path) -> 
         await new_conversation(tx)
         for number in range(25):
             await say(tx, f"m{number}", f"m{number - 1}" if number else None, "needle")
-        hits: list[Hit] = []
-        while page := await search.search(tx, "need", limit=10, before=hits[-1].message_id if hits else None):
+        hits: list[SearchHit] = []
+        while page := await search.find(tx, "need", limit=10, before=hits[-1].message_id if hits else None):
             hits += page
         assert [hit.message_id for hit in hits] == [f"m{number}" for number in reversed(range(25))]
 
@@ -156,7 +156,7 @@ async def test_a_search_reads_the_index_newest_first_and_sorts_nothing(tmp_path:
         await new_conversation(tx)
         last = await say(tx, "m1", None, "needle")
         read = Explained(tx)
-        await search.search(read, "need", before=last.id)
+        await search.find(read, "need", before=last.id)
         assert read.scans("m", "c") == []
         assert not [step for step in read.steps if "TEMP B-TREE" in step]
         # FTS5 itself gives the rows in this order ("r" for rowid, "D" for descending) and below this rowid.
@@ -178,12 +178,12 @@ async def test_the_index_is_tidied_in_small_steps_and_never_by_a_write(tmp_path:
         async with db.read() as r:
             assert await segments(r) == 40
         steps = 0
-        while await search.merge(db, pages=1):
+        while await search.merge_index(db, pages=1):
             steps += 1
             assert steps < 1000
         assert steps > 1
         async with db.write() as tx:
             assert await segments(tx) < 8
-            assert len(await search.search(tx, "needle")) == 40
+            assert len(await search.find(tx, "needle")) == 40
             await check(tx)
-        assert not await search.merge(db)
+        assert not await search.merge_index(db)

@@ -60,7 +60,7 @@ async def test_the_index_is_tidied_after_every_time_of_work_and_never_during_it(
         working = False
         await until_tidy(db)
         async with db.read() as r:
-            assert len(await search.search(r, "second", limit=100)) == 60
+            assert len(await search.find(r, "second", limit=100)) == 60
         tidying.cancel()
         await asyncio.wait((tidying,))
 
@@ -80,8 +80,8 @@ async def test_a_search_waits_for_no_write_of_its_own_process(tmp_path: Path) ->
         await talk(db, "first", 3)
         async with db.write() as tx:
             await say(tx, "unfinished", None, "word0 unfinished", conversation="first")
-            async with db.read_aside() as r:
-                assert [hit.message_id for hit in await search.search(r, "word0")] == ["first0"]
-        async with db.read_aside() as r:
-            assert [hit.message_id for hit in await search.search(r, "word0")] == ["unfinished", "first0"]
+            async with db.read_concurrently() as r:
+                assert [hit.message_id for hit in await search.find(r, "word0")] == ["first0"]
+        async with db.read_concurrently() as r:
+            assert [hit.message_id for hit in await search.find(r, "word0")] == ["unfinished", "first0"]
     assert names_in(tmp_path) == {"catena.db"}, "the log was written home"

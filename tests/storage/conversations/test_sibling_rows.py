@@ -40,7 +40,7 @@ async def test_siblings_are_those_that_the_conversation_has(tmp_path: Path) -> N
         assert await branches.siblings(tx, "f2") == ["u2", "f2"]
         assert await branches.siblings(tx, "u3") == ["u3"]
         assert await branches.siblings(tx, "f1") == ["f1"]
-        assert await branches.sibling_counts(tx, ["u1", "u2", "u2b", "u3"], "c1") == {
+        assert await branches.sibling_positions(tx, ["u1", "u2", "u2b", "u3"], "c1") == {
             "u2": (1, 2),
             "u2b": (2, 2),
         }
@@ -114,8 +114,8 @@ async def test_t01_the_tree_has_a_node_for_every_prompt(tmp_path: Path) -> None:
         assert [node.rows for node in nodes.values()] == [1, 1, 1, 0, 1, 0]
         assert nodes["f1"].hangs_from == "a2"
         assert nodes["u2"].preview == "text of u2"
-        assert [node.id for node in await tree.seen_from(tx, "c2")] == ["u1", "u2", "f1", "f2"]
-        assert [node.id for node in await tree.seen_from(tx, "c1", {"c2"})] == [
+        assert [node.id for node in await tree.nodes_of_conversation(tx, "c2")] == ["u1", "u2", "f1", "f2"]
+        assert [node.id for node in await tree.nodes_of_conversation(tx, "c1", {"c2"})] == [
             "u1",
             "u2",
             "u3",
@@ -123,7 +123,7 @@ async def test_t01_the_tree_has_a_node_for_every_prompt(tmp_path: Path) -> None:
             "f1",
             "f2",
         ]
-        assert await tree.seen_from(tx, "nobody") == []
+        assert await tree.nodes_of_conversation(tx, "nobody") == []
 
 
 async def test_m03_what_is_asked_of_branches_goes_through_an_index(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_m03_what_is_asked_of_branches_goes_through_an_index(tmp_path: Pat
         read = Explained(tx)
         await branches.siblings(read, "f2", "c2")
         await branches.siblings(read, "u1", "c2")
-        await branches.sibling_counts(read, ["u2", "f2"], "c2")
+        await branches.sibling_positions(read, ["u2", "f2"], "c2")
         await messages.find(read, "c2", "u1")
         await branches.last_leaf(read, "w", "c1", "u2")
         await tree.newest_leaf_below(read, "u1", "c1")

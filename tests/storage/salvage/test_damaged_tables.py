@@ -13,7 +13,7 @@ import pytest
 
 from catena_store.conversations import conversations, messages, search
 from catena_store.database.database import Database
-from catena_store.database.repair import CORE, _finds, mend
+from catena_store.database.repair import CORE, _is_search_sound, repair
 from catena_store.errors import StoreDamaged
 from catena_store.records import StopReason
 from catena_store.windows import inputs, windows
@@ -82,19 +82,19 @@ async def test_r18_with_one_damaged_table_or_index_the_messages_open_and_a_promp
     told: list[str] = []
 
     async with Database.open(world.store) as db:
-        db.when_mended(told.append)
+        db.on_repair(told.append)
         async with db.read() as r:
             assert await conversations.latest(r) is not None
             kept = await messages.of_conversation(r, desk.conversation.id)
             assert [row.text for row in kept][-1] == "the first answer"
-            assert [hit.message_id for hit in await search.search(r, "first answer")]
+            assert [hit.message_id for hit in await search.find(r, "first answer")]
             window = await windows.get(r, desk.window_id)
         if window is None:
             async with db.write() as tx:
                 leaf = await windows.newest_leaf(tx, desk.conversation.id)
                 await windows.open(tx, id=desk.window_id, conversation_id=desk.conversation.id, leaf_id=leaf)
     async with world.client(resume=desk) as again:
-        again.db.when_mended(told.append)
+        again.db.on_repair(told.append)
         over = await again.say("say the second answer")
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
         assert [row.text for row in await again.branch() if row.kind == "agent"] == [
@@ -145,7 +145,7 @@ async def test_r18_an_index_is_mended_in_the_middle_of_a_transaction_that_goes_o
             await inputs.add(tx, "written after", "/")
         async with db.read() as r:
             assert [text for _, text in await inputs.recent(r)] == ["written after", "written before"]
-            assert len(await search.search(r, "row number", limit=100)) == 54
+            assert len(await search.find(r, "row number", limit=100)) == 54
             assert await r.all("PRAGMA integrity_check") == [("ok",)]
 
 
@@ -239,7 +239,7 @@ async def test_r18_a_disk_that_fails_for_a_moment_while_a_table_is_mended_costs_
             functools.partial(sqlite3.connect, factory=Failing),
         )
         with pytest.raises(sqlite3.OperationalError, match=r"I/O|unable to get the page"):
-            mend(path, 1)
+            repair(path, 1)
     assert path.read_bytes() == before
 
 
@@ -250,14 +250,14 @@ async def test_r18_another_process_that_writes_is_no_damage(
         await new_conversation(tx)
         await say_much(tx, 5)
     path = tmp_path / "catena.db"
-    monkeypatch.setattr("catena_store.database.repair._PATIENCE", 0.01)
+    monkeypatch.setattr("catena_store.database.repair._BUSY_SECONDS", 0.01)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         look = sqlite3.connect(path, timeout=0.01, isolation_level=None)
         with closing(look), pytest.raises(sqlite3.OperationalError, match="locked"):
-            _finds(look)
+            _is_search_sound(look)
         other.execute("ROLLBACK")
-    assert mend(path, 1) == ()
+    assert repair(path, 1) == ()
 
 
 async def test_r18_messages_that_only_their_indexes_still_know_are_not_said_to_be_there(
@@ -277,5 +277,5 @@ async def test_r18_messages_that_only_their_indexes_still_know_are_not_said_to_b
     path.write_bytes(now)
 
     with pytest.raises(sqlite3.DatabaseError, match="message has 20 rows of 23"):
-        mend(path, 1)
+        repair(path, 1)
     assert path.read_bytes() == bytes(now)

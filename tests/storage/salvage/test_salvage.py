@@ -17,7 +17,7 @@ from catena_store.conversations import messages, search
 from catena_store.database.database import Database, Reader
 from catena_store.errors import StoreBusy, StoreUnusable
 from catena_store.records import Kind, LinkState, MessageState
-from catena_store.salvage.lost_rows import LOST
+from catena_store.salvage.lost_rows import LOST_NOTICE
 from catena_store.salvage.salvage import Salvaged, salvage
 from catena_store.windows import inputs, queue, windows
 from support.clients.command_line import Catena, run
@@ -44,7 +44,7 @@ LONG = "a long answer " * 2_000
 async def filled(directory: Path) -> Path:
     """Two conversations of so many rows, a turn for each pair, a tab with a draft, and something in the queue."""
     async with store(directory) as db, db.write() as tx:
-        space = await windows.workspace(tx, "/home/ada/shop", new_id=lambda: "space")
+        space = await windows.ensure_workspace(tx, "/home/ada/shop", new_id=lambda: "space")
         for name in ("a", "b"):
             await new_conversation(tx, name)
             await new_link(tx, f"link-{name}", name)
@@ -55,7 +55,7 @@ async def filled(directory: Path) -> Path:
                 await say(tx, prompt, leaf, text, conversation=name)
                 turn = a_turn(f"t{prompt}", prompt, f"link-{name}", conversation_id=name)
                 await turns.insert(tx, turn)
-                await messages.stamp(tx, prompt, turn.id, turn.link_id)
+                await messages.set_turn(tx, prompt, turn.id, turn.link_id)
                 long = LONG if (name, number) == ("b", 40) else f"answer {name} {number} " * 4
                 await say(
                     tx,
@@ -114,7 +114,7 @@ async def test_r18_a_torn_file_is_salvaged_message_by_message_and_the_old_one_ke
     async with store(tmp_path) as db, db.read() as r:
         assert await is_sound(r)
         branch = await messages.page(r, f"a{ROWS - 1}", 10_000)
-        lost = [row for row in branch if row.text == LOST]
+        lost = [row for row in branch if row.text == LOST_NOTICE]
         assert len(lost) == 1 and lost[0].kind is Kind.NOTICE
         assert len(branch) == ROWS - saved.lost + 1, "the rest of the branch hangs together over the gap"
         assert [row.depth for row in branch] == list(range(len(branch)))
@@ -129,7 +129,7 @@ async def test_r18_a_torn_file_is_salvaged_message_by_message_and_the_old_one_ke
         assert window is not None and window.draft == "draft of a"
         assert [item.text for item in await queue.items(r, "w-b")] == ["waiting in b"]
         assert [text for _, text in await inputs.recent(r)] == ["typed long ago"]
-        assert await search.search(r, "question b 66"), "the index was built anew"
+        assert await search.find(r, "question b 66"), "the index was built anew"
 
 
 async def test_r18_after_a_salvage_no_session_is_trusted(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ async def test_r18_after_a_salvage_no_session_is_trusted(tmp_path: Path) -> None
             assert (await links.events(tx, name))[-1].event == "lost"
         again = await new_link(tx, "new", "a", session_id="session-link-a")
         assert again.state is LinkState.OPEN, "the session can be had anew"
-        workspace = await windows.workspace_of(tx, "/home/ada/shop")
+        workspace = await windows.find_workspace(tx, "/home/ada/shop")
         assert workspace is not None and workspace.owner is None
 
 
@@ -212,7 +212,7 @@ async def test_p03_a_branch_whose_parent_is_lost_never_hangs_from_a_guess(tmp_pa
 
     assert saved.lost == 1
     async with store(tmp_path) as db, db.read() as r:
-        assert await texts(r, "left") == [LOST, "what is left"]
+        assert await texts(r, "left") == [LOST_NOTICE, "what is left"]
 
 
 async def test_r18_what_only_the_log_holds_is_salvaged(tmp_path: Path) -> None:

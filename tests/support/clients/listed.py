@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from catena_store.chains import links as chains
-from catena_store.chains import turns
+from catena_store.chains import links, turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer
 from catena_store.records import (
@@ -78,7 +77,7 @@ async def two_sessions(tx: Writer) -> None:
     await messages.insert(tx, row("u1", None, Kind.USER, "Find out why."))
 
     async def link(id: str, cause: Cause = Cause.NEW, state: LinkState = LinkState.OPEN) -> None:
-        await chains.add(
+        await links.add(
             tx,
             id=id,
             conversation_id=CONVERSATION,
@@ -113,7 +112,7 @@ async def two_sessions(tx: Writer) -> None:
     await turns.end(tx, "t1", stop_reason=StopReason.END_TURN)
     await link("parked", Cause.PARK, LinkState.PARKED)
     await link("unused")
-    await chains.move(tx, "unused", state=LinkState.LOST, ended="not found")
+    await links.move(tx, "unused", state=LinkState.LOST, ended="not found")
     await messages.insert(tx, row("old", "a1", Kind.USER, "An earlier version of the prompt."))
     await messages.insert(tx, row("u2", "a1", Kind.USER, "Now add\na test."))
     await link("b")

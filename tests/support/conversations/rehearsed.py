@@ -16,8 +16,7 @@ from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.port import AgentSpec
-from catena_store.chains import links as chains
-from catena_store.chains import turns
+from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database
 from catena_store.ids import new_id
@@ -89,7 +88,7 @@ class Desk:
 
     async def links(self) -> list[Link]:
         async with self.db.read() as reader:
-            return await chains.of_conversation(reader, self.conversation.id)
+            return await links.of_conversation(reader, self.conversation.id)
 
     async def turns(self) -> list[Turn]:
         async with self.db.read() as reader:

@@ -79,7 +79,7 @@ async def turn(
     kept = a_turn(f"turn-{id}", id, link, conversation_id=conversation, last_id=last, how=how)
     await turns.insert(tx, kept)
     await turns.end(tx, kept.id, stop_reason=stop)
-    await messages.stamp(tx, id, kept.id, link)
+    await messages.set_turn(tx, id, kept.id, link)
 
 
 async def broad(db: Database, directory: Path, prompts: int) -> str:

@@ -38,7 +38,7 @@ async def tidy(db: Database, busy: Callable[[], bool], *, look_seconds: float = 
             continue
         with contextlib.suppress(StoreError):  # no room for it now: after the next work, then
             while due and not busy():
-                due = await search.merge(db)
+                due = await search.merge_index(db)
                 await asyncio.sleep(_BREATH_SECONDS)
         due = False
 

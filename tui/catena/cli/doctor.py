@@ -18,8 +18,8 @@ from catena.settings.installed_agents import AgentLine, agent_lines
 from catena.settings.settings import Settings, load_settings, settings_path
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording import counted
+from catena_store.database import health
 from catena_store.database.database import Database, data_directory, default_path
-from catena_store.database.health import health
 from catena_store.errors import StoreBusy, StoreDamaged, StoreError, StoreUnusable
 from catena_store.salvage.salvage import Salvaged, salvage
 
@@ -64,9 +64,9 @@ async def _store() -> tuple[str, bool]:
     mended: list[str] = []
     try:
         async with Database.open(path) as db:
-            db.when_mended(mended.append)
+            db.on_repair(mended.append)
             async with db.read() as reader:
-                found = await health(reader)
+                found = await health.check(reader)
             if db.read_only:
                 mended.append("It may not be written here: read-only")
     except StoreError as error:
@@ -126,7 +126,7 @@ def salvage_store() -> int:
 async def _sound(path: Path) -> bool:
     try:
         async with Database.open(path) as db, db.read() as reader:
-            return not (await health(reader, compare_indexes=True)).complaints
+            return not (await health.check(reader, compare_indexes=True)).complaints
     except StoreDamaged:
         return False
     except StoreBusy:

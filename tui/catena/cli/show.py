@@ -14,8 +14,7 @@ from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
-from catena_store.chains import links as chains
-from catena_store.chains import surroundings, turns
+from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
@@ -29,8 +28,8 @@ from catena_store.records import (
     Message,
     MessageState,
     Summary,
-    Surroundings,
     Turn,
+    TurnEnvironment,
     WindowRecord,
 )
 from catena_store.windows import windows
@@ -57,7 +56,7 @@ class ShownConversation:
     windows: Sequence[WindowRecord]
     open_windows: frozenset[str]
     directories: Sequence[str]  # beside the one that it works in
-    surroundings: Mapping[str, Surroundings]  # by turn
+    environments: Mapping[str, TurnEnvironment]  # by turn
     spending: Spending
 
 
@@ -77,11 +76,11 @@ async def whole(db: Database, conversation_id: str) -> ShownConversation:
             conversation=found,
             messages=await messages.of_conversation(reader, found.id),
             turns=await turns.of_conversation(reader, found.id),
-            links=await chains.of_conversation(reader, found.id),
+            links=await links.of_conversation(reader, found.id),
             windows=await windows.of_conversation(reader, found.id),
-            open_windows=frozenset(each.id for each in await windows.open_on(reader, found.id)),
+            open_windows=frozenset(each.id for each in await windows.open_in(reader, found.id)),
             directories=await _unless_lost(directories.of_conversation(reader, found.id), ()),
-            surroundings=await _unless_lost(surroundings.of_conversation(reader, found.id), {}),
+            environments=await _unless_lost(environments.of_conversation(reader, found.id), {}),
             spending=await spending(reader, found.id, await windows.newest_leaf(reader, found.id)),
         )
 
@@ -121,7 +120,7 @@ def as_json(everything: ShownConversation) -> str:
             "conversation": record_shape(everything.conversation),
             "messages": [record_shape(message) for message in everything.messages],
             "turns": [
-                turn_shape(turn) | {"surroundings": surroundings_shape(everything.surroundings.get(turn.id))}
+                turn_shape(turn) | {"surroundings": surroundings_shape(everything.environments.get(turn.id))}
                 for turn in everything.turns
             ],
             "links": [record_shape(link) for link in carriers],

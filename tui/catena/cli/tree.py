@@ -43,7 +43,7 @@ async def read_tree(db: Database, named: str) -> Tree:
     async with db.read() as reader:
         found = await conversations.find(reader, named)
         kin = await lineage.of_conversation(reader, found.id)
-        nodes = await tree.seen_from(reader, found.id, {fork.id for fork in kin.forks})
+        nodes = await tree.nodes_of_conversation(reader, found.id, {fork.id for fork in kin.forks})
         leaf = await windows.newest_leaf(reader, found.id)
         return Tree(found, leaf, await tree.prompt_at(reader, leaf), nodes)
 

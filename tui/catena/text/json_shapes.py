@@ -7,7 +7,15 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from catena_store.records import ConversationRecord, Link, Message, Summary, Surroundings, Turn, WindowRecord
+from catena_store.records import (
+    ConversationRecord,
+    Link,
+    Message,
+    Summary,
+    Turn,
+    TurnEnvironment,
+    WindowRecord,
+)
 
 FORMAT = 1  # of every JSON shape; more when something is renamed or taken away, never when something is added
 _KEYS = {
@@ -45,7 +53,7 @@ def turn_shape(turn: Turn) -> dict[str, Any]:
     return shape | {"base_link": turn.base_link_id, "result_link": turn.link_id}
 
 
-def surroundings_shape(around: Surroundings | None) -> dict[str, Any] | None:
+def surroundings_shape(around: TurnEnvironment | None) -> dict[str, Any] | None:
     """What surrounded a turn; None where it was not kept."""
     if around is None:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from catena_store.conversations.tree import TreeNode, TreePlaces
+from catena_store.conversations.tree import FamilyTree, TreeNode
 from catena_store.records import MessageState
 
 
@@ -26,7 +26,7 @@ class TreeLine:
 class Arrangement:
     """The tree, arranged around where the person stands."""
 
-    def __init__(self, places: TreePlaces) -> None:
+    def __init__(self, places: FamilyTree) -> None:
         self.places = places
         self._nodes = {node.id: node for node in places.nodes}
         self._below: dict[str | None, list[TreeNode]] = {}

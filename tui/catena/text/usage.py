@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.text.safe_text import safe_line
-from catena_store.chains import surroundings, usage
+from catena_store.chains import environments, usage
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import Spent, Surroundings
+from catena_store.records import Expense, TurnEnvironment
 
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _SMALL = 0.1  # of any currency; below it, hundredths say too little
@@ -21,22 +21,22 @@ _SMALL = 0.1  # of any currency; below it, hundredths say too little
 class Spending:
     """What was spent, each turn counted once in each of the three."""
 
-    turn: Sequence[Spent]
-    branch: Sequence[Spent]
-    conversation: Sequence[Spent]
-    asides: Sequence[Spent] = ()  # their questions, counted as turns; of no branch
+    turn: Sequence[Expense]
+    branch: Sequence[Expense]
+    conversation: Sequence[Expense]
+    asides: Sequence[Expense] = ()  # their questions, counted as turns; of no branch
     context: tuple[int, int] | None = None  # tokens in the last turn's session when it ended, of so many
 
 
 async def spending(reader: Reader, conversation_id: str, leaf_id: str | None) -> Spending:
     """What the branch's last turn, the branch and the conversation cost."""
     turn_id = await usage.last_turn(reader, leaf_id)
-    around: Surroundings | None = None
-    asides: Sequence[Spent] = ()
+    around: TurnEnvironment | None = None
+    asides: Sequence[Expense] = ()
     with contextlib.suppress(StoreError):
         asides = await usage.of_asides(reader, conversation_id)
     with contextlib.suppress(StoreError):  # that table may be lost; the cost is not kept there
-        around = await surroundings.of_turn(reader, turn_id) if turn_id else None
+        around = await environments.of_turn(reader, turn_id) if turn_id else None
     return Spending(
         turn=await usage.of_turn(reader, turn_id) if turn_id else [],
         branch=await usage.of_branch(reader, leaf_id),
@@ -46,7 +46,7 @@ async def spending(reader: Reader, conversation_id: str, leaf_id: str | None) ->
     )
 
 
-def costs(spent: Sequence[Spent]) -> dict[str, float]:
+def costs(spent: Sequence[Expense]) -> dict[str, float]:
     """The cost in each currency, "" where the agent named none; they are never added up."""
     total: dict[str, float] = {}
     for each in spent:
@@ -62,7 +62,7 @@ def money(cost: float, currency: str) -> str:
     return f"{sign}{cost:,.4f}" if 0 < cost < _SMALL else f"{sign}{cost:,.2f}"
 
 
-def in_words(spent: Sequence[Spent], what: str = "turn") -> str:
+def in_words(spent: Sequence[Expense], what: str = "turn") -> str:
     """One line: turns, cost, tokens, as far as agents tell them."""
     turns = sum(each.turns for each in spent)
     parts = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
@@ -95,7 +95,7 @@ def as_lines(spending: Spending) -> Iterator[tuple[str, str]]:
         yield "of that" if index == 0 else "", f"{who}: {in_words(spent)}"
 
 
-def spending_shape(spent: Sequence[Spent]) -> dict[str, Any]:
+def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:
     """The JSON of one part; ``cost`` by currency."""
     return {
         "turns": sum(each.turns for each in spent),
@@ -124,7 +124,7 @@ def _amounts(told: dict[str, float]) -> str:
     return " and ".join(money(cost, currency) for currency, cost in told.items())
 
 
-def _tokens(spent: Sequence[Spent]) -> Iterator[str]:
+def _tokens(spent: Sequence[Expense]) -> Iterator[str]:
     told_in, told_out = sum(each.input_tokens for each in spent), sum(each.output_tokens for each in spent)
     total = sum(each.total_tokens for each in spent)
     if told_in or told_out:
@@ -133,8 +133,8 @@ def _tokens(spent: Sequence[Spent]) -> Iterator[str]:
         yield f"{total:,} tokens"
 
 
-def _by_agent(spent: Sequence[Spent]) -> Iterator[tuple[str, list[Spent]]]:
-    groups: dict[str, list[Spent]] = {}
+def _by_agent(spent: Sequence[Expense]) -> Iterator[tuple[str, list[Expense]]]:
+    groups: dict[str, list[Expense]] = {}
     for each in spent:
         who = f"{each.agent} ({each.profile})" if each.profile else each.agent
         groups.setdefault(safe_line(" · ".join(part for part in (who, each.model) if part)), []).append(each)

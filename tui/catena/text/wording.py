@@ -15,7 +15,7 @@ from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, s
 from catena_acp.conversation.inspection.price import Price
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
-from catena_store.chains.link_history import Glimpse
+from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 from catena_store.conversations.lineage import Kin, Lineage
 from catena_store.records import ContextSource
@@ -78,7 +78,7 @@ def chain_as_text(chain: Chain) -> Iterator[str]:
         yield f"\n{chain.folded:,} more, set apart: parked forks, asides, probes, and sessions that carried nothing"
 
 
-def _message(glimpse: Glimpse) -> str:
+def _message(glimpse: MessagePreview) -> str:
     return f"{_when(glimpse.created_at)}  {shortened(glimpse.text)}"
 
 

@@ -21,8 +21,7 @@ from catena_acp.conversation import journal
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.port import AgentSpec
 from catena_store.chains import turns
-from catena_store.conversations import branches, messages
-from catena_store.conversations import conversations as kept_conversations
+from catena_store.conversations import branches, conversations, messages
 from catena_store.database.database import Database, Reader
 from catena_store.errors import NotFound, StoreError
 from catena_store.ids import utc_now
@@ -76,7 +75,7 @@ class OpenTabs:
         self.heard = asyncio.Event()
         self.unkept: list[tuple[str, StoreError]] = []  # drafts that could not be saved when they were left
         self.in_hand = PendingTexts()
-        self.when_mended = db.when_mended
+        self.on_repair = db.on_repair
         self.undoing = Undoing(self, db, conversations)
 
     @property
@@ -106,7 +105,7 @@ class OpenTabs:
             await self._restore_to_read()
             return
         async with self._db.write() as tx:
-            workspace = await windows.workspace(tx, self._directory, new_id=self._new_id)
+            workspace = await windows.ensure_workspace(tx, self._directory, new_id=self._new_id)
             taken = await windows.take_workspace(tx, workspace.id, owner, is_dead=self._is_abandoned)
             if not taken:
                 return
@@ -122,7 +121,7 @@ class OpenTabs:
     async def _restore_to_read(self) -> None:
         """Show the tabs as they were kept; nothing is kept of them from now on."""
         async with self._db.read() as reader:
-            workspace = await windows.workspace_of(reader, self._directory)
+            workspace = await windows.find_workspace(reader, self._directory)
             restored = await windows.of_workspace(reader, workspace.id) if workspace else []
         for window in restored:
             with contextlib.suppress(NotFound):
@@ -281,7 +280,7 @@ class OpenTabs:
             await self._conversations.close(tab.conversation.id)
         if not tab.conversation.read_only:
             async with self._db.write() as tx:
-                await kept_conversations.delete_if_empty(tx, tab.conversation.id)
+                await conversations.delete_if_empty(tx, tab.conversation.id)
         if self.active is tab:
             self.active = self.tabs[min(index, len(self.tabs) - 1)] if self.tabs else None
 
@@ -319,7 +318,7 @@ class OpenTabs:
         async with self._db.write() as tx:
             # One that another client has is not ours to take away.
             ours = not tab.conversation.read_only
-            gone = ours and await kept_conversations.delete_if_empty(tx, tab.conversation.id)
+            gone = ours and await conversations.delete_if_empty(tx, tab.conversation.id)
             if not gone and not tab.kept:
                 await windows.close(tx, tab.window_id)
         return gone
@@ -341,12 +340,12 @@ class OpenTabs:
         async with self._db.write() as tx:
             await windows.set_draft(tx, tab.window_id, draft)
             await windows.set_scroll(tx, tab.window_id, scroll)
-            await attachments.set_of_draft(tx, tab.window_id, files)
+            await attachments.set_draft(tx, tab.window_id, files)
 
     async def keep_attachments(self, tab: Tab) -> None:
         """Save what is attached to a tab's draft, as it is by the time that it is written."""
         async with self._db.write() as tx:
-            await attachments.set_of_draft(tx, tab.window_id, tab.unsent()[1])
+            await attachments.set_draft(tx, tab.window_id, tab.unsent()[1])
 
     async def newest_page(self, tab: Tab) -> HistoryPage:
         """The end of a tab's branch, with enough above it to come back to its place."""
@@ -365,7 +364,7 @@ class OpenTabs:
         async with self._db.read() as reader:
             rows = await messages.page(reader, leaf_id, limit)
             prompts = [row.id for row in rows if row.kind is Kind.USER]
-            siblings = await branches.sibling_counts(reader, prompts, tab.conversation.id)
+            siblings = await branches.sibling_positions(reader, prompts, tab.conversation.id)
         return HistoryPage(tab.heard_so_far(rows), bool(rows) and rows[0].parent_id is not None, siblings)
 
     async def of_branch(self, tab: Tab, read: Callable[[Reader, str | None], Awaitable[T]]) -> T:
@@ -377,14 +376,14 @@ class OpenTabs:
     async def siblings(self, tab: Tab, prompt_id: str) -> dict[str, tuple[int, int]]:
         """Where a prompt stands among its siblings, if it has any."""
         async with self._db.read() as reader:
-            return await branches.sibling_counts(reader, [prompt_id], tab.conversation.id)
+            return await branches.sibling_positions(reader, [prompt_id], tab.conversation.id)
 
     async def branches_above(self, tab: Tab, oldest: Message) -> bool:
         """True where a prompt above the oldest row that is shown has siblings."""
         async with self._db.read() as reader:
             above = await messages.path(reader, oldest.parent_id)
             prompts = [row.id for row in above if row.kind is Kind.USER]
-            return bool(await branches.sibling_counts(reader, prompts, tab.conversation.id))
+            return bool(await branches.sibling_positions(reader, prompts, tab.conversation.id))
 
     async def attachments_of(self, message_id: str) -> list[Attachment]:
         """What came with a prompt."""
@@ -412,13 +411,13 @@ class OpenTabs:
     ) -> list[Summary]:
         """A page of all conversations, newest first; those of the archive come in pages of their own."""
         async with self._db.read() as reader:
-            return await kept_conversations.page(reader, limit=limit, before=before, archived=archived)
+            return await conversations.page(reader, limit=limit, before=before, archived=archived)
 
     async def last_used_agent(self) -> tuple[str, str] | None:
         """The agent and profile of this directory's newest conversation, else of the newest anywhere."""
         async with self._db.read() as reader:
-            latest = await kept_conversations.latest(reader, cwd=self._directory)
-            latest = latest or await kept_conversations.latest(reader)
+            latest = await conversations.latest(reader, cwd=self._directory)
+            latest = latest or await conversations.latest(reader)
         return (latest.agent, latest.profile) if latest else None
 
     async def recent_inputs(self) -> Sequence[str]:

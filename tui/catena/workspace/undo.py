@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
-from catena_store.conversations import conversations as kept_conversations
-from catena_store.conversations import messages
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, Reader
 from catena_store.windows.journal import Act, JournalEntry
 
@@ -159,7 +158,7 @@ class Undoing:
 
 
 async def _named(r: Reader, entry: JournalEntry) -> Done:
-    record = await kept_conversations.get(r, entry.conversation_id)
+    record = await conversations.get(r, entry.conversation_id)
     name = record.title if record and record.title else None
     name = name or title_of(await messages.first_prompt(r, entry.conversation_id) or "")
     return Done(entry, name or "untitled")

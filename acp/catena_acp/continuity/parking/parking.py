@@ -17,8 +17,7 @@ from catena_acp.continuity.sessions.fork_points import find_anchor
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError
 from catena_acp.events import SessionOpened
-from catena_store.chains import agents, parked_links
-from catena_store.chains import links as chains
+from catena_store.chains import agents, links, parked_links
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import Cause, Link, LinkState, Turn
@@ -34,7 +33,7 @@ async def park(ground: SendContext, live: LiveSession, turn: Turn, window_id: st
     """
     tries, what = ground.services.tries, ("park", live.agent.abilities.name, live.agent.abilities.version)
     async with ground.services.db.read() as reader:
-        source = await chains.get(reader, live.link_id)
+        source = await links.get(reader, live.link_id)
         wanted = source is not None and await _is_wanted(reader, ground, live, source, turn)
     if source is None or not wanted or not tries.may(what):
         return
@@ -57,16 +56,16 @@ async def park(ground: SendContext, live: LiveSession, turn: Turn, window_id: st
 async def prune(ground: SendContext) -> None:
     """Let go of the oldest parked links that are too many; labelled checkpoints keep theirs. Raises StoreError."""
     async with ground.services.db.read() as reader:
-        links = await parked_links.prunable(reader, ground.record.id)
-    await let_go(ground, links[: max(0, len(links) - ground.services.while_idle.kept)])
+        parked = await parked_links.prunable(reader, ground.record.id)
+    await let_go(ground, parked[: max(0, len(parked) - ground.services.while_idle.kept)])
 
 
-async def let_go(ground: SendContext, links: Sequence[Link], why: str = "pruned") -> None:
+async def let_go(ground: SendContext, parked: Sequence[Link], why: str = "pruned") -> None:
     """Never use these parked links again; closed upstream, and deleted where the agent runs and offers it.
 
     Raises StoreError.
     """
-    for link in links:
+    for link in parked:
         await shielded(_let_go(ground, link, why))
         raise_if_cancelled()
 
@@ -93,13 +92,13 @@ async def _is_wanted(
     can = abilities.fork and abilities.close and (abilities.quirks.fork_cold or abilities.reopens)
     if not can or source.version != live.version:
         return False
-    known = await agents.known(reader, abilities.name, abilities.version)
+    known = await agents.abilities(reader, abilities.name, abilities.version)
     if known.get(FORK_AT) == HONOURED and await find_anchor(reader, turn, abilities.quirks):
         return False
-    cost = await parked_links.last_cost(reader, source)
+    cost = await parked_links.last_duration(reader, source)
     if cost is not None and cost > min(limits.longest, limits.share * _seconds(turn)):
         return False
-    return not await parked_links.is_there(reader, source)
+    return not await parked_links.has_copy(reader, source)
 
 
 def _seconds(turn: Turn) -> float:
@@ -126,10 +125,10 @@ async def _keep(
 
 async def _add(ground: SendContext, source: Link, opened: SessionOpened, took: float) -> Link | None:
     async with ground.tenure.write() as tx:
-        now = await chains.get(tx, source.id)
+        now = await links.get(tx, source.id)
         if now is None or now.version != source.version:
             return None
-        link = await chains.add(
+        link = await links.add(
             tx,
             id=ground.services.new_id(),
             conversation_id=source.conversation_id,
@@ -146,7 +145,7 @@ async def _add(ground: SendContext, source: Link, opened: SessionOpened, took: f
             state=LinkState.PARKED,
             cost_total=source.cost_total,
         )
-        await parked_links.note(tx, link.id, took)
+        await parked_links.record_duration(tx, link.id, took)
         return link
 
 
@@ -155,10 +154,10 @@ async def _tell_once(ground: SendContext, live: LiveSession, window_id: str) -> 
     if not ground.services.while_idle.tells(live.agent.spec):
         return
     async with ground.tenure.write() as tx:
-        known = await agents.known(tx, live.agent.spec.name, _ANY_VERSION)
+        known = await agents.abilities(tx, live.agent.spec.name, _ANY_VERSION)
         if _TOLD_OF_PARKING in known:
             return
-        await agents.learn(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
+        await agents.set_ability(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
     ground.tell(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
 
 

@@ -26,7 +26,7 @@ async def probe(ground: SendContext, live: LiveSession, later: Later) -> None:
     version = (abilities.name, abilities.version)
     tries, what = ground.services.tries, ("probe", *version)
     async with ground.services.db.read() as reader:
-        known = (await agents.known(reader, *version)).get(FORK_AT)
+        known = (await agents.abilities(reader, *version)).get(FORK_AT)
     if not abilities.fork or known is not None or not tries.may(what):
         return
     with tries.trying(what):
@@ -39,7 +39,7 @@ async def probe(ground: SendContext, live: LiveSession, later: Later) -> None:
             tries.failed(what)
             return
         async with ground.services.db.write() as tx:
-            await agents.learn(tx, *version, FORK_AT, answer)
+            await agents.set_ability(tx, *version, FORK_AT, answer)
             await keep_fork_at(tx, live.agent, honoured=answer == HONOURED)
 
 

@@ -63,7 +63,7 @@ class Claim:
             turn = _turn(ground, live, link, row, self._window_id, how, cause, prior)
             await turns.insert(tx, turn)
             await ground.around.note_beginning(tx, turn.id, live.state, git)
-            stamped = await messages.stamp(tx, row.id, turn.id, link.id)
+            stamped = await messages.set_turn(tx, row.id, turn.id, link.id)
             abridged = link.unabridged_from is not None and not (prior and prior.cut)
             again = link.knows is None and link.reach is not None
             link = await links.move(

@@ -16,9 +16,7 @@ from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentRefused
 from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionPlace
-from catena_store.chains import agents as learnt
-from catena_store.chains import links as chains
-from catena_store.chains import turns
+from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld
 from catena_store.records import Cause, ContextSource, ConversationRecord, Link, LinkState, PathRow, Turn
@@ -79,26 +77,26 @@ class SendContext:
         self, reader: Reader, abilities: Abilities | None, window_id: str, path: Sequence[PathRow]
     ) -> route.Situation:
         """The same for an agent that may not run: ``abilities`` is None then."""
-        links = await chains.of_family(reader, self.record.family, self.spec.name, self.spec.profile)
-        ids = [link.id for link in links]
+        family_links = await links.of_family(reader, self.record.family, self.spec.name, self.spec.profile)
+        ids = [link.id for link in family_links]
         powers = await self._powers(reader, abilities)
         return route.Situation(
             target=self.target,
             conversation_id=self.record.id,
             window_id=window_id,
             path=path,
-            links=links,
-            busy=frozenset(await turns.open_on(reader, ids)),
+            links=family_links,
+            busy=frozenset(await turns.busy_links(reader, ids)),
             clean_turns=await turns.clean_on(reader, ids) if powers.forks_at else (),
             open_windows=self.open_windows(),
-            warm=self.sessions.warm(links),
+            warm=self.sessions.warm(family_links),
             powers=powers,
         )
 
     async def _powers(self, reader: Reader, abilities: Abilities | None) -> route.Powers:
         if abilities is None:
             return await kept_powers(reader, self.spec)
-        known = await learnt.known(reader, abilities.name, abilities.version)
+        known = await agents.abilities(reader, abilities.name, abilities.version)
         return route.Powers(
             reopens=abilities.reopens,
             forks=abilities.fork,
@@ -118,13 +116,13 @@ class SendContext:
     async def distrust(self, held: SessionHeld, window_id: str) -> None:
         """A fork got the id of another session: an id that is handed out twice is trusted by nobody."""
         async with self.services.db.read() as reader:
-            twice = await chains.get(reader, held.link_id) if held.link_id else None
+            twice = await links.get(reader, held.link_id) if held.link_id else None
         if twice:
             await self.lose(twice, "the agent gave its session id to a fork", window_id)
 
     async def _lose(self, tx: Writer, link: Link, why: str) -> Link:
-        lost = await chains.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
-        if not await turns.open_on(tx, [link.id]):
+        lost = await links.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
+        if not await turns.busy_links(tx, [link.id]):
             self.sessions.forget(link.id)
         return lost
 
@@ -133,7 +131,7 @@ class SendContext:
         place = self.place_for(window_id)
         opened = await agent.new_session(place)
         async with self.tenure.write() as tx:
-            held = await chains.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
+            held = await links.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
             why = "the agent gave its session id to another session"
             lost = await self._lose(tx, held, why) if held else None
             link = await self._add(tx, opened, Cause.NEW, window_id)
@@ -165,7 +163,7 @@ class SendContext:
         if not agent.abilities.quirks.fork_cold:
             await self._open_to_fork(agent, source, window_id)
         async with self.services.db.read() as reader:
-            source = await chains.get(reader, source.id) or source
+            source = await links.get(reader, source.id) or source
         place, anchor = self.place_for(window_id), at[1] if at else None
         try:
             opened = await agent.fork_session(source.session_id, place, anchor)
@@ -182,7 +180,7 @@ class SendContext:
         # What came before the fork was answered may be in it: the source has moved then.
         await self.sessions.settle(source.id)
         async with self.tenure.write() as tx:
-            now = await chains.get(tx, source.id)
+            now = await links.get(tx, source.id)
             moved = at is None and (now is None or now.version != source.version)
             if not moved:
                 link = await self._add(tx, opened, cause, window_id, pointers)
@@ -209,7 +207,7 @@ class SendContext:
         window_id: str,
         pointers: Link | None = None,
     ) -> Link:
-        return await chains.add(
+        return await links.add(
             tx,
             id=self.services.new_id(),
             conversation_id=self.record.id,

@@ -162,19 +162,19 @@ async def keep_powers(tx: Writer, agent: AgentPort) -> None:
     """Keep what a running agent can do, under the name that its links are stamped with."""
     abilities = agent.abilities
     for name, power in (("reopens", abilities.reopens), ("forks", abilities.fork)):
-        await agents.learn(tx, agent.spec.name, _WHEN_LAST_RUN, name, "yes" if power else "no")
+        await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, name, "yes" if power else "no")
 
 
 async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
     """Keep what was learnt of the version that runs: the next one will probably do the same."""
-    await agents.learn(
+    await agents.set_ability(
         tx, agent.spec.name, _WHEN_LAST_RUN, "forks_at", "yes" if honoured and agent.abilities.fork else "no"
     )
 
 
 async def kept_powers(r: Reader, spec: AgentSpec) -> route.Powers:
     """What it could do then; of one that never ran, that it can open a session again."""
-    known = await agents.known(r, spec.name, _WHEN_LAST_RUN)
+    known = await agents.abilities(r, spec.name, _WHEN_LAST_RUN)
     return route.Powers(
         reopens=known.get("reopens") != "no",
         forks=known.get("forks") == "yes",

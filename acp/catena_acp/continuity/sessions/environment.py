@@ -17,11 +17,12 @@ from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import MODE, put_back, wanted_on
 from catena_acp.trouble.troubles import Trouble
-from catena_store.chains import surroundings, usage
+from catena_store.chains import environments, usage
 from catena_store.conversations import directories, mcp_servers
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
-from catena_store.records import Surroundings
+from catena_store.records import TurnEnvironment
+from catena_store.windows import choices
 
 _MOST_BYTES = 4 * 1024 * 1024  # of a file that is read; packed references can be long
 _MOST_LINKS = 5  # references that lead to references
@@ -161,11 +162,11 @@ class Environment:
         if leaf_id is None:
             return
         gone = [path for path in self.directories if not _is_directory(path)]
-        before: Surroundings | None = None
+        before: TurnEnvironment | None = None
         with contextlib.suppress(StoreError):
             async with self._services.db.read() as reader:
                 turn_id = await usage.last_turn(reader, leaf_id)
-                before = await surroundings.of_turn(reader, turn_id) if turn_id else None
+                before = await environments.of_turn(reader, turn_id) if turn_id else None
         moved = difference(before, await self.git(cwd)) if before else None
         if moved:
             self._tell(Remarked(window_id, moved))
@@ -202,7 +203,7 @@ class Environment:
         """Keep what the person set, until a turn has it in force."""
         with contextlib.suppress(StoreError):
             async with self._services.db.write() as tx:
-                await surroundings.choose(tx, window_id, live.agent.spec.name, option, value)
+                await choices.put(tx, window_id, live.agent.spec.name, option, value)
 
     async def note_in_force(self, window_id: str, live: LiveSession) -> None:
         """Keep the session's mode and model as what the person set, whatever its last turn had."""
@@ -217,9 +218,9 @@ class Environment:
     ) -> None:
         """Keep what surrounds a turn that begins, in its transaction."""
         with contextlib.suppress(StoreError):
-            await surroundings.keep(
+            await environments.put(
                 tx,
-                Surroundings(
+                TurnEnvironment(
                     turn_id=turn_id,
                     options=options_of(state),
                     directories=self.directories,
@@ -234,7 +235,7 @@ async def note_end(tx: Writer, turn_id: str, state: SessionState) -> None:
     """Keep what was in force when a turn ended, in its transaction."""
     used, size = (state.usage.used, state.usage.size) if state.usage else (None, None)
     with contextlib.suppress(StoreError):
-        await surroundings.set_ending(tx, turn_id, options_of(state), used, size)
+        await environments.set_at_end(tx, turn_id, options_of(state), used, size)
 
 
 def options_of(state: SessionState) -> dict[str, str | bool]:
@@ -242,7 +243,7 @@ def options_of(state: SessionState) -> dict[str, str | bool]:
     return {option.id: option.value for option in state.options if option.kind in ("select", "boolean")}
 
 
-def difference(before: Surroundings, now: GitPlace | None) -> str | None:
+def difference(before: TurnEnvironment, now: GitPlace | None) -> str | None:
     """In one line, how the work tree differs from what a turn found; None where it does not, as far as is known."""
     if before.git_worktree is None:
         return None

@@ -10,7 +10,7 @@ from catena_acp.errors import AgentError
 from catena_acp.events import Event, TextChunk
 from catena_store.chains import turns
 from catena_store.conversations import messages
-from catena_store.conversations.branches import on_branch
+from catena_store.conversations.branches import contains
 from catena_store.database.database import Reader
 from catena_store.records import CONTENT_KINDS, ConversationRecord, Kind, Message, MessageState, Turn
 
@@ -46,7 +46,7 @@ async def is_part_of(reader: Reader, record: ConversationRecord, message_id: str
     message = await messages.get(reader, message_id)
     if message is None:
         return False
-    return message.conversation_id == record.id or await on_branch(reader, record.fork_point_id, message_id)
+    return message.conversation_id == record.id or await contains(reader, record.fork_point_id, message_id)
 
 
 async def point_at(reader: Reader, message_id: str | None) -> str | None:

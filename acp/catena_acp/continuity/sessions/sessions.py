@@ -14,8 +14,7 @@ from catena_acp.continuity.sessions.session_state import opened_state, with_even
 from catena_acp.errors import AgentError, NotOffered, SessionGone
 from catena_acp.events import Event, SessionOpened, TextChunk
 from catena_acp.port import AgentPort, SessionPlace
-from catena_store.chains import agents, turns
-from catena_store.chains import links as chains
+from catena_store.chains import agents, links, turns
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, Link, Message, MessageState
 
@@ -92,9 +91,9 @@ class Sessions:
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._live.values()))
 
-    def warm(self, links: Iterable[Link]) -> frozenset[str]:
+    def warm(self, candidates: Iterable[Link]) -> frozenset[str]:
         """The links whose session is open here in its newest version."""
-        return frozenset(link.id for link in links if self.of(link) is not None)
+        return frozenset(link.id for link in candidates if self.of(link) is not None)
 
     def of(self, link: Link) -> LiveSession | None:
         """The live session of this link; None where there is none or it is stale."""
@@ -173,7 +172,7 @@ class Sessions:
         async with self._opening.setdefault(link.id, asyncio.Lock()):
             await self._await_given_up(link)
             async with self._services.db.read() as reader:
-                link = await chains.get(reader, link.id) or link
+                link = await links.get(reader, link.id) or link
             if live := self.of(link):
                 return live
             opening = asyncio.ensure_future(self._opened(link, agent, place, ear))
@@ -198,7 +197,7 @@ class Sessions:
         """
         async with self._opening.setdefault(link.id, asyncio.Lock()):
             async with self._services.db.read() as reader:
-                link = await chains.get(reader, link.id) or link
+                link = await links.get(reader, link.id) or link
             if self.of(link) is None:
                 live = await self._opened(link, agent, place, ear)
                 if agent.abilities.close:
@@ -266,7 +265,7 @@ class Sessions:
         """Keep what a first look at an agent's replay says of it: one alarm is believed, the second not any more."""
         name, version = agent.abilities.name, agent.abilities.version
         async with self._services.db.write() as tx:
-            known = (await agents.known(tx, name, version)).get(REPLAY)
+            known = (await agents.abilities(tx, name, version)).get(REPLAY)
             match found:
                 case Verdict.AGREES:
                     value = "faithful"
@@ -274,14 +273,14 @@ class Sessions:
                     value = "none"
                 case Verdict.CONTRADICTS:
                     value = "none" if known == "doubted" else "doubted"
-            await agents.learn(tx, name, version, REPLAY, value)
+            await agents.set_ability(tx, name, version, REPLAY, value)
 
     async def _replay_is_faithful(self, agent: AgentPort) -> bool | None:
         """What is known of the agent's replay; None while nothing is."""
         if (known := agent.abilities.quirks.replay_faithful) is not None:
             return known
         async with self._services.db.read() as reader:
-            learned = await agents.known(reader, agent.abilities.name, agent.abilities.version)
+            learned = await agents.abilities(reader, agent.abilities.name, agent.abilities.version)
         match learned.get(REPLAY):
             case "faithful":
                 return True

@@ -13,11 +13,12 @@ from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentGone
 from catena_acp.events import ModesChanged, Option, OptionsChanged
-from catena_store.chains import surroundings, turns
+from catena_store.chains import environments, turns
 from catena_store.conversations import branches
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import ChosenOption, Surroundings
+from catena_store.records import ChosenOption, TurnEnvironment
+from catena_store.windows import choices
 
 
 async def set_mode(live: LiveSession, mode_id: str) -> None:
@@ -64,13 +65,13 @@ async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: 
     """What the agent's last turn on the branch had in force, and what the person has set in the window since."""
     turn_id = await branches.newest_turn_of_agent(reader, leaf_id, agent)
     turn = await turns.get(reader, turn_id) if turn_id else None
-    around: Surroundings | None = None
+    around: TurnEnvironment | None = None
     chosen: list[ChosenOption] = []
     # Lost or damaged, one of these tables must not keep the other from coming back.
     with contextlib.suppress(StoreError):
-        around = await surroundings.of_turn(reader, turn_id) if turn_id else None
+        around = await environments.of_turn(reader, turn_id) if turn_id else None
     with contextlib.suppress(StoreError):
-        chosen = await surroundings.choices(reader, window_id, agent)
+        chosen = await choices.of_window(reader, window_id, agent)
     if turn:
         since = turn.ended_at or turn.started_at
         chosen = [choice for choice in chosen if choice.chosen_at >= since]

@@ -27,8 +27,7 @@ from catena_acp.events import SessionOpened
 from catena_acp.port import AgentPort
 from catena_acp.trouble.diagnosis import diagnose
 from catena_acp.trouble.troubles import Trouble
-from catena_store.chains import links as chains
-from catena_store.chains import turns
+from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld, StoreError
@@ -140,7 +139,7 @@ class Opening:
                 await ground.sessions.open_cold(source, agent, place, ground.ear)
             anchor = None
             async with ground.services.db.read() as reader:
-                source = await chains.get(reader, source.id) or source
+                source = await links.get(reader, source.id) or source
                 if turn:
                     anchor = await anchor_of(reader, turn, agent.abilities.quirks)
             opened = await agent.fork_session(source.session_id, ground.place, anchor)
@@ -172,7 +171,7 @@ class Opening:
         await self._ground.sessions.settle(source.id)
         try:
             async with self._ground.tenure.write() as tx:
-                now = await chains.get(tx, source.id)
+                now = await links.get(tx, source.id)
                 moved = not at_turn and (now is None or now.version != source.version)
                 link = None if moved else await self._add(tx, opened, source)
         except SessionHeld:
@@ -199,7 +198,7 @@ class Opening:
 
     async def _add(self, tx: Writer, opened: SessionOpened, source: Link | None) -> Link:
         # Suspect and without a turn: the route can neither use it, nor fork it, nor fork it at a turn.
-        return await chains.add(
+        return await links.add(
             tx,
             id=self._link_id,
             conversation_id=self._ground.record.id,
@@ -258,8 +257,8 @@ async def sweep(ground: SendContext, agent: AgentPort, open_here: Callable[[], C
     Raises StoreError, ReadOnly.
     """
     async with ground.services.db.read() as reader:
-        links = await chains.of_conversation(reader, ground.record.id)
-    for link in links:
+        chain = await links.of_conversation(reader, ground.record.id)
+    for link in chain:
         left = link.cause is Cause.ASIDE and link.state is not LinkState.LOST
         ours = (link.agent, link.profile) == (agent.spec.name, agent.spec.profile)
         if left and ours and link.id not in open_here() and await end_upstream(agent, link.session_id):

@@ -109,7 +109,7 @@ class AskedRewinds:
     async def _look(self, window_id: str) -> None:
         core = self._core
         async with core.services.db.read() as reader:
-            waiting = await rewind_requests.open_of(reader, core.record.id)
+            waiting = await rewind_requests.open_in(reader, core.record.id)
         store = SqliteCheckpoints(core.services.db.read, core.services.db.write)
         for request in waiting:
             mine = request.window_id == window_id or request.window_id not in core.windows

@@ -26,8 +26,7 @@ from catena_acp.conversation.branches.branching import Branching
 from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError
-from catena_store.chains import link_history, turns
-from catena_store.chains import links as chains
+from catena_store.chains import link_history, links, turns
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
 from catena_store.conversations.checkpoints import (
@@ -36,7 +35,7 @@ from catena_store.conversations.checkpoints import (
     CheckpointStore,
     Frequency,
     frequency_of,
-    parked_at,
+    parked_link_at,
     set_frequency,
 )
 from catena_store.database.database import Reader
@@ -221,16 +220,16 @@ class Checkpoints:
             return
         stay = {each.message_id for each in await store.list(self._core.record.id)}
         async with self._core.services.db.read() as reader:
-            found = [await chains.get(reader, id) for id in sorted(wanted)]
-        links = [link for link in found if link and link.knows not in stay]
+            found = [await links.get(reader, id) for id in sorted(wanted)]
+        freed = [link for link in found if link and link.knows not in stay]
         # Nobody waits for an agent that takes its time; where it ends first, so does this.
-        task = asyncio.ensure_future(self._let_go_of(links))
+        task = asyncio.ensure_future(self._let_go_of(freed))
         self._letting_go.add(task)
         task.add_done_callback(self._letting_go.discard)
 
-    async def _let_go_of(self, links: Sequence[Link]) -> None:
+    async def _let_go_of(self, freed: Sequence[Link]) -> None:
         with contextlib.suppress(AgentError, ReadOnly, StoreError):
-            for link in links:
+            for link in freed:
                 if link.state is LinkState.PARKED:
                     spec = self._core.spec_of(link.agent, link.profile)
                     await let_go(self._core.ground(spec=spec), [link])
@@ -262,7 +261,7 @@ async def drawn(
         id=id,
         conversation_id=record.id,
         message_id=at,
-        link_id=await parked_at(r, record.id, at),
+        link_id=await parked_link_at(r, record.id, at),
         label=label,
         automatic=automatic,
         data={
@@ -326,7 +325,7 @@ async def listed(core: ConversationRuntime, checkpoints: Sequence[Checkpoint]) -
 async def _listed(reader: Reader, core: ConversationRuntime, checkpoint: Checkpoint) -> Listed:
     data = checkpoint.data
     turn = await turns.get(reader, str(data["turn"])) if data.get("turn") else None
-    prompts = await link_history.glimpses(reader, [turn.prompt_id]) if turn else {}
+    prompts = await link_history.previews(reader, [turn.prompt_id]) if turn else {}
     row = await messages.get(reader, checkpoint.message_id) if checkpoint.message_id else None
     return Listed(
         checkpoint,

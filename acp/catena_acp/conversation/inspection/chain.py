@@ -18,7 +18,7 @@ from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentMissing, SessionGone
 from catena_acp.port import AgentSpec
 from catena_store.chains import link_history, links, turns
-from catena_store.chains.link_history import Ends, Glimpse
+from catena_store.chains.link_history import LinkExtent, MessagePreview
 from catena_store.chains.links import UNSET, Unset
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
@@ -61,8 +61,8 @@ class ChainEntry:
     link: Link
     agent_title: str
     cause: str  # in words, why it came to be
-    first: Glimpse | None  # the first and the last message that it carried
-    last: Glimpse | None
+    first: MessagePreview | None  # the first and the last message that it carried
+    last: MessagePreview | None
     turns: int
     ended: str | None  # in words, why it is no longer used or how its last turn went wrong
     here: bool  # it carried a part of this branch
@@ -98,22 +98,24 @@ async def read_chain(
 
     ``title_of`` gives the name of an agent; ``warm`` are the links whose session is open here.
     """
-    travelled = {link_id for _, link_id in await link_history.of_branch(r, leaf)}
+    travelled = {link_id for _, link_id in await link_history.turns_of_branch(r, leaf)}
     own = await links.of_conversation(r, conversation_id)
     known = {link.id: link for link in own}
     for link_id in travelled - known.keys():
         if link := await links.get(r, link_id):
             known[link_id] = link
-    loads = await link_history.loads(r, known)
+    loads = await link_history.turns_by_link(r, known)
     shown = [link for link in known.values() if _shows(link, link.id in loads)]
     shown.sort(key=lambda link: loads[link.id].newest if link.id in loads else 0)
     newest = shown if cap is None else shown[-cap:]
     entries = []
     for link in newest:
         load = loads.get(link.id)
-        ends = await link_history.ends(r, link.id, load) if load else Ends(None, None, None, None, None)
+        ends = (
+            await link_history.extent(r, link.id, load) if load else LinkExtent(None, None, None, None, None)
+        )
         events = tuple(await link_history.events(r, link.id))
-        marks = await link_history.glimpses(r, {row for row in (link.knows, link.reach) if row})
+        marks = await link_history.previews(r, {row for row in (link.knows, link.reach) if row})
         entries.append(
             ChainEntry(
                 link=link,
@@ -143,7 +145,7 @@ def _shows(link: Link, carried: bool) -> bool:
     return carried or (link.cause is Cause.IMPORT and link.state is not LinkState.PARKED)
 
 
-def _cause(link: Link, ends: Ends) -> str:
+def _cause(link: Link, ends: LinkExtent) -> str:
     match link.cause:
         case Cause.NEW:
             born = "new session"
@@ -158,7 +160,7 @@ def _cause(link: Link, ends: Ends) -> str:
     return f"{born}: {ends.cause}" if ends.cause else born
 
 
-def _ended(link: Link, ends: Ends) -> str | None:
+def _ended(link: Link, ends: LinkExtent) -> str | None:
     match link.state:
         case LinkState.LOST:
             return f"lost: {link.ended or 'the agent does not know it any more'}"
@@ -170,7 +172,7 @@ def _ended(link: Link, ends: Ends) -> str | None:
             return link.ended or _last_trouble(ends)
 
 
-def _last_trouble(ends: Ends) -> str | None:
+def _last_trouble(ends: LinkExtent) -> str | None:
     """How the newest turn went wrong, if it did."""
     match ends.stop_reason:
         case StopReason.AGENT_GONE:
@@ -196,20 +198,20 @@ def _probe(link: Link, events: tuple[LinkEvent, ...], *, warm: bool) -> Probe:
     return Probe(Loads(loads) if loads in set(Loads) else Loads.UNKNOWN, words, looked.at)
 
 
-def _knows(link: Link, marks: dict[str, Glimpse]) -> str:
+def _knows(link: Link, marks: dict[str, MessagePreview]) -> str:
     if link.knows is None:
         return "nothing for certain"
     at = f"everything up to {_named(marks.get(link.knows))}"
     return f"{at}; {ABRIDGED}" if link.unabridged_from else at
 
 
-def _reach(link: Link, marks: dict[str, Glimpse]) -> str:
+def _reach(link: Link, marks: dict[str, MessagePreview]) -> str:
     if link.reach == link.knows:
         return "nothing beyond that"
     return f"perhaps more, up to {_named(marks.get(link.reach or ''))}"
 
 
-def _named(glimpse: Glimpse | None) -> str:
+def _named(glimpse: MessagePreview | None) -> str:
     if glimpse is None:
         return "a message that is gone"
     return shortened(glimpse.text) if glimpse.text.strip() else f"a {glimpse.kind} without words"
@@ -256,7 +258,7 @@ async def probe_link(core: ConversationRuntime, link_id: str) -> Probe:
     tenure = core.writable()
     link = await _existing(core, link_id)
     async with core.services.db.read() as reader:
-        busy = bool(await turns.open_on(reader, [link_id]))
+        busy = bool(await turns.busy_links(reader, [link_id]))
     if link.state is LinkState.LOST:
         return Probe(Loads.NO, link.ended or "it is lost", None)
     if busy:
@@ -327,7 +329,7 @@ async def _pickable(core: ConversationRuntime, link_id: str) -> tuple[Link, Agen
     core.writable()
     link = await _existing(core, link_id)
     async with core.services.db.read() as reader:
-        busy = bool(await turns.open_on(reader, [link_id]))
+        busy = bool(await turns.busy_links(reader, [link_id]))
         reach = await messages.get(reader, link.reach) if link.reach else None
     match link.state:
         case LinkState.LOST:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from catena_acp.continuity.routing.prior_context import ledger_line
 from catena_acp.continuity.wording import how_words
 from catena_store.chains import link_history, links, turns
-from catena_store.chains.link_history import Glimpse
+from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Link, Turn
@@ -23,13 +23,13 @@ class TurnContext:
     turn: Turn
     link: Link
     agent_title: str
-    prompt: Glimpse
+    prompt: MessagePreview
     number: int  # of the branch's turns, from 1; 0 for an attempt that is not on it any more
     total: int
     how: str  # in words
     knew: int  # user and agent rows that the session held before
     abridged: bool  # … of which it was told some only in part
-    left_out: tuple[Glimpse, ...]  # the newest of what was left out, oldest first
+    left_out: tuple[MessagePreview, ...]  # the newest of what was left out, oldest first
     tools: tuple[str, ...]  # the tool calls that were listed, in words
     before: str | None  # the turn before on the branch, and the next one
     after: str | None
@@ -49,7 +49,7 @@ async def read_context(
     turn_id: str | None = None,
 ) -> TurnContext | None:
     """The context of a turn: of this id, else the message's, else the branch's newest; None before the first turn."""
-    on_branch = [id for id, _ in await link_history.of_branch(r, leaf)]
+    on_branch = [id for id, _ in await link_history.turns_of_branch(r, leaf)]
     turn_id = turn_id or await _turn_of(r, message_id) or (on_branch[-1] if on_branch else None)
     turn = await turns.get(r, turn_id) if turn_id else None
     link = await links.get(r, turn.link_id) if turn else None
@@ -62,7 +62,7 @@ async def read_context(
     unknown = await messages.spoken_between(r, None, above, turn.told + min(turn.left_out, LEFT_OUT_SHOWN))
     left_out = [row.id for row in unknown[: len(unknown) - turn.told]] if turn.left_out else []
     tools = await messages.tools_between(r, None, above, limit=turn.tools_listed)
-    seen = await link_history.glimpses(r, [*left_out, prompt.id])
+    seen = await link_history.previews(r, [*left_out, prompt.id])
     at = on_branch.index(turn.id) if turn.id in on_branch else None
     return TurnContext(
         turn=turn,

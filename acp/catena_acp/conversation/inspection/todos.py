@@ -151,7 +151,7 @@ class LeftOpen:
 
 async def left_open_on(reader: Reader, leaf_id: str | None) -> LeftOpen:
     """What the branch with this leaf leaves to be done."""
-    plans = await branches.newest_of(reader, leaf_id, Kind.PLAN, limit=1, within=_ROWS)
+    plans = await branches.newest_rows(reader, leaf_id, Kind.PLAN, limit=1, within=_ROWS)
     if plan := next((row for row in reversed(plans) if _entries(row)), None):
         return LeftOpen(plan)
     answers = await branches.newest_answers(reader, leaf_id, limit=_ANSWERS, within=_ROWS)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from catena_acp.conversation.inspection.files_touched import FileTouched, files_touched
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_store.conversations.search import TreeHits, hits_in_tree
-from catena_store.conversations.tree import TreeNode, TreePlaces, parting, tree_places, turn_of_prompt
+from catena_store.conversations.search import TreeHits, find_in_family
+from catena_store.conversations.tree import FamilyTree, TreeNode, compare, family_tree, rows_of_prompt
 from catena_store.records import Message
 from catena_store.windows import windows
 
@@ -39,21 +39,21 @@ class TreeFace:
 
     _core: ConversationRuntime
 
-    async def tree(self, window_id: str) -> TreePlaces:
+    async def tree(self, window_id: str) -> FamilyTree:
         """Every prompt of the conversation and of its kin, as seen from where the window stands."""
         async with self._core.services.db.read() as reader:
             window = await windows.get(reader, window_id)
-            return await tree_places(reader, self._core.record.id, window.leaf_id if window else None)
+            return await family_tree(reader, self._core.record.id, window.leaf_id if window else None)
 
     async def search_tree(self, text: str) -> TreeHits:
         """What of the conversation and of its kin was said with these words; nothing waits for it."""
-        async with self._core.services.db.read_aside() as reader:
-            return await hits_in_tree(reader, self._core.record.family, text)
+        async with self._core.services.db.read_concurrently() as reader:
+            return await find_in_family(reader, self._core.record.family, text)
 
     async def compare(self, left: str, right: str) -> Comparison:
         """Two branches, each by its leaf, from where they part."""
         async with self._core.services.db.read() as reader:
-            found = await parting(reader, left, right, limit=_MOST_ROWS)
+            found = await compare(reader, left, right, limit=_MOST_ROWS)
         return Comparison(
             found.shared,
             found.shared_prompts,
@@ -64,7 +64,7 @@ class TreeFace:
     async def said_at(self, node: TreeNode) -> Sequence[Message]:
         """A prompt and everything that it brought, oldest first."""
         async with self._core.services.db.read() as reader:
-            return await turn_of_prompt(reader, node)
+            return await rows_of_prompt(reader, node)
 
 
 def _tail(rows: Sequence[Message], count: int) -> BranchTail:

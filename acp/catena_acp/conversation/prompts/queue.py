@@ -47,9 +47,9 @@ class PromptQueue:
         async with self._core.writable().write() as tx:
             await inputs.add(tx, text, self._core.record.cwd)
             await windows.set_draft(tx, self._window_id, "")
-            await attachments.set_of_draft(tx, self._window_id, ())
+            await attachments.set_draft(tx, self._window_id, ())
             await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
-            await attachments.add_to_item(tx, item_id, files)
+            await attachments.add_to_queue_item(tx, item_id, files)
         self.unserved = True
         await self.tell()
 
@@ -60,7 +60,7 @@ class PromptQueue:
             item = await queue.first(tx, self._window_id)
             if item is None:
                 return None
-            files = await attachments.of_item(tx, item.id)
+            files = await attachments.of_queue_item(tx, item.id)
             await queue.remove(tx, item.id)
             row = await self._rows.add(tx, item.text, files)
         await self.tell()
@@ -77,14 +77,14 @@ class PromptQueue:
         """Give one back to be changed: text and files become the draft, before what is there. Raises NotFound."""
         async with self._core.writable().write() as tx:
             item = await self._own(tx, item_id)
-            files = await attachments.of_item(tx, item_id)
+            files = await attachments.of_queue_item(tx, item_id)
             window = await windows.get(tx, self._window_id)
             draft = window.draft if window else ""
             kept = await attachments.of_draft(tx, self._window_id)
             await windows.set_draft(
                 tx, self._window_id, f"{item.text}\n{draft}" if draft.strip() else item.text
             )
-            await attachments.set_of_draft(tx, self._window_id, [*files, *kept])
+            await attachments.set_draft(tx, self._window_id, [*files, *kept])
             await queue.remove(tx, item_id)
         # Before anything else is waited for: whoever listens must not save a draft without it.
         self._core.tell(PromptReturned(self._window_id, item.text, tuple(files)))
@@ -101,7 +101,7 @@ class PromptQueue:
         """Let one go next, whether it waited for the person or not. Raises NotFound."""
         async with self._core.writable().write() as tx:
             item = await self._own(tx, item_id)
-            await queue.put_first(tx, item_id)
+            await queue.move_to_front(tx, item_id)
         self.unserved = True
         await self.tell()
         return item

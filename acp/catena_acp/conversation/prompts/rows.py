@@ -135,5 +135,5 @@ class PromptRows:
                 await windows.set_draft(tx, self._window_id, "\n".join([attempt.row.text, *behind]))
             if files:
                 kept = await attachments.of_draft(tx, self._window_id)
-                await attachments.set_of_draft(tx, self._window_id, [*files, *kept])
+                await attachments.set_draft(tx, self._window_id, [*files, *kept])
         return files

@@ -83,7 +83,7 @@ class Steering:
         mark = {"turn": running.turn.id, "link": live.link_id, "row": self._core.services.new_id()}
         async with self._core.writable().write() as tx:
             await queue.set_data(tx, item.id, {**item.data, "steering": mark})
-            files = await attachments.of_item(tx, item.id)
+            files = await attachments.of_queue_item(tx, item.id)
         await self._queue.tell()
         blocks = prompt_blocks(item.text, files, live.agent.abilities)
         try:
@@ -130,7 +130,7 @@ class Steering:
         """It goes out as the next prompt; where the turn is over already, at once."""
         async with self._core.writable().write() as tx:
             await queue.set_data(tx, item.id, item.data)
-            await queue.put_first(tx, item.id)
+            await queue.move_to_front(tx, item.id)
         self._queue.unserved = True
         await self._queue.tell()
         if why:

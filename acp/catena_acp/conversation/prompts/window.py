@@ -313,7 +313,7 @@ class Window:
         async with self._core.writable().write() as tx:
             await inputs.add(tx, text, self._core.record.cwd)
             await windows.set_draft(tx, self._window_id, "")
-            await attachments.set_of_draft(tx, self._window_id, ())
+            await attachments.set_draft(tx, self._window_id, ())
             row = await self.rows.add(tx, text, files)
         return Attempt(row, came_from=row.parent_id), MessageAdded(self._window_id, row)
 

@@ -24,8 +24,8 @@ from catena_acp.continuity.events import (
 )
 from catena_acp.continuity.services import Services
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_store.clients import following
-from catena_store.clients.following import Standing
+from catena_store.clients import progress
+from catena_store.clients.progress import Progress
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import StoreError
 from catena_store.records import Lease, Message, MessageState, QueueItem
@@ -54,7 +54,7 @@ class FollowingWindow:
         """True where the store does not have its place."""
         return self.follows and self._leaf != self._kept
 
-    async def look(self, reader: Reader, standing: Standing) -> list[ConversationEvent]:
+    async def look(self, reader: Reader, standing: Progress) -> list[ConversationEvent]:
         """What is to be told since the last look."""
         if not await self._find_place(reader, standing):
             return []
@@ -67,9 +67,7 @@ class FollowingWindow:
             if standing.queue != self._queue:
                 self._queue = standing.queue
                 news.append(QueueChanged(self.id, standing.queue))
-        self._rows = {
-            id: row for id, row in self._rows.items() if following.may_change(row, standing.running)
-        }
+        self._rows = {id: row for id, row in self._rows.items() if progress.may_change(row, standing.running)}
         self._heard &= self._rows.keys()
         return news
 
@@ -85,7 +83,7 @@ class FollowingWindow:
             await windows.advance(tx, self.id, self._leaf)
         self._kept = self._leaf
 
-    async def _find_place(self, reader: Reader, standing: Standing) -> bool:
+    async def _find_place(self, reader: Reader, standing: Progress) -> bool:
         """See where the window stands, and whether it follows: it does where the other's branch goes on from there."""
         window = await windows.get(reader, self.id)
         if window is None:
@@ -108,15 +106,15 @@ class FollowingWindow:
 
     async def _goes_along(self, reader: Reader, before: str | None, leaf: str | None) -> bool:
         """True where the window stands on the other's branch, and was not moved up by the person."""
-        forward = self._kept == leaf or await following.goes_on(reader, before, self._kept)
-        return forward and await following.goes_on(reader, self._kept, leaf)
+        forward = self._kept == leaf or await progress.passes_through(reader, before, self._kept)
+        return forward and await progress.passes_through(reader, self._kept, leaf)
 
-    async def _changes(self, reader: Reader, standing: Standing) -> list[ConversationEvent]:
+    async def _changes(self, reader: Reader, standing: Progress) -> list[ConversationEvent]:
         """What became of rows that were told."""
         over = {row.turn_id for row in self._rows.values() if row.turn_id} - standing.running
         due = [id for id, row in self._rows.items() if _is_due(row, over)]
         news: list[ConversationEvent] = []
-        for row in await following.again(reader, due) if due else ():
+        for row in await progress.reread(reader, due) if due else ():
             news += self._difference(self._rows[row.id], row)
             self._rows[row.id] = row
         return news
@@ -134,9 +132,9 @@ class FollowingWindow:
         if not grew or replace(before, text=now.text) != now:
             yield MessageChanged(self.id, now)
 
-    async def _growth(self, reader: Reader, standing: Standing) -> Sequence[ConversationEvent]:
+    async def _growth(self, reader: Reader, standing: Progress) -> Sequence[ConversationEvent]:
         leaf = standing.leaf_id
-        added = None if self._lost else await following.grown(reader, self._leaf, leaf, _MOST_ADDED)
+        added = None if self._lost else await progress.rows_between(reader, self._leaf, leaf, _MOST_ADDED)
         if added is None:
             self._lost = False
             self._start_at(leaf, await self._unsettled(reader, standing, leaf))
@@ -147,8 +145,8 @@ class FollowingWindow:
             self._heard.add(row.id)
         return [MessageAdded(self.id, row) for row in added]
 
-    async def _unsettled(self, reader: Reader, standing: Standing, leaf: str | None) -> list[Message]:
-        return await following.unsettled(reader, standing.record.id, leaf)
+    async def _unsettled(self, reader: Reader, standing: Progress, leaf: str | None) -> list[Message]:
+        return await progress.unsettled_rows(reader, standing.record.id, leaf)
 
     def _start_at(self, leaf: str | None, unsettled: Sequence[Message]) -> None:
         """From here on changes are told; what is there already is read by whoever shows it."""
@@ -239,7 +237,7 @@ class _Followed:
         self._services = services
         self._lost = lost
         self._views: dict[str, FollowingWindow] = {}
-        self._standing: Standing | None = None
+        self._standing: Progress | None = None
         self._lease: Lease | None = None
         self._looked = False
 
@@ -276,7 +274,9 @@ class _Followed:
         core = self.core
         self._views = {id: self._views.get(id) or FollowingWindow(id, lost=self._lost) for id in core.windows}
         async with self._services.db.read() as reader:
-            standing = await following.standing(reader, core.record.id, list(self._views), self._standing)
+            standing = await progress.of_conversation(
+                reader, core.record.id, list(self._views), self._standing
+            )
             if standing is None:
                 return
             looks = [await view.look(reader, standing) for view in self._views.values()]
@@ -298,7 +298,7 @@ class _Followed:
             if not standing.busy:
                 core.now(view.id, Doing.IDLE)
 
-    def _learn(self, standing: Standing) -> None:
+    def _learn(self, standing: Progress) -> None:
         core, before = self.core, self.core.record
         core.record = standing.record
         if standing.record.title != before.title:

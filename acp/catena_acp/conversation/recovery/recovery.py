@@ -35,7 +35,7 @@ from catena_store.windows import attachments, queue, windows
 async def put_back_unsent(tx: Writer, conversation_id: str) -> None:
     """Take back each prompt that a window stands on and that was never claimed; its text and files are the draft."""
     taken_back: set[str] = set()  # another window may stand on it, too
-    for window in await windows.open_on(tx, conversation_id):
+    for window in await windows.open_in(tx, conversation_id):
         row = await messages.get(tx, window.leaf_id) if window.leaf_id else None
         if row is None or row.conversation_id != conversation_id:
             continue
@@ -51,7 +51,7 @@ async def put_back_unsent(tx: Writer, conversation_id: str) -> None:
         await windows.set_draft(tx, window.id, "\n".join([row.text, *behind]))
         if files:
             kept = await attachments.of_draft(tx, window.id)
-            await attachments.set_of_draft(tx, window.id, [*files, *kept])
+            await attachments.set_draft(tx, window.id, [*files, *kept])
 
 
 async def _is_unsent(reader: Reader, row: Message) -> bool:
@@ -96,7 +96,7 @@ def row_data(item: QueueItem, *, doubtful: bool) -> dict[str, Any]:
 async def settle(tx: Writer, item: QueueItem, row_id: str) -> None:
     """The row is there: the prompt leaves the queue, and its files go along. Raises NotFound."""
     if not await attachments.of_message(tx, row_id):
-        await attachments.add_to_message(tx, row_id, await attachments.of_item(tx, item.id))
+        await attachments.add_to_message(tx, row_id, await attachments.of_queue_item(tx, item.id))
     await queue.remove(tx, item.id)
 
 
@@ -106,7 +106,7 @@ async def take_up(tx: Writer, conversation_id: str, left_open: Sequence[Turn]) -
     What may have been heard is a row of its turn, and is not said again.
     """
     turns_left = {turn.id: turn for turn in left_open}
-    for item in await queue.on_the_way(tx, conversation_id):
+    for item in await queue.steering_items(tx, conversation_id):
         mark = item.steering or {}
         row_id, turn = mark["row"], turns_left.get(mark["turn"])
         if await messages.get(tx, row_id) is not None:
@@ -135,7 +135,7 @@ async def _add_row(tx: Writer, item: QueueItem, turn: Turn, row_id: str) -> Turn
     )
     await settle(tx, item, row_id)
     await turns.set_last(tx, turn.id, row_id)
-    for window in await windows.open_on(tx, turn.conversation_id):
+    for window in await windows.open_in(tx, turn.conversation_id):
         if window.leaf_id == turn.last_id:
             await windows.advance(tx, window.id, row_id)
     return replace(turn, last_id=row_id)
@@ -162,7 +162,7 @@ async def recover(
     async with tenure.write() as tx:
         left_open = await turns.open_in(tx, tenure.conversation_id)
         left_open = await take_up(tx, tenure.conversation_id, left_open)
-        await queue.hold_of_conversation(tx, tenure.conversation_id)
+        await queue.hold_conversation(tx, tenure.conversation_id)
         for turn in left_open:
             await _close(tx, turn, tenure, proved=proved, agent_title=agent_title)
         if left_by is not None:
@@ -195,7 +195,7 @@ async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_
     )
     await turns.set_last(tx, turn.id, notice.id)
     await turns.end(tx, turn.id, stop_reason=StopReason.INTERRUPTED)
-    for window in await windows.open_on(tx, turn.conversation_id):
+    for window in await windows.open_in(tx, turn.conversation_id):
         if window.leaf_id == turn.last_id:
             await windows.advance(tx, window.id, notice.id)
     link = await links.get(tx, turn.link_id)

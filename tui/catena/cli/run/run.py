@@ -121,7 +121,7 @@ class _HeadlessRun:
         settings = load_settings()
         files = _attached(self._request.attach)
         async with Database.open(default_path()) as db:
-            db.when_mended(self._output.remark)
+            db.on_repair(self._output.remark)
             try:
                 return await self._converse(db, settings, files)
             finally:

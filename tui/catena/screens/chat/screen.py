@@ -498,7 +498,7 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
         self.acts = Commands(self, parts, tabs, view)
         self.run_worker(view.follow(), group="news")
         self.acts.run(self._begin_tabs(self.acts))
-        tabs.when_mended(self.hints.say)
+        tabs.on_repair(self.hints.say)
 
     async def _begin_tabs(self, acts: Commands) -> None:
         try:

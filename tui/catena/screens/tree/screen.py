@@ -26,7 +26,7 @@ from catena.text.tree import Arrangement, TreeLine
 from catena.widgets.row_list import RowList, key_hints
 from catena_acp.conversation.inspection.tree import TreeFace
 from catena_acp.errors import AgentError
-from catena_store.conversations.tree import TreeNode, TreePlaces
+from catena_store.conversations.tree import FamilyTree, TreeNode
 from catena_store.errors import StoreError
 from catena_store.records import MessageState
 
@@ -108,7 +108,7 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         self._window_id = window_id
         self._cwd = cwd
         self._clock = clock
-        self._tree = Arrangement(TreePlaces())
+        self._tree = Arrangement(FamilyTree())
         self._lines: Sequence[TreeLine] = ()
         self._folded: set[str] = set()
         self._marked: list[str] = []  # the latest two

@@ -172,7 +172,7 @@ class UsageActions:
         if (tab := desk.tab) is None:
             return
         rows = await desk.tabs.of_branch(
-            tab, lambda reader, leaf: branches.newest_of(reader, leaf, Kind.TOOL, limit=_TOOL_CALLS)
+            tab, lambda reader, leaf: branches.newest_rows(reader, leaf, Kind.TOOL, limit=_TOOL_CALLS)
         )
         page = await asyncio.to_thread(lambda: files_page(files_touched(rows), tab.conversation.record.cwd))
         await desk.app.push_screen_wait(PageScreen("files on this branch", page))

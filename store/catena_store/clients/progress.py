@@ -19,7 +19,7 @@ _BY_TURNS = 8  # a window without one of so many newest turns is no longer talke
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Progress:
     """Where a conversation stands that another client has, or had."""
 
     record: ConversationRecord
@@ -32,9 +32,9 @@ class Standing:
     since: int  # turns above this number are the holder's; those below may be of whoever had it before
 
 
-async def standing(
-    r: Reader, conversation_id: str, ours: Collection[str], before: Standing | None = None
-) -> Standing | None:
+async def of_conversation(
+    r: Reader, conversation_id: str, ours: Collection[str], before: Progress | None = None
+) -> Progress | None:
     """How things stand; ``ours`` are the windows of the client that asks, ``before`` is what it was told last.
 
     None where the conversation is gone.
@@ -51,7 +51,7 @@ async def standing(
         )
     )
     waiting = await queue.items(r, window_id) if window_id else []
-    return Standing(
+    return Progress(
         record=record,
         lease=lease,
         window_id=window_id,
@@ -63,7 +63,7 @@ async def standing(
     )
 
 
-async def grown(r: Reader, above: str | None, leaf: str | None, limit: int) -> list[Message] | None:
+async def rows_between(r: Reader, above: str | None, leaf: str | None, limit: int) -> list[Message] | None:
     """The rows on (above, leaf], oldest first; None where the leaf does not descend from there within ``limit``."""
     if above == leaf:
         return []
@@ -76,7 +76,7 @@ async def grown(r: Reader, above: str | None, leaf: str | None, limit: int) -> l
     return found if found[0].parent_id == above else None
 
 
-async def goes_on(r: Reader, above: str | None, leaf: str | None) -> bool:
+async def passes_through(r: Reader, above: str | None, leaf: str | None) -> bool:
     """True where the branch of the leaf goes through the row above, or ends there; the root is above everything."""
     if above is None or above == leaf:
         return True
@@ -97,7 +97,7 @@ async def goes_on(r: Reader, above: str | None, leaf: str | None) -> bool:
     return found is not None
 
 
-async def unsettled(r: Reader, conversation_id: str, leaf: str | None) -> list[Message]:
+async def unsettled_rows(r: Reader, conversation_id: str, leaf: str | None) -> list[Message]:
     """The rows at the end of a branch that may still change, oldest first: of turns that run, or open."""
     if leaf is None:
         return []
@@ -114,7 +114,7 @@ async def unsettled(r: Reader, conversation_id: str, leaf: str | None) -> list[M
     return await messages.page(r, leaf, end - first + 1)
 
 
-async def again(r: Reader, ids: Iterable[str]) -> list[Message]:
+async def reread(r: Reader, ids: Iterable[str]) -> list[Message]:
     """These messages as they are now, in order of birth."""
     found = await r.all(
         f"SELECT {rows.MESSAGE} FROM json_each(?) CROSS JOIN message m ON m.uid = value ORDER BY m.id",
@@ -131,7 +131,7 @@ def may_change(message: Message, running: Collection[str]) -> bool:
 
 
 async def _talked_in(
-    r: Reader, conversation_id: str, lease: Lease | None, ours: Collection[str], before: Standing | None
+    r: Reader, conversation_id: str, lease: Lease | None, ours: Collection[str], before: Progress | None
 ) -> tuple[str | None, str | None, int]:
     """The window that the conversation is talked in, its leaf, and since which turn the holder has it.
 
