@@ -1,15 +1,19 @@
-"""Everything that can go wrong with the store.
+"""Every error that the store raises.
 
 StoreError
-├── StoreUnusable     the file cannot be opened
-│   └── StoreDamaged  it is no longer sound
-├── StoreFull         the disk is full
-├── StoreReadOnly     the file may not be written
-├── StoreBusy         another process held the file for longer than we wait
-├── SessionHeld       another link has that session already
-├── Fenced            the lease is no longer ours
-├── NotFound
-└── Ambiguous
+├── StoreUnusable            the file cannot be opened
+│   └── StoreDamaged         the file is no longer sound
+├── StoreFull                the disk is full
+├── StoreReadOnly            the file may not be written
+├── StoreBusy                another process held the file for longer than we wait
+├── SessionHeld              another link has that session already
+├── Fenced                   the lease is no longer ours
+├── NotFound                 no row has that id
+├── Ambiguous                several ids begin with that prefix
+├── CheckpointImmutable      only the label of a checkpoint may change
+├── LabelTaken               another checkpoint has that label
+├── NotAPointer              a checkpoint was to hold content
+└── NotAttachable            a file cannot be attached
 """
 
 from __future__ import annotations
@@ -17,13 +21,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+MOST_MATCHES = 10  # that an ambiguous prefix names
+
 
 class StoreError(Exception):
-    """Something in the store went wrong; the words say what, for a person."""
+    """An error of the store; its words are meant for a person."""
 
 
 class StoreUnusable(StoreError):
-    """The file cannot be used: unreadable, another program's, written by a newer Catena, damaged."""
+    """The file cannot be used: unreadable, another program's, written by a newer Catena, or damaged."""
 
     def __init__(self, path: Path, why: str, *, may_be_damaged: bool = False) -> None:
         super().__init__(f"{path} {why}")
@@ -74,7 +80,7 @@ class SessionHeld(StoreError):
 
 
 class Fenced(StoreError):
-    """The lease changed hands, so what was to be written is not."""
+    """The lease changed hands, so the transaction is not written."""
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(f"another client holds conversation {conversation_id}")
@@ -82,7 +88,7 @@ class Fenced(StoreError):
 
 
 class NotFound(StoreError):
-    """There is no such thing."""
+    """No row has that id."""
 
     def __init__(self, what: str, id: str) -> None:
         super().__init__(f"there is no {what} {id!r}")
@@ -91,10 +97,38 @@ class NotFound(StoreError):
 
 
 class Ambiguous(StoreError):
-    """Several things begin like this."""
+    """Several ids begin with the prefix."""
 
     def __init__(self, what: str, prefix: str, matches: Sequence[str]) -> None:
         super().__init__(f"{len(matches)} {what}s begin with {prefix!r}: {', '.join(matches)}")
         self.what = what
         self.prefix = prefix
         self.matches = tuple(matches)
+
+
+class CheckpointImmutable(StoreError):
+    """Something else than the label of a checkpoint was to change."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"checkpoint {id} is kept as it was made: it can be given another label, or be removed"
+        )
+
+
+class LabelTaken(StoreError):
+    """Another checkpoint of the conversation has the label."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__(f"“{label}” names another checkpoint of this conversation already")
+        self.label = label
+
+
+class NotAPointer(StoreError):
+    """A checkpoint was to hold content."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a checkpoint holds pointers and short facts, and “{name}” is more than that")
+
+
+class NotAttachable(StoreError):
+    """A file cannot be attached; the words say why."""

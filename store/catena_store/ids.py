@@ -1,4 +1,4 @@
-"""Ids and times: made here, handed in everywhere else."""
+"""Ids and times: how they are made, and how the tables store times."""
 
 from __future__ import annotations
 

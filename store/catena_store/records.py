@@ -1,8 +1,7 @@
-"""The nouns that are kept, as frozen dataclasses.
+"""Records of the tables, as frozen dataclasses, and the enumerations of their columns.
 
-Every ``id`` is text, made once and never changed; the integers of the tables never leave the store. Where a
-pointer into the tree is None it is the root: the empty branch. Times are aware datetimes in UTC, to the
-millisecond.
+An ``id`` is text and never changes; the integers of the tables never leave the store. A pointer into the tree that is
+None is the root, the empty branch. Times are aware datetimes in UTC, to the millisecond.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What a message row holds. The *content* kinds are USER, AGENT and TOOL; the others hang beside them."""
+    """The kind of a message row; USER, AGENT and TOOL rows are content, the others stand beside it in the tree."""
 
     USER = "user"
     AGENT = "agent"
@@ -31,7 +30,7 @@ SPOKEN_KINDS = frozenset({Kind.USER, Kind.AGENT})
 
 
 class MessageState(StrEnum):
-    """How far a message has come: still growing, whole, cut short, or accepted by no agent."""
+    """The state of a message: still growing, complete, cut short, or accepted by no agent."""
 
     OPEN = "open"
     FINAL = "final"
@@ -66,12 +65,12 @@ class StopReason(StrEnum):
 
     @property
     def clean(self) -> bool:
-        """True where the agent says that it took the prompt and answered it."""
+        """True where the agent took the prompt and answered it."""
         return self in (StopReason.END_TURN, StopReason.MAX_TOKENS, StopReason.MAX_TURN_REQUESTS)
 
 
 class LinkState(StrEnum):
-    """What a link may be used for: anything, forking only, forking at a message only, nothing."""
+    """The state of a link: usable, for forking only, for forking at a message only, or not usable."""
 
     OPEN = "open"
     PARKED = "parked"
@@ -80,7 +79,7 @@ class LinkState(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a link came to be."""
+    """The cause of a link."""
 
     NEW = "new"
     FORK = "fork"
@@ -93,15 +92,15 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConversationRecord:
-    """A tree of messages under an id of ours."""
+    """A conversation: a tree of messages with an id of ours."""
 
     id: str
-    family: str  # id of the conversation that this one was, in the end, forked from; its own id if none
+    family: str  # the conversation at the root of its forks: its own id if it is no fork
     title: str | None
     agent: str  # the agent that the next prompt goes to: a catalogue name, or `command:` and its argv
     profile: str
     cwd: str
-    fork_point_id: str | None  # the row of the source that its first row hangs from
+    fork_point_id: str | None  # the row of the source that is the parent of its first row
     created_at: datetime
     updated_at: datetime
 
@@ -127,7 +126,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PathRow:
-    """The little of a message that the route looks at."""
+    """The fields of a message that the route needs."""
 
     id: str
     kind: Kind
@@ -146,11 +145,11 @@ class Turn:
     window_id: str | None
     last_id: str  # the turn's last row; the prompt itself until there is another
     how: ContextSource
-    cause: str | None  # in words, why the context's way changed; None where it did not
+    cause: str | None  # in words, why context took another way; None where it did not
     told_from: str | None  # first and last row told as prior context
     told_to: str | None
-    told: int  # user and agent rows told,
-    told_total: int  # … of so many that the session did not know
+    told: int  # user and agent rows told
+    told_total: int  # user and agent rows that the session did not know
     tools_listed: int
     left_out: int  # user and agent rows of the branch that were left out
     unabridged_from: str | None  # rows before it may be abridged in the session after this turn
@@ -168,7 +167,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnvironment:
-    """What surrounded a turn; where it is not known or there is none, a field is empty or None."""
+    """The environment of a turn; a field is empty or None where there is none or it is not known."""
 
     turn_id: str
     options: Mapping[str, str | bool] = field(default_factory=dict)  # of the session, by the option's id
@@ -182,7 +181,7 @@ class TurnEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class ChosenOption:
-    """What the person set in a window for an agent's sessions."""
+    """A session option that the person set in a window."""
 
     option: str
     value: str | bool
@@ -191,22 +190,22 @@ class ChosenOption:
 
 @dataclass(frozen=True, slots=True)
 class Expense:
-    """What the turns of one agent, profile and model cost, in one currency."""
+    """The cost of the turns of one agent, profile and model, in one currency."""
 
     agent: str
     profile: str
     model: str | None
     currency: str | None
     turns: int
-    cost: float | None  # None where none of them told one
-    input_tokens: int  # as told in the answers to prompts, where they are
+    cost: float | None  # None where none of the turns has one
+    input_tokens: int  # as the agent reported them
     output_tokens: int
     total_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Our record of one session in a conversation's chain.
+    """A link: our record of one session in a conversation's chain.
 
     ``knows`` is the floor: the session holds at least the path to there. ``reach`` is the ceiling: it may
     hold up to there. Rows before ``unabridged_from`` may be abridged in it.
@@ -225,8 +224,8 @@ class Link:
     reach: str | None
     unabridged_from: str | None
     state: LinkState
-    owner: str | None  # the window that it carries
-    version: int  # one more with every change of the above
+    owner: str | None  # the window whose prompts it carries
+    version: int  # counts up with every change of the above
     cost_total: float | None  # the session's reported total when last seen
     ended: str | None  # in words, why it is no longer used
     created_at: datetime
@@ -234,7 +233,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LinkEvent:
-    """One line of a conversation's append-only chain record."""
+    """One event in the append-only record of a conversation's chain."""
 
     conversation_id: str
     link_id: str
@@ -245,12 +244,12 @@ class LinkEvent:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A client process, told apart from any later one with the same pid."""
+    """A client process, distinct from any later one with the same pid."""
 
     id: str
     host: str
     pid: int
-    started: str  # start time of the process as the system tells it
+    started: str  # start time of the process, as the system has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +262,7 @@ class AgentGroup:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who may prompt in a conversation."""
+    """The right of one client process to prompt in a conversation."""
 
     conversation_id: str
     owner: Owner
@@ -287,7 +286,7 @@ class WindowRecord:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The directory that Catena was started in, and its tabs."""
+    """A directory that Catena was started in, with its tabs."""
 
     id: str
     directory: str
@@ -298,13 +297,13 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class QueueItem:
-    """A prompt that waits; it is not in the tree."""
+    """A queued prompt; it is not in the tree."""
 
     id: str
     window_id: str
     position: int
     text: str
-    held: bool  # waits for the person, after an error
+    held: bool  # until the person releases it, after an error
     data: Mapping[str, Any]
     created_at: datetime
 
@@ -325,18 +324,18 @@ class QueueItem:
 
     @property
     def attachments(self) -> tuple[str, ...]:
-        """The names of what is attached to it."""
+        """The names of its attachments."""
         return tuple(str(entry.get("name")) for entry in self.data.get("attachments") or ())
 
     @property
     def steering(self) -> Mapping[str, str] | None:
-        """Turn, link and future row, while it is on its way into a running turn."""
+        """Turn, link and future row, while the prompt is being steered into a running turn."""
         return self.data.get("steering")
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file or an image that goes with a prompt, whole."""
+    """A file or an image that goes with a prompt, with its bytes."""
 
     sha256: str
     mime: str
@@ -345,14 +344,14 @@ class Attachment:
     content: bytes
 
     def described(self) -> dict[str, Any]:
-        """All but its bytes, as the data of a message or of a waiting prompt have it."""
+        """All but the bytes, as the data of a message or of a queued prompt has it."""
         told = {"name": self.name, "mime": self.mime, "size": len(self.content), "sha256": self.sha256}
         return {**told, "path": self.path} if self.path else told
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One conversation as a list shows it."""
+    """A conversation as a list shows it."""
 
     id: str
     title: str | None
@@ -366,7 +365,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A message that a search found."""
+    """A message found by a search."""
 
     message_id: str
     conversation_id: str
@@ -376,7 +375,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """What is needed to add a row."""
+    """A message to be added."""
 
     id: str
     conversation_id: str

@@ -1,4 +1,4 @@
-"""What was learnt of an agent version by trying, such as whether it honours a fork at a message."""
+"""Abilities of agent versions, learnt by trying, such as whether an agent honours a fork at a message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from catena_store.database.database import Reader, Writer
 
 
 async def set_ability(tx: Writer, agent_name: str, agent_version: str, name: str, value: str) -> None:
-    """Keep an answer, over one that was there."""
+    """Set an ability of an agent version, replacing an earlier value."""
     await tx.run(
         "INSERT INTO ability (agent_name, agent_version, name, value, learnt_at) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (agent_name, agent_version, name)"
@@ -16,7 +16,7 @@ async def set_ability(tx: Writer, agent_name: str, agent_version: str, name: str
 
 
 async def abilities(r: Reader, agent_name: str, agent_version: str) -> dict[str, str]:
-    """What is known of this version of the agent."""
+    """The known abilities of an agent version, by name."""
     return dict(
         await r.all(
             "SELECT name, value FROM ability WHERE agent_name = ? AND agent_version = ?",
@@ -26,7 +26,7 @@ async def abilities(r: Reader, agent_name: str, agent_version: str) -> dict[str,
 
 
 async def ability_of_all(r: Reader, agent_version: str, name: str) -> dict[str, str]:
-    """What is known under one name of every agent, by the agents' names."""
+    """One ability of every agent, by the agents' names."""
     return dict(
         await r.all(
             "SELECT agent_name, value FROM ability WHERE agent_version = ? AND name = ?",

@@ -1,4 +1,4 @@
-"""What the links of a chain carried, and which of them a branch travelled on."""
+"""Link history: the turns that links carried, the first and last message of each, and the links of a branch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from catena_store.database.database import Reader
 from catena_store.ids import from_milliseconds
 from catena_store.records import Kind, LinkEvent, StopReason
 
-_PREVIEW_CHARACTERS = 240  # characters of a message that a glimpse has
+_PREVIEW_CHARACTERS = 240  # characters
 _COLUMNS = f"m.uid, m.kind, substr(m.text, 1, {_PREVIEW_CHARACTERS}), m.created_at"
 
 
@@ -28,9 +28,9 @@ class MessagePreview:
 
 @dataclass(frozen=True, slots=True)
 class CarriedTurns:
-    """How many prompts a link carried; those that no agent accepted do not count. ``newest`` orders links by use."""
+    """The turns that a link carried, those that were not sent left out; ``newest`` orders links by use."""
 
-    turns: int
+    count: int
     newest: int
     first_turn: str
     last_turn: str
@@ -38,17 +38,17 @@ class CarriedTurns:
 
 @dataclass(frozen=True, slots=True)
 class LinkExtent:
-    """Where a link's part of the conversation begins and ends, and how."""
+    """The first and last message that a link carried, and how its newest turn ended."""
 
     first: MessagePreview | None
     last: MessagePreview | None
-    cause: str | None  # why the context's way changed when it began
+    cause: str | None  # in words, why context began to go over this link
     stop_reason: StopReason | None  # of its newest turn; None while that is open
     error: str | None
 
 
 async def turns_by_link(r: Reader, link_ids: Collection[str]) -> dict[str, CarriedTurns]:
-    """What each of the links carried, of those that carried anything."""
+    """The turns that each of the links carried, of those that carried any."""
     found = await r.all(
         "SELECT c.link_id, c.turns, c.newest, f.id, l.id FROM ("
         "  SELECT t.link_id, count(*) AS turns, min(t.rowid) AS oldest, max(t.rowid) AS newest"
@@ -63,7 +63,7 @@ async def turns_by_link(r: Reader, link_ids: Collection[str]) -> dict[str, Carri
 
 
 async def extent(r: Reader, link_id: str, load: CarriedTurns) -> LinkExtent:
-    """The first and the last message that a link carried."""
+    """The extent of a link, given the turns that it carried."""
     first = await r.one(
         f"SELECT {_COLUMNS}, t.cause FROM turn t JOIN message m ON m.id = t.prompt_id WHERE t.id = ?",
         (load.first_turn,),
@@ -86,7 +86,7 @@ async def extent(r: Reader, link_id: str, load: CarriedTurns) -> LinkExtent:
 
 
 async def previews(r: Reader, message_ids: Collection[str]) -> dict[str, MessagePreview]:
-    """The beginnings of these messages."""
+    """Previews of messages, by id."""
     found = await r.all(
         f"SELECT {_COLUMNS} FROM json_each(?) CROSS JOIN message m ON m.uid = value",
         (rows.as_list(list(message_ids)),),
@@ -95,7 +95,7 @@ async def previews(r: Reader, message_ids: Collection[str]) -> dict[str, Message
 
 
 async def events(r: Reader, link_id: str) -> list[LinkEvent]:
-    """The record of one link, oldest first."""
+    """The events of one link, oldest first."""
     found = await r.all(
         f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.link_id = ? ORDER BY e.id", (link_id,)
     )
@@ -103,7 +103,7 @@ async def events(r: Reader, link_id: str) -> list[LinkEvent]:
 
 
 async def turns_of_branch(r: Reader, leaf: str | None) -> list[tuple[str, str]]:
-    """Every turn of the branch and the link that carried it, oldest first, barriers crossed; one walk."""
+    """The turns of a branch, each with the link that carried it, oldest first, barriers crossed."""
     found = await r.all(
         """
         WITH RECURSIVE branch (parent_id, turn_id, depth) AS (

@@ -1,4 +1,4 @@
-"""Chains: the links of a conversation, and the append-only record of what became of each."""
+"""Links: the chain of a conversation's sessions, and the append-only record of events on each."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from catena_store.errors import NotFound, SessionHeld, StoreError
 from catena_store.records import Cause, Link, LinkEvent, LinkState
 
 BORN: Final = "born"
-CARRIED: Final = "carried"  # a prompt went out on it; what the view of a chain is ordered by
-LOOKED: Final = "looked"  # whether its session still loads; the answer is the detail
+CARRIED: Final = "carried"  # a prompt went out; the view of a chain is ordered by this
+LOOKED: Final = "looked"  # the session was probed; the detail says whether it still loads
 
 
 class Unset(Enum):
-    """Tells "leave it as it is" from None."""
+    """The default of an argument for which None is a value."""
 
     UNSET = "unset"
 
@@ -83,7 +83,7 @@ async def add(
 
 
 async def get(r: Reader, id: str) -> Link | None:
-    """The link of this id."""
+    """The link of an id."""
     row = await r.one(f"SELECT {rows.LINK} FROM link l WHERE l.id = ?", (id,))
     return None if row is None else rows.link(row)
 
@@ -97,7 +97,7 @@ async def of_conversation(r: Reader, id: str) -> list[Link]:
 
 
 async def of_family(r: Reader, family: str, agent: str, profile: str) -> list[Link]:
-    """Every link of that agent and profile in the conversations of a family, lost ones too, oldest first."""
+    """The links of an agent and profile in the conversations of a family, lost ones too, oldest first."""
     found = await r.all(
         f"SELECT {rows.LINK} FROM conversation c CROSS JOIN link l ON l.conversation_id = c.id"
         " WHERE c.family = ? AND l.agent = ? AND l.profile = ? ORDER BY l.created_at, l.rowid",
@@ -107,7 +107,7 @@ async def of_family(r: Reader, family: str, agent: str, profile: str) -> list[Li
 
 
 async def by_session(r: Reader, agent: str, profile: str, session_id: str) -> Link | None:
-    """The link, not a lost one, that has this session."""
+    """The link of a session, lost links left out."""
     row = await r.one(
         f"SELECT {rows.LINK} FROM link l"
         " WHERE l.agent = ? AND l.profile = ? AND l.session_id = ? AND l.state <> 'lost'",
@@ -130,9 +130,9 @@ async def move(
     event: str | None = None,
     detail: str | None = None,
 ) -> Link:
-    """Change what is given of a link, making its version one more, and record the event where there is one.
+    """Change the given fields of a link, count its version up, and record the event where one is given.
 
-    Raises NotFound, and SessionHeld where a lost link whose session another has now is to be used again.
+    Raises NotFound, and SessionHeld where a lost link is to be used again whose session another one has by now.
     """
     pointers = {
         name: pointer
@@ -166,11 +166,10 @@ async def move(
 async def record(
     tx: Writer, link_id: str, event: str, detail: str | None = None, *, again: bool = False
 ) -> None:
-    """Add a line to the chain's record. Raises NotFound.
+    """Add an event to the record of a link. Raises NotFound.
 
-    Nothing is added where it would only repeat the link's last line, unless the same happened to another link
-    of the conversation since: a session that carries on after another did is news; or unless it is wanted
-    ``again``, for its time.
+    An event that repeats the link's last one is not added, unless the same happened to another link of the
+    conversation since (a session that goes on after another one did is news), or unless ``again`` asks for its time.
     """
     link = await tx.one("SELECT conversation_id FROM link WHERE id = ?", (link_id,))
     if link is None:
@@ -194,7 +193,7 @@ async def record(
 
 
 async def events(r: Reader, conversation_id: str) -> list[LinkEvent]:
-    """The whole record of a conversation's chain, oldest first."""
+    """The events of a conversation's chain, oldest first."""
     found = await r.all(
         f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.conversation_id = ? ORDER BY e.id",
         (conversation_id,),
@@ -203,7 +202,7 @@ async def events(r: Reader, conversation_id: str) -> list[LinkEvent]:
 
 
 async def view(r: Reader, conversation_id: str, cap: int = 16) -> list[Link]:
-    """The ``cap`` newest of the links that carried a prompt, by when they last did, newest last."""
+    """The ``cap`` links that carried a prompt last, newest last."""
     found = await r.all(
         f"SELECT {rows.LINK} FROM ("
         "  SELECT link_id, max(id) AS used FROM link_event WHERE conversation_id = ? AND event = 'carried'"

@@ -1,4 +1,4 @@
-"""Turns: one row for each attempt at a prompt, open until it is known how it ended."""
+"""Turns: one row for each attempt at a prompt, open until its end is known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLEAN = tuple(reason.value for reason in StopReason if reason.clean)
 
 
 async def insert(tx: Writer, turn: Turn) -> None:
-    """Keep a turn. Raises NotFound where one of its messages is not there."""
+    """Add a turn. Raises NotFound where one of its messages is missing."""
     at = await rows.rowids(
         tx, (turn.prompt_id, turn.last_id, turn.told_from, turn.told_to, turn.unabridged_from)
     )
@@ -52,13 +52,13 @@ async def insert(tx: Writer, turn: Turn) -> None:
 
 
 async def get(r: Reader, id: str) -> Turn | None:
-    """The turn of this id."""
+    """The turn of an id."""
     row = await r.one(f"SELECT {rows.TURN} FROM turn t WHERE t.id = ?", (id,))
     return None if row is None else rows.turn(row)
 
 
 async def set_last(tx: Writer, turn_id: str, message_id: str) -> None:
-    """Say which row is the turn's last. Raises NotFound."""
+    """Set the turn's last row. Raises NotFound."""
     last = (await rows.rowids(tx, [message_id]))[message_id]
     if not await tx.run("UPDATE turn SET last_id = ? WHERE id = ?", (last, turn_id)):
         raise NotFound("turn", turn_id)
@@ -77,9 +77,9 @@ async def end(
     mode: str | None = None,
     unabridged_from: str | None = None,
 ) -> Turn:
-    """Say how an open turn ended; what is None keeps the value it had.
+    """End an open turn; a field that is None keeps its value.
 
-    Raises NotFound, and StoreError where the turn was ended before: there is one end only.
+    Raises NotFound, and StoreError where the turn has ended before.
     """
     unabridged_row = (await rows.rowids(tx, [unabridged_from]))[unabridged_from]
     changed = await tx.run(
@@ -109,12 +109,12 @@ async def end(
 
 
 async def open_in(r: Reader, conversation_id: str) -> list[Turn]:
-    """The conversation's turns that have not ended, oldest first."""
+    """The conversation's open turns, oldest first."""
     return await _select(r, "t.conversation_id = ? AND t.stop_reason IS NULL", conversation_id)
 
 
 async def busy_links(r: Reader, link_ids: Sequence[str]) -> set[str]:
-    """Those of the links that carry a turn which has not ended."""
+    """Those of the links that carry an open turn."""
     found = await r.all(
         "SELECT t.link_id FROM json_each(?) CROSS JOIN turn t ON t.link_id = value AND t.stop_reason IS NULL",
         (rows.as_list(link_ids),),
@@ -128,14 +128,14 @@ async def of_conversation(r: Reader, id: str) -> list[Turn]:
 
 
 async def clean_on(r: Reader, link_ids: Sequence[str]) -> list[Turn]:
-    """The turns that the links carried to a clean end, oldest first."""
+    """The cleanly ended turns of the links, oldest first."""
     places = ", ".join("?" * len(_CLEAN))
     where = f"t.link_id IN (SELECT value FROM json_each(?)) AND t.stop_reason IN ({places})"
     return await _select(r, where, rows.as_list(link_ids), *_CLEAN)
 
 
 async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:
-    """Those of the turns that came to a clean end."""
+    """Those of the turns that ended cleanly."""
     places = ", ".join("?" * len(_CLEAN))
     found = await r.all(
         f"SELECT id FROM turn WHERE id IN (SELECT value FROM json_each(?)) AND stop_reason IN ({places})",

@@ -1,6 +1,6 @@
-"""What turns cost: of one, of a branch, of a conversation. Every turn counts once, whoever shares it.
+"""Usage: tokens and cost of a turn, a branch or a conversation, and of a conversation's asides.
 
-Beside them what asides cost, which belong to a conversation and to none of its branches.
+A turn that branches share counts once. Asides belong to a conversation and to none of its branches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.records import Expense
 
-# Attempts that no row of the tree names any more cost as much as those that it does; a prompt has all of them.
+# Of every attempt at each prompt, also of those that no row of the tree refers to any more.
 _BRANCH = """
     WITH RECURSIVE branch (id, parent_id, kind) AS (
         SELECT id, parent_id, kind FROM message WHERE uid = ?1
@@ -39,18 +39,18 @@ def _expenses_query(source: str, where: str) -> str:
 
 
 async def of_turn(r: Reader, turn_id: str) -> list[Expense]:
-    """What one turn cost; nothing where there is no such turn."""
+    """The expense of one turn; none where there is no such turn."""
     return _records(await r.all(_expenses_query("turn t", "t.id = ?"), (turn_id,)))
 
 
 async def of_branch(r: Reader, leaf: str | None) -> list[Expense]:
-    """What the turns between the root and the leaf cost, every attempt of every prompt."""
+    """The expenses of a branch, every attempt at every prompt."""
     source = "branch b CROSS JOIN turn t ON t.prompt_id = b.id"
     return _records(await r.all(_BRANCH + _expenses_query(source, "b.kind = 'user'"), (leaf,)))
 
 
 async def of_conversation(r: Reader, id: str) -> list[Expense]:
-    """What all branches of a conversation cost, with what it shares with the one it was forked from."""
+    """The expenses of all branches of a conversation, inherited turns included."""
     sql = f"""
         WITH RECURSIVE branch (id, parent_id, kind) AS (
             SELECT m.id, m.parent_id, m.kind FROM conversation c CROSS JOIN message m ON m.id = c.fork_point_id
@@ -69,7 +69,7 @@ async def of_conversation(r: Reader, id: str) -> list[Expense]:
 
 
 async def of_asides(r: Reader, conversation_id: str) -> list[Expense]:
-    """What the asides of a conversation cost, those that are over too; each question counts as a turn."""
+    """The expenses of a conversation's asides, ended ones too; each question counts as a turn."""
     sql = (
         f"SELECT t.agent, t.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost), {_TOKENS}"
         " FROM aside_question t WHERE t.conversation_id = ?"
@@ -89,7 +89,7 @@ async def add_aside(
     cost: float | None,
     currency: str | None,
 ) -> None:
-    """Keep what a question of an aside cost; nothing else of it is kept."""
+    """Add the expense of a question in an aside; nothing else of the question is stored."""
     await tx.run(
         "INSERT INTO aside_question (conversation_id, agent, profile, model, usage, cost, currency, asked_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

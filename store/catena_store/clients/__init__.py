@@ -1,1 +1,1 @@
-"""Several clients on one file: leases, and following what another one writes."""
+"""Several client processes on one file: their leases, and the progress of another one's conversation."""

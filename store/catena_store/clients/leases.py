@@ -1,7 +1,7 @@
 """Leases: which client process may prompt in a conversation.
 
-A lease changes hands only when its owner is gone, or a person takes it. Each change makes its epoch one more,
-so that an owner which was only asleep finds out before it writes.
+A lease changes hands only when its owner is dead. Each change counts its epoch up, so that an owner that was only
+asleep notices before it writes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from catena_store.records import AgentGroup, Lease, Owner
 
 @dataclass(frozen=True, slots=True)
 class OwnLease:
-    """The lease is ours."""
+    """A lease that we have."""
 
     lease: Lease
     taken_from: Lease | None  # whose agents may still run; None where it was free or ours before
@@ -26,7 +26,7 @@ class OwnLease:
 
 @dataclass(frozen=True, slots=True)
 class ForeignLease:
-    """The lease is another's."""
+    """A lease that another client has."""
 
     lease: Lease
 
@@ -34,7 +34,7 @@ class ForeignLease:
 async def acquire(
     tx: Writer, conversation_id: str, owner: Owner, *, is_dead: Callable[[Lease], bool]
 ) -> OwnLease | ForeignLease:
-    """Take the lease where it is free, ours already, or its owner is dead."""
+    """Take a lease that is free, ours or a dead owner's."""
     lease = await get(tx, conversation_id)
     if lease is not None and lease.owner.id != owner.id and not is_dead(lease):
         return ForeignLease(lease)
@@ -42,7 +42,7 @@ async def acquire(
 
 
 async def guard(tx: Writer, conversation_id: str, owner_id: str, epoch: int) -> None:
-    """Raise Fenced, so that nothing of the transaction is written, unless the lease is still this owner's."""
+    """Raise Fenced, which rolls the transaction back, unless the lease is the owner's in this epoch."""
     held = await tx.one(
         "SELECT 1 FROM lease WHERE conversation_id = ? AND owner = ? AND epoch = ?",
         (conversation_id, owner_id, epoch),
@@ -52,13 +52,13 @@ async def guard(tx: Writer, conversation_id: str, owner_id: str, epoch: int) -> 
 
 
 async def heartbeat(tx: Writer, owner_id: str) -> None:
-    """Say for all that the owner holds, leases and workspaces, that it is alive."""
+    """Renew the heartbeat of the owner's leases and workspaces."""
     await tx.run("UPDATE lease SET heartbeat_at = ? WHERE owner = ?", (tx.now(), owner_id))
     await tx.run("UPDATE workspace SET heartbeat_at = ? WHERE owner = ?", (tx.now(), owner_id))
 
 
 async def release(tx: Writer, conversation_id: str, owner_id: str) -> None:
-    """Give the lease back; does nothing where it is not this owner's. Its epoch is kept."""
+    """Release a lease, if it is the owner's; its epoch stays."""
     await tx.run(
         "UPDATE lease SET owner = NULL, host = NULL, pid = NULL, started = NULL, agents = '[]'"
         " WHERE conversation_id = ? AND owner = ?",
@@ -67,7 +67,7 @@ async def release(tx: Writer, conversation_id: str, owner_id: str) -> None:
 
 
 async def set_agents(tx: Writer, conversation_id: str, owner_id: str, agents: Sequence[AgentGroup]) -> None:
-    """Say which agents the owner runs for the conversation, for whoever takes over. Raises Fenced."""
+    """Set the agent processes of the owner, for whoever takes over. Raises Fenced."""
     groups = json.dumps([(agent.pid, agent.started) for agent in agents])
     if not await tx.run(
         "UPDATE lease SET agents = ? WHERE conversation_id = ? AND owner = ?",
@@ -77,7 +77,7 @@ async def set_agents(tx: Writer, conversation_id: str, owner_id: str, agents: Se
 
 
 async def get(r: Reader, conversation_id: str) -> Lease | None:
-    """The lease, None where it is free."""
+    """The lease of a conversation, None where it is free."""
     row = await r.one(
         f"SELECT {rows.LEASE} FROM lease WHERE conversation_id = ? AND owner IS NOT NULL", (conversation_id,)
     )
@@ -90,8 +90,7 @@ async def held_by(r: Reader, owner_id: str) -> set[str]:
 
 
 async def _take(tx: Writer, conversation_id: str, owner: Owner, before: Lease | None) -> OwnLease:
-    """Change the owner. The agents stay those of the one before, until they have been ended: who takes the lease may
-    die before that."""
+    """Set the owner; the agents of the one before stay recorded until they are ended, as we may die before that."""
     ours = before is not None and before.owner.id == owner.id
     if ours:
         await tx.run(

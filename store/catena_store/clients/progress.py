@@ -1,6 +1,6 @@
-"""What a client looks at again and again that may only read: where a conversation stands, and how its branch grew.
+"""Progress of a conversation that another client holds: its state, and how its branch grew, read again and again.
 
-Every answer comes from an index, and costs the same in a conversation of ten messages and of ten thousand.
+Every query is served by an index and costs the same in a conversation of ten messages and of ten thousand.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from catena_store.database.database import Reader
 from catena_store.records import ConversationRecord, Kind, Lease, Message, MessageState, QueueItem
 from catena_store.windows import queue
 
-_BY_TURNS = 8  # a window without one of so many newest turns is no longer talked in
+_NEWEST_TURNS = 8  # a window that took none of these is no longer the active one
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a conversation stands that another client has, or had."""
+    """The state of a conversation that another client holds, or held."""
 
     record: ConversationRecord
     lease: Lease | None
-    window_id: str | None  # where it is talked; None where that is in no window but ours
+    window_id: str | None  # the active window; None where that is one of ours
     leaf_id: str | None  # of that window
     running: frozenset[str]  # its turns that have not ended
     busy: bool  # one of them is that window's
-    queue: tuple[QueueItem, ...]  # what waits in that window
-    since: int  # turns above this number are the holder's; those below may be of whoever had it before
+    queue: tuple[QueueItem, ...]  # of that window
+    since: int  # turns above this number are the holder's; earlier ones may be a previous holder's
 
 
 async def of_conversation(
     r: Reader, conversation_id: str, ours: Collection[str], before: Progress | None = None
 ) -> Progress | None:
-    """How things stand; ``ours`` are the windows of the client that asks, ``before`` is what it was told last.
+    """The progress of a conversation; ``ours`` are the windows of the asking client, ``before`` is its last answer.
 
-    None where the conversation is gone.
+    None where the conversation is deleted from the file.
     """
     record = await conversations.get(r, conversation_id)
     if record is None:
         return None
     lease = await leases.get(r, conversation_id)
-    window_id, leaf_id, since = await _talked_in(r, conversation_id, lease, ours, before)
+    window_id, leaf_id, since = await _active_window(r, conversation_id, lease, ours, before)
     turns = dict(
         await r.all(
             "SELECT id, window_id FROM turn WHERE conversation_id = ? AND stop_reason IS NULL",
@@ -64,7 +64,7 @@ async def of_conversation(
 
 
 async def rows_between(r: Reader, above: str | None, leaf: str | None, limit: int) -> list[Message] | None:
-    """The rows on (above, leaf], oldest first; None where the leaf does not descend from there within ``limit``."""
+    """The rows on (above, leaf], oldest first; None where the leaf is no descendant within ``limit`` rows."""
     if above == leaf:
         return []
     if leaf is None:
@@ -77,7 +77,7 @@ async def rows_between(r: Reader, above: str | None, leaf: str | None, limit: in
 
 
 async def passes_through(r: Reader, above: str | None, leaf: str | None) -> bool:
-    """True where the branch of the leaf goes through the row above, or ends there; the root is above everything."""
+    """True where the branch of the leaf contains the row; every branch contains the root."""
     if above is None or above == leaf:
         return True
     if leaf is None:
@@ -98,7 +98,7 @@ async def passes_through(r: Reader, above: str | None, leaf: str | None) -> bool
 
 
 async def unsettled_rows(r: Reader, conversation_id: str, leaf: str | None) -> list[Message]:
-    """The rows at the end of a branch that may still change, oldest first: of turns that run, or open."""
+    """The rows at the end of a branch that may still change, oldest first: open ones, and those of running turns."""
     if leaf is None:
         return []
     found = await r.one(
@@ -115,7 +115,7 @@ async def unsettled_rows(r: Reader, conversation_id: str, leaf: str | None) -> l
 
 
 async def reread(r: Reader, ids: Iterable[str]) -> list[Message]:
-    """These messages as they are now, in order of birth."""
+    """The messages of these ids as they are now, in order of birth."""
     found = await r.all(
         f"SELECT {rows.MESSAGE} FROM json_each(?) CROSS JOIN message m ON m.uid = value ORDER BY m.id",
         (rows.as_list(ids),),
@@ -124,36 +124,36 @@ async def reread(r: Reader, ids: Iterable[str]) -> list[Message]:
 
 
 def may_change(message: Message, running: Collection[str]) -> bool:
-    """True for a row that grows, one of a turn that runs, and a prompt that no session was claimed for yet."""
+    """True for an open row, a row of a running turn, and a prompt without a turn."""
     if message.state is MessageState.OPEN or message.turn_id in running:
         return True
     return message.kind is Kind.USER and message.turn_id is None and message.state is MessageState.FINAL
 
 
-async def _talked_in(
+async def _active_window(
     r: Reader, conversation_id: str, lease: Lease | None, ours: Collection[str], before: Progress | None
 ) -> tuple[str | None, str | None, int]:
-    """The window that the conversation is talked in, its leaf, and since which turn the holder has it.
+    """The active window, its leaf, and the number of the turn after which the holder has the conversation.
 
-    That of the newest turn, where the holder has it; else the newest of the holder's workspace; else that of the
-    newest turn, whoever had it: a run without a screen has no workspace, and who is gone holds nothing. Where a
-    holder talks in several by turns, the one from before, as long as it is one of them.
+    Active is the window of the newest turn, if it is the holder's; else the newest of the holder's workspace; else that
+    of the newest turn, whoever's it is: a headless run has no workspace, and a dead client holds nothing. Of several
+    that the holder uses in alternation it is the one from before, as long as it is among them.
     """
     mine = rows.as_list(ours)
     holder = lease.owner.id if lease else None
     newest = await r.all(
         "SELECT window_id, rowid FROM turn WHERE conversation_id = ?"
-        f" ORDER BY started_at DESC, rowid DESC LIMIT {_BY_TURNS}",
+        f" ORDER BY started_at DESC, rowid DESC LIMIT {_NEWEST_TURNS}",
         (conversation_id,),
     )
-    # One that is gone is followed to where it was.
+    # A holder that is gone counts as the same: its last window stays the active one.
     same = lease is None or (
         before is not None and before.lease is not None and before.lease.owner == lease.owner
     )
-    # The window of who had it before is left as soon as the holder talks in another.
+    # The window of the previous holder is left as soon as the new one takes a turn in another.
     since = before.since if before and same else newest[0][1] if before and newest else 0
-    by_turns = {window_id for window_id, number in newest if number > since}
-    kept = before.window_id if before and same and before.window_id in by_turns else None
+    recent = {window_id for window_id, number in newest if number > since}
+    kept = before.window_id if before and same and before.window_id in recent else None
     found = await r.one(
         "SELECT w.id, (SELECT uid FROM message WHERE message.id = w.leaf_id)"
         "  FROM window w LEFT JOIN workspace s ON s.id = w.workspace_id"

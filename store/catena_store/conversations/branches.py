@@ -1,4 +1,7 @@
-"""What a branch holds, by one walk from its leaf to its root, barriers crossed."""
+"""Branches: their rows, siblings and last leaf, and the barrier that a logout leaves on them.
+
+A walk along a branch goes from its leaf to its root and crosses barriers.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _NO_LIMIT = 1_000_000_000
 async def newest_rows(
     r: Reader, leaf: str | None, kind: Kind, *, limit: int, within: int = _NO_LIMIT
 ) -> list[Message]:
-    """The newest rows of a kind on the branch, oldest first, looked for among its ``within`` newest rows."""
+    """The newest rows of a kind among the ``within`` newest rows of the branch, oldest first."""
     found = await r.all(
         f"{_WALK} SELECT {rows.MESSAGE} FROM branch b CROSS JOIN message m ON m.id = b.id WHERE b.kind = ?4",
         (leaf, within, limit, kind),
@@ -37,13 +40,13 @@ async def newest_rows(
 async def newest_answers(
     r: Reader, leaf: str | None, *, limit: int, within: int = _NO_LIMIT
 ) -> list[Message]:
-    """The newest answers on the branch that are whole or interrupted, oldest first."""
+    """The newest answers on the branch that are not open, oldest first."""
     answers = await newest_rows(r, leaf, Kind.AGENT, limit=limit, within=within)
     return [answer for answer in answers if answer.state is not MessageState.OPEN]
 
 
 async def newest_turn_of_agent(r: Reader, leaf: str | None, agent: str) -> str | None:
-    """The id of the newest turn on the branch that this agent took, whichever profile it had."""
+    """The id of the newest turn on the branch that went to an agent, under any profile."""
     row = await r.one(
         """
         WITH RECURSIVE branch (parent_id, turn_id, taken) AS (
@@ -65,7 +68,7 @@ async def newest_turn_of_agent(r: Reader, leaf: str | None, agent: str) -> str |
     return None if row is None else str(row[0])
 
 
-# Every prompt beside those of ?1, that an agent accepted or that is one of them.
+# Every sibling of the prompts ?1 that an agent accepted, and those prompts themselves.
 _SIBLINGS = """
     SELECT m.uid AS of, s.uid AS uid, s.id AS id, s.conversation_id AS born_in, s.depth AS depth
       FROM json_each(?1) CROSS JOIN message m ON m.uid = value
@@ -82,9 +85,9 @@ _SIBLINGS = """
 
 
 async def siblings(r: Reader, id: str, conversation_id: str | None = None) -> list[str]:
-    """The prompts beside this one, oldest first, itself included, as seen from the conversation.
+    """The siblings of a prompt, itself included, oldest first, as seen from a conversation.
 
-    From the one that it was born in where none is named.
+    That is the one that the prompt was born in where none is given.
     """
     return (await _siblings_of(r, [id], conversation_id)).get(id, [])
 
@@ -92,13 +95,13 @@ async def siblings(r: Reader, id: str, conversation_id: str | None = None) -> li
 async def sibling_positions(
     r: Reader, ids: Sequence[str], conversation_id: str | None = None
 ) -> dict[str, tuple[int, int]]:
-    """The position, from 1, and the number of siblings of those prompts among these that have any."""
+    """The position, from 1, and the number of siblings of each of the prompts that has any."""
     found = await _siblings_of(r, ids, conversation_id)
     return {id: (beside.index(id) + 1, len(beside)) for id, beside in found.items() if len(beside) > 1}
 
 
 async def contains(r: Reader, leaf: str | None, id: str) -> bool:
-    """True where the row lies on the way from the root to the leaf, barriers crossed."""
+    """True where the row lies between the root and the leaf, barriers crossed."""
     row = await r.one("SELECT depth FROM message WHERE uid = ?", (id,))
     return row is not None and id in await ids_from_depth(r, leaf, int(row[0]))
 
@@ -127,7 +130,7 @@ async def _siblings_of(r: Reader, ids: Sequence[str], conversation_id: str | Non
 async def _inherited_from_source(
     r: Reader, conversation_id: str, foreign: Sequence[tuple[str, int]]
 ) -> set[str]:
-    """Those of the rows, each with its depth, that the conversation has of the one it was forked from."""
+    """Those of the rows, each given with its depth, that the conversation inherits from its source."""
     point = await r.one(
         "SELECT m.uid, m.depth FROM conversation c JOIN message m ON m.id = c.fork_point_id WHERE c.id = ?",
         (conversation_id,),
@@ -142,7 +145,7 @@ async def _inherited_from_source(
 
 
 async def ids_from_depth(r: Reader, leaf: str | None, floor: int) -> set[str]:
-    """The rows from the leaf up to a depth."""
+    """The ids from the leaf up to a depth."""
     found = await r.all(
         """
         WITH RECURSIVE branch (parent_id, uid, depth) AS (
@@ -159,11 +162,11 @@ async def ids_from_depth(r: Reader, leaf: str | None, floor: int) -> set[str]:
     return {uid for (uid,) in found}
 
 
-_MOST_ENTRIES = 40  # acts
+_MOST_ENTRIES = 40  # of the journal
 
 
 async def last_leaf(r: Reader, window_id: str, conversation_id: str, message_id: str) -> str | None:
-    """The leaf where the window stood last, of those that lie at or below a message; None where it never did."""
+    """The leaf at or below a message where the window stood last, by its journal; None where there is none."""
     found = await r.all(
         "SELECT before, after FROM journal WHERE window_id = ? ORDER BY id DESC LIMIT ?",
         (window_id, _MOST_ENTRIES),
@@ -184,12 +187,12 @@ _KEY = "logged_out"
 
 
 def logout_data(agent: str, profile: str) -> Mapping[str, Any]:
-    """What the barrier of a logout keeps: the account that it was of."""
+    """The data of a logout's barrier: the account that was logged out of."""
     return {_KEY: {"agent": agent, "profile": profile}}
 
 
 async def logged_out_since(r: Reader, family: str, row_id: str, *, agent: str, profile: str) -> bool:
-    """True where somebody logged out of the account, in a conversation of the family, after the row was said."""
+    """True where a barrier in the family, newer than the row, is of a logout from the account."""
     row = await r.one(
         f"""
         SELECT EXISTS (

@@ -1,4 +1,4 @@
-"""Where checkpoints can be kept: in the conversations' own file, in memory, in one small file each."""
+"""Checkpoint stores: in the conversations' own file, in memory, and as one small file each."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from catena_store.conversations.checkpoints import Checkpoint, LabelTaken, prunable, validated
+from catena_store.conversations.checkpoints import Checkpoint, prunable, validated
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
+from catena_store.errors import LabelTaken
 from catena_store.ids import from_milliseconds, to_milliseconds
 
 T = TypeVar("T")
-Checkpoints = list[Checkpoint]  # `list` is one of the operations
+CheckpointList = list[Checkpoint]  # `list` is one of the operations
 
 _SELECT = (
     "SELECT k.id, k.conversation_id, (SELECT uid FROM message WHERE message.id = k.message_id), k.link_id,"
@@ -30,7 +31,7 @@ _NEWEST_FIRST = " ORDER BY k.created_at DESC, k.rowid DESC"
 
 
 class SqliteCheckpoints:
-    """Checkpoints in the file that holds the conversations; each operation is a transaction of its own."""
+    """A checkpoint store in the file of the conversations; each operation is a transaction of its own."""
 
     def __init__(
         self,
@@ -104,14 +105,14 @@ class SqliteCheckpoints:
 
 
 class MemoryCheckpoints:
-    """Checkpoints that end with the process."""
+    """A checkpoint store in memory; it ends with the process."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Checkpoint] = {}  # oldest first
 
     async def save(self, checkpoint: Checkpoint) -> Checkpoint:
         new = validated(checkpoint, self._kept.get(checkpoint.id))
-        _check_label(new, self._kept.values())
+        _check_label_free(new, self._kept.values())
         self._kept[new.id] = new
         return new
 
@@ -144,10 +145,10 @@ class MemoryCheckpoints:
 
 
 class FileCheckpoints:
-    """Checkpoints as one JSON file each, below a directory of the data folder: ``CONVERSATION/ID.json``.
+    """A checkpoint store of one JSON file each, below a directory of the data folder: ``CONVERSATION/ID.json``.
 
-    A file is written beside its place and moved there, so that it is whole or not there. One that somebody damaged is
-    passed over. Raises OSError.
+    A file is written under another name and then renamed, so that it is complete or absent. A damaged file is skipped.
+    Raises OSError.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -186,12 +187,12 @@ class FileCheckpoints:
         known = list(self._of(checkpoint.id))
         new = validated(checkpoint, known[0][0] if known else None)
         others = list(self._in(new.conversation_id))
-        _check_label(new, [each for each, _ in others])
+        _check_label_free(new, [each for each, _ in others])
         number = known[0][1] if known else max((number for _, number in others), default=0) + 1
-        _write_whole(self._path(new), json.dumps(_as_document(new, number), ensure_ascii=False))
+        _write_file(self._path(new), json.dumps(_as_document(new, number), ensure_ascii=False))
         return new
 
-    def _list(self, conversation_id: str) -> Checkpoints:
+    def _list(self, conversation_id: str) -> CheckpointList:
         found = sorted(
             self._in(conversation_id), key=lambda each: (each[0].created_at, each[1]), reverse=True
         )
@@ -200,7 +201,7 @@ class FileCheckpoints:
     def _removed(self, gone: Sequence[Checkpoint]) -> Sequence[Checkpoint]:
         for each in gone:
             self._path(each).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # the last of its conversation takes the directory along
+            with contextlib.suppress(OSError):  # the directory goes with its last file
                 self._path(each).parent.rmdir()
         return gone
 
@@ -221,7 +222,7 @@ async def _one(r: Reader, where: str, *parameters: object) -> Checkpoint | None:
     return None if row is None else _checkpoint(row)
 
 
-async def _all(r: Reader, conversation_id: str) -> Checkpoints:
+async def _all(r: Reader, conversation_id: str) -> CheckpointList:
     found = await r.all(f"{_SELECT} WHERE k.conversation_id = ?{_NEWEST_FIRST}", (conversation_id,))
     return [_checkpoint(row) for row in found]
 
@@ -234,7 +235,7 @@ def _checkpoint(row: rows.Row) -> Checkpoint:
     )
 
 
-def _check_label(new: Checkpoint, others: Iterator[Checkpoint] | Sequence[Checkpoint] | Any) -> None:
+def _check_label_free(new: Checkpoint, others: Iterator[Checkpoint] | Sequence[Checkpoint] | Any) -> None:
     for each in others:
         same = each.conversation_id == new.conversation_id and each.id != new.id
         if new.label and same and each.label == new.label:
@@ -269,7 +270,7 @@ def _read_all(paths: Iterator[Path]) -> Iterator[tuple[Checkpoint, int]]:
             continue  # gone meanwhile, or not ours
 
 
-def _write_whole(path: Path, text: str) -> None:
+def _write_file(path: Path, text: str) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")  # mode 0600
     try:

@@ -1,7 +1,6 @@
-"""Checkpoints: named or automatic pointers to messages, and the protocol that every store of them speaks.
+"""Checkpoints: named or automatic pointers to messages, the protocol of their stores, and how often they are made.
 
-A checkpoint is a pointer and a few facts, never content. Once kept it does not change: it can be given another label,
-or be removed.
+A checkpoint is a pointer and a few facts, never content. Once saved it is immutable but for its label.
 """
 
 from __future__ import annotations
@@ -13,75 +12,51 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from catena_store.database.database import Reader, Writer
-from catena_store.errors import StoreError
+from catena_store.errors import CheckpointImmutable, NotAPointer
 from catena_store.ids import from_milliseconds, to_milliseconds
 
 MOST_CHARACTERS = 2_000  # of one fact: a note, not a text
 
 
 class Frequency(StrEnum):
-    """When checkpoints are made in a conversation."""
+    """When a conversation makes checkpoints."""
 
-    TURN = "turn"  # by itself at the start of every turn
+    TURN = "turn"  # at the start of every turn
     TOOL = "tool"  # … and at the end of every tool call
-    MANUAL = "manual"  # only where somebody asks for one
+    MANUAL = "manual"  # on request only
     OFF = "off"  # none at all
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A pointer to a message of a conversation, and what is known of that moment."""
+    """A pointer to a message of a conversation, and a few facts of that moment."""
 
     id: str
     conversation_id: str
     message_id: str | None  # None is the root: before the first prompt
-    link_id: str | None  # a parked session that holds just this much, where there is one
+    link_id: str | None  # a parked link that holds the branch to the message and nothing else
     label: str | None
     automatic: bool
     data: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # turn, agent, note …
     created_at: datetime = field(default_factory=lambda: from_milliseconds(0))
 
 
-class CheckpointImmutable(StoreError):
-    """A checkpoint was to be altered."""
-
-    def __init__(self, id: str) -> None:
-        super().__init__(
-            f"checkpoint {id} is kept as it was made: it can be given another label, or be removed"
-        )
-
-
-class LabelTaken(StoreError):
-    """Another checkpoint of the conversation has this label."""
-
-    def __init__(self, label: str) -> None:
-        super().__init__(f"“{label}” names another checkpoint of this conversation already")
-        self.label = label
-
-
-class NotAPointer(StoreError):
-    """A checkpoint was to hold content."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"a checkpoint holds pointers and short facts, and “{name}” is more than that")
-
-
 class CheckpointStore(Protocol):
-    """Where checkpoints are kept. Lists are newest first; every operation is whole or not at all."""
+    """A place to keep checkpoints. Lists are newest first; every operation is atomic."""
 
     async def save(self, checkpoint: Checkpoint) -> Checkpoint:
-        """Keep a new one, or another label of one that is kept; gives it as it is kept.
+        """Save a new checkpoint, or a saved one under another label; return it as stored.
 
-        Raises CheckpointFixed where anything but the label differs, LabelTaken, NotAPointer.
+        Raises CheckpointImmutable where anything but the label differs, LabelTaken, NotAPointer.
         """
         ...
 
     async def get(self, id: str) -> Checkpoint | None:
-        """The checkpoint of this id."""
+        """The checkpoint of an id."""
         ...
 
     async def get_by_label(self, conversation_id: str, label: str) -> Checkpoint | None:
-        """The conversation's checkpoint of this label."""
+        """The conversation's checkpoint of a label."""
         ...
 
     async def list(self, conversation_id: str) -> Sequence[Checkpoint]:
@@ -89,24 +64,24 @@ class CheckpointStore(Protocol):
         ...
 
     async def remove(self, id: str) -> bool:
-        """Remove one; False where there is none of that id. The message that it pointed to stays."""
+        """Remove a checkpoint, not its message; False where no checkpoint has the id."""
         ...
 
     async def remove_oldest(self, conversation_id: str, keep: int) -> Sequence[Checkpoint]:
-        """Remove the oldest automatic ones without a label until ``keep`` of these are left; gives the removed."""
+        """Remove the oldest automatic, unlabelled checkpoints down to ``keep``; return the removed."""
         ...
 
     async def count(self, conversation_id: str) -> int:
-        """How many a conversation has."""
+        """The number of a conversation's checkpoints."""
         ...
 
     async def clear(self, conversation_id: str) -> Sequence[Checkpoint]:
-        """Remove every one of a conversation, labelled ones too; gives the removed."""
+        """Remove every checkpoint of a conversation, labelled ones too; return the removed."""
         ...
 
 
 def validated(new: Checkpoint, kept: Checkpoint | None) -> Checkpoint:
-    """What a store has to keep of ``new``, where it has ``kept`` under that id. Raises CheckpointFixed, NotAPointer."""
+    """The checkpoint to store; ``kept`` is what is stored under its id. Raises CheckpointImmutable, NotAPointer."""
     new = replace(new, created_at=from_milliseconds(to_milliseconds(new.created_at)), data=_facts(new.data))
     if kept is not None and replace(new, label=kept.label) != kept:
         raise CheckpointImmutable(new.id)
@@ -114,7 +89,7 @@ def validated(new: Checkpoint, kept: Checkpoint | None) -> Checkpoint:
 
 
 def prunable(newest_first: Sequence[Checkpoint], keep: int) -> Sequence[Checkpoint]:
-    """Those that go where only so many automatic ones are kept; who has a label stays."""
+    """The automatic, unlabelled checkpoints beyond the newest ``keep``."""
     return [each for each in newest_first if each.automatic and each.label is None][max(0, keep) :]
 
 
@@ -128,13 +103,13 @@ def _facts(data: Mapping[str, Any]) -> dict[str, str | int | float | bool | None
 
 
 async def frequency_of(r: Reader, conversation_id: str) -> Frequency | None:
-    """What the person set for this conversation; None where nothing."""
+    """The frequency set for a conversation, None where none was."""
     row = await r.one("SELECT frequency FROM checkpointing WHERE conversation_id = ?", (conversation_id,))
     return Frequency(row[0]) if row else None
 
 
 async def set_frequency(tx: Writer, conversation_id: str, frequency: Frequency | None) -> None:
-    """Set it for this conversation; None is as set for all."""
+    """Set the frequency of a conversation; None removes the conversation's own setting."""
     if frequency is None:
         await tx.run("DELETE FROM checkpointing WHERE conversation_id = ?", (conversation_id,))
         return
@@ -146,7 +121,7 @@ async def set_frequency(tx: Writer, conversation_id: str, frequency: Frequency |
 
 
 async def parked_link_at(r: Reader, conversation_id: str, message_id: str | None) -> str | None:
-    """The newest parked link of the conversation that holds the branch to this message and nothing else."""
+    """The id of the newest parked link that holds the branch to a message and nothing else."""
     row = await r.one(
         "SELECT l.id FROM message m JOIN link l ON l.knows = m.id AND l.reach = m.id"
         " WHERE m.uid = ?2 AND l.conversation_id = ?1 AND l.state = 'parked'"

@@ -1,4 +1,4 @@
-"""Conversations: the trees' names and what lists show of them."""
+"""Conversations: creating, finding, listing, titling, archiving and deleting them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
-from catena_store.errors import Ambiguous, NotFound
+from catena_store.errors import MOST_MATCHES, Ambiguous, NotFound
 from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import ConversationRecord, Summary
 
-_AMBIGUOUS_SHOWN = 10
 _PREVIEW_CHARACTERS = 200
-_HIGHEST = "\U0010ffff"
 
 _HAS_MESSAGE = "EXISTS (SELECT 1 FROM message WHERE conversation_id = c.id)"
 
@@ -28,7 +26,7 @@ async def create(
     family: str | None = None,
     fork_point_id: str | None = None,
 ) -> ConversationRecord:
-    """Make a conversation; without a family it is the first of its own. Raises NotFound."""
+    """Create a conversation; without a family it begins one. Raises NotFound for the fork point."""
     fork_point = (await rows.rowids(tx, [fork_point_id]))[fork_point_id]
     now = tx.now()
     await tx.run(
@@ -42,13 +40,13 @@ async def create(
 
 
 async def get(r: Reader, id: str) -> ConversationRecord | None:
-    """The conversation of this id."""
+    """The conversation of an id."""
     row = await r.one(f"SELECT {rows.CONVERSATION} FROM conversation c WHERE c.id = ?", (id,))
     return None if row is None else rows.conversation(row)
 
 
 async def find(r: Reader, text: str) -> ConversationRecord:
-    """The conversation that a person means by an id, the beginning of one, or a title (its newest).
+    """The conversation of an id, of the beginning of one, or the newest of a title.
 
     Raises NotFound, and Ambiguous where several ids begin so and no title is equal.
     """
@@ -57,8 +55,8 @@ async def find(r: Reader, text: str) -> ConversationRecord:
         return exact
     matches = await r.all(
         f"SELECT {rows.CONVERSATION} FROM conversation c"
-        " WHERE c.id >= ?1 AND c.id < ?1 || ?2 AND c.deleted_at IS NULL ORDER BY c.id LIMIT ?3",
-        (text, _HIGHEST, _AMBIGUOUS_SHOWN if text else 0),
+        f" WHERE {rows.begins_with('c.id')} AND c.deleted_at IS NULL ORDER BY c.id LIMIT ?2",
+        (text, MOST_MATCHES if text else 0),
     )
     if len(matches) == 1:
         return rows.conversation(matches[0])
@@ -75,7 +73,7 @@ async def find(r: Reader, text: str) -> ConversationRecord:
 
 
 async def latest(r: Reader, *, cwd: str | None = None) -> ConversationRecord | None:
-    """The newest conversation that has a message, of this directory where one is given."""
+    """The newest conversation that has a message, of a directory where one is given."""
     where, parameters = _listed(cwd)
     row = await r.one(
         f"SELECT {rows.CONVERSATION} FROM conversation c WHERE {where}"
@@ -93,9 +91,9 @@ async def page(
     cwd: str | None = None,
     archived: bool = False,
 ) -> list[Summary]:
-    """A page of the conversations that have a message, newest first, from after ``before`` (a `page_key`).
+    """A page of the conversations that have a message, newest first, after the one with the key ``before``.
 
-    Those of the archive come in pages of their own.
+    Either of the archived ones or of the others.
     """
     where, parameters = _listed(cwd, archived)
     if before is not None:
@@ -114,30 +112,30 @@ async def page(
 
 
 def page_key(summary: Summary) -> tuple[int, str]:
-    """Where the page after this summary begins."""
+    """The key of the page after a summary."""
     return to_milliseconds(summary.updated_at), summary.id
 
 
 async def set_title(tx: Writer, id: str, title: str | None) -> None:
-    """Name it, or take its name away. Raises NotFound."""
+    """Set or remove the title. Raises NotFound."""
     await _change(tx, id, "title = ?", title)
 
 
 async def set_agent(tx: Writer, id: str, agent: str, profile: str) -> None:
-    """Choose the agent that the next prompt goes to. Raises NotFound."""
+    """Set the agent and profile of the next prompt. Raises NotFound."""
     await _change(tx, id, "agent = ?, profile = ?", agent, profile)
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How a conversation is put away; nothing of it is removed by either."""
+    """Whether lists leave a conversation out; its rows stay either way."""
 
     archived: bool
     deleted: bool
 
 
 async def marks(r: Reader, id: str) -> Marks:
-    """Whether it is archived or deleted. Raises NotFound."""
+    """The marks of a conversation. Raises NotFound."""
     row = await r.one("SELECT archived, deleted_at IS NOT NULL FROM conversation WHERE id = ?", (id,))
     if row is None:
         raise NotFound("conversation", id)
@@ -145,26 +143,26 @@ async def marks(r: Reader, id: str) -> Marks:
 
 
 async def set_archived(tx: Writer, id: str, archived: bool) -> None:
-    """Put it into the archive, or take it out again. Raises NotFound."""
+    """Archive a conversation, or restore it from the archive. Raises NotFound."""
     await _change(tx, id, "archived = ?", int(archived))
 
 
 async def set_deleted(tx: Writer, id: str, deleted: bool) -> None:
-    """Delete it, or bring it back: lists hide what is deleted, the file keeps it. Raises NotFound."""
+    """Mark a conversation as deleted or not; lists hide a deleted one, the file keeps it. Raises NotFound."""
     await _change(tx, id, "deleted_at = ?", tx.now() if deleted else None)
 
 
 async def touch(tx: Writer, id: str) -> None:
-    """Make it the newest. Raises NotFound."""
+    """Make a conversation the newest. Raises NotFound."""
     await _change(tx, id, "updated_at = ?", tx.now())
 
 
 async def delete_if_empty(tx: Writer, id: str) -> bool:
-    """Remove a conversation that nothing was said in, with its links, windows and lease: it leaves no trace.
+    """Remove a conversation without messages, with its links, windows and lease; False where it stays.
 
-    It stays, and the answer is False, where it has a message, where it is a fork that an open window shows, where
-    another conversation's link came from one of its links, where undoing a fork would lead back to it, or where
-    one of its open windows holds a draft or a queued prompt: nothing typed is ever lost.
+    It stays where it has a message or a turn, where it is a fork that an open window shows, where another
+    conversation's link was forked from one of its links, where undoing a fork leads back to it, and where a draft,
+    an attachment or a queued prompt waits in one of its windows: nothing typed is ever lost.
     """
     kept = await tx.one(
         "SELECT EXISTS (SELECT 1 FROM message WHERE conversation_id = ?1)"

@@ -1,4 +1,4 @@
-"""The directories that a conversation was given beside the one it works in."""
+"""Further directories of a conversation, beside its working directory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from catena_store.database.database import Reader, Writer
 
 
 async def add(tx: Writer, conversation_id: str, path: str) -> bool:
-    """Give it a directory, by its absolute path; False where it has it already."""
+    """Add a directory by its absolute path; False where the conversation has it already."""
     return bool(
         await tx.run(
             "INSERT INTO conversation_directory (conversation_id, path, position)"
@@ -18,7 +18,7 @@ async def add(tx: Writer, conversation_id: str, path: str) -> bool:
 
 
 async def remove(tx: Writer, conversation_id: str, path: str) -> bool:
-    """Take a directory away; False where it has none of that path."""
+    """Remove a directory; False where the conversation has none of that path."""
     return bool(
         await tx.run(
             "DELETE FROM conversation_directory WHERE conversation_id = ? AND path = ?",
@@ -28,7 +28,7 @@ async def remove(tx: Writer, conversation_id: str, path: str) -> bool:
 
 
 async def of_conversation(r: Reader, id: str) -> tuple[str, ...]:
-    """The conversation's further directories, in the order in which they were given."""
+    """The conversation's further directories, in the order in which they were added."""
     found = await r.all(
         "SELECT path FROM conversation_directory WHERE conversation_id = ? ORDER BY position", (id,)
     )

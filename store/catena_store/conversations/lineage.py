@@ -1,4 +1,4 @@
-"""Where a conversation comes from, and what was forked from it."""
+"""Lineage: the source of a conversation, and its forks."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _EXISTS = (
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """A conversation that shares a beginning with another one."""
+    """The source or a fork of a conversation, as a list shows it."""
 
     id: str
     title: str | None
     preview: str  # the beginning of its own first prompt
     agent: str
     created_at: datetime
-    fork_point_id: str | None  # the row of its source that it begins below; None at the very beginning
+    fork_point_id: str | None  # the row of its source that it begins below; None at the root
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The next of kin of a conversation."""
+    """The source and the forks of a conversation."""
 
-    source: Kin | None  # the conversation in which its fork point was said; None where it is no fork
+    source: Kin | None  # the conversation that its fork point was born in; None where it is no fork
     fork_point_id: str | None
     forks: tuple[Kin, ...]  # oldest first
 
 
 async def of_conversation(r: Reader, id: str) -> Lineage:
-    """The next of kin of this conversation."""
+    """The lineage of a conversation."""
     own = await r.one(
         "SELECT c.family, p.uid, p.conversation_id FROM conversation c"
         " LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?",

@@ -1,4 +1,4 @@
-"""The MCP servers that a conversation hands to its sessions, beside those that every session gets."""
+"""MCP servers of a conversation, beside those that every session gets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Server = Mapping[str, object]  # as the protocol has it
 
 
 async def add(tx: Writer, conversation_id: str, servers: Sequence[Server]) -> None:
-    """Give it further servers, behind those that it has."""
+    """Add servers behind those that the conversation has."""
     await tx.run_many(
         "INSERT INTO conversation_mcp_server (conversation_id, position, server)"
         " SELECT ?1, coalesce(max(position), 0) + 1, ?2 FROM conversation_mcp_server WHERE conversation_id = ?1",
@@ -21,7 +21,7 @@ async def add(tx: Writer, conversation_id: str, servers: Sequence[Server]) -> No
 
 
 async def of_conversation(r: Reader, id: str) -> tuple[dict[str, object], ...]:
-    """The conversation's further servers, in the order in which they were given; what cannot be read is none."""
+    """The conversation's servers, in the order in which they were added; an unreadable row is skipped."""
     found = await r.all(
         "SELECT server FROM conversation_mcp_server WHERE conversation_id = ? AND json_valid(server)"
         " ORDER BY position",

@@ -1,8 +1,7 @@
-"""Messages: the rows of the tree, and the walks from a leaf towards the root.
+"""Messages: adding, changing and finding the rows of the tree, and walks from a leaf towards the root.
 
-A walk is one recursive query that goes up from row to row and reads no row that is not wanted: where it stops
-is part of the recursion. Its queue never holds more than one row, so the rows come out in the order of the
-walk, leaf first.
+A walk is one recursive query that goes up from row to row; its end is part of the recursion, so that it reads no row
+in vain. The queue of the recursion holds one row at most, so rows come out in the order of the walk, leaf first.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 from catena_store.conversations.branches import contains
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
-from catena_store.errors import Ambiguous, NotFound, StoreError
+from catena_store.errors import MOST_MATCHES, Ambiguous, NotFound, StoreError
 from catena_store.ids import from_milliseconds
 from catena_store.records import Kind, Message, MessageState, NewMessage, PathRow
 
@@ -40,17 +39,17 @@ _WALK_BETWEEN = """
 
 
 async def insert(tx: Writer, new: NewMessage) -> Message:
-    """Add a row below its parent. Raises NotFound where there is no such parent."""
-    (find,) = await insert_many(tx, [new])
-    return find
+    """Add a row below its parent. Raises NotFound for the parent."""
+    (message,) = await insert_many(tx, [new])
+    return message
 
 
 async def insert_many(tx: Writer, new: Sequence[NewMessage]) -> list[Message]:
-    """Add rows, each below its parent, which may be an earlier one of these. Raises NotFound."""
+    """Add rows, each below its parent, which may be an earlier one of them. Raises NotFound."""
     if not new:
         return []
-    outside = {find.parent_id for find in new if find.parent_id is not None}
-    outside -= {find.id for find in new}
+    outside = {each.parent_id for each in new if each.parent_id is not None}
+    outside -= {each.id for each in new}
     parents = await tx.all(
         "SELECT uid, id, depth FROM message WHERE uid IN (SELECT value FROM json_each(?))",
         (rows.as_list(outside),),
@@ -63,27 +62,27 @@ async def insert_many(tx: Writer, new: Sequence[NewMessage]) -> list[Message]:
     now = tx.now()
     values: list[tuple[object, ...]] = []
     messages: list[Message] = []
-    for id, find in enumerate(new, start=first_free):
-        if find.parent_id not in places:
-            raise NotFound("message", str(find.parent_id))
-        parent, depth = places[find.parent_id]
-        places[find.id] = (id, depth + 1)
-        values.append(_values(find, id, parent, depth + 1, now))
-        messages.append(_message(find, depth + 1, now))
+    for id, each in enumerate(new, start=first_free):
+        if each.parent_id not in places:
+            raise NotFound("message", str(each.parent_id))
+        parent, depth = places[each.parent_id]
+        places[each.id] = (id, depth + 1)
+        values.append(_values(each, id, parent, depth + 1, now))
+        messages.append(_message(each, depth + 1, now))
     await tx.run_many(_INSERT, values)
-    if any(find.state is not MessageState.OPEN for find in new):
+    if any(each.state is not MessageState.OPEN for each in new):
         await tx.run(f"{_INDEX} WHERE id >= ?", (first_free,))
     return messages
 
 
 async def get(r: Reader, id: str) -> Message | None:
-    """The message of this id."""
+    """The message of an id."""
     row = await r.one(f"SELECT {rows.MESSAGE} FROM message m WHERE m.uid = ?", (id,))
     return None if row is None else rows.message(row)
 
 
 async def append(tx: Writer, id: str, text: str) -> None:
-    """Let an open message grow. Raises NotFound, and StoreError where it was closed before."""
+    """Append text to an open message. Raises NotFound, and StoreError where the message is closed."""
     if await tx.run("UPDATE message SET text = text || ? WHERE uid = ? AND state = 'open'", (text, id)):
         return
     await _existing(tx, id)
@@ -98,10 +97,10 @@ async def update(
     data: Mapping[str, Any] | None = None,
     state: MessageState | None = None,
 ) -> Message:
-    """Change what is given of a message; one that closes enters the full-text index. Raises NotFound."""
+    """Change the given fields of a message; a message that closes enters the full-text index. Raises NotFound."""
     concerns_index = text is not None or state is not None
     if concerns_index:
-        # It must be told the text that it holds before that is gone.
+        # The index forgets a row by the text that it holds of it, so it is told before that text changes.
         await tx.run(f"{_UNINDEX} WHERE uid = ?", (id,))
     await tx.run(
         "UPDATE message SET text = coalesce(?, text), data = coalesce(?, data), state = coalesce(?, state)"
@@ -114,19 +113,19 @@ async def update(
 
 
 async def set_turn(tx: Writer, id: str, turn_id: str, link_id: str) -> Message:
-    """Say which turn a prompt belongs to and which link carries it; the latest attempt counts. Raises NotFound."""
+    """Set the turn of a prompt and the link that carries it, of its latest attempt. Raises NotFound."""
     await tx.run("UPDATE message SET turn_id = ?, link_id = ? WHERE uid = ?", (turn_id, link_id, id))
     return await _existing(tx, id)
 
 
 async def set_agent_id(tx: Writer, id: str, agent_message_id: str) -> None:
-    """Keep the agent's own id of a prompt, which it tells later than it takes it. Raises NotFound."""
+    """Set the agent's own id of a prompt, which comes after the prompt was accepted. Raises NotFound."""
     if not await tx.run("UPDATE message SET agent_message_id = ? WHERE uid = ?", (agent_message_id, id)):
         raise NotFound("message", id)
 
 
 async def refused_below(r: Reader, conversation_id: str, parent_id: str | None, text: str) -> Message | None:
-    """The newest prompt of this text that no agent accepted at this place."""
+    """The newest refused prompt of a text below a row."""
     found = await r.one(
         "SELECT uid FROM message WHERE conversation_id = ? AND kind = 'user' AND state = 'refused' AND text = ?"
         " AND parent_id IS (SELECT id FROM message WHERE uid = ?) ORDER BY id DESC LIMIT 1",
@@ -136,7 +135,7 @@ async def refused_below(r: Reader, conversation_id: str, parent_id: str | None, 
 
 
 async def close_open(tx: Writer, turn_id: str, state: MessageState) -> list[Message]:
-    """Close every message of the turn that is still open, in order of birth."""
+    """Close the open messages of a turn; return them in order of birth."""
     still = await tx.all(
         "SELECT uid FROM message WHERE turn_id = ? AND state = 'open' ORDER BY id", (turn_id,)
     )
@@ -144,7 +143,7 @@ async def close_open(tx: Writer, turn_id: str, state: MessageState) -> list[Mess
 
 
 async def path(r: Reader, id: str | None, *, floor: int = 0) -> list[PathRow]:
-    """The rows above a row and itself, oldest first, from after the last barrier and of at least a depth."""
+    """The rows from after the last barrier to a row, oldest first, none above the depth ``floor``."""
     found = await r.all(
         """
         WITH RECURSIVE branch (parent_id, uid, kind, turn_id, barrier, depth) AS (
@@ -193,7 +192,7 @@ async def tools_between(r: Reader, after: str | None, leaf: str | None, limit: i
 
 
 async def count_between(r: Reader, after: str | None, leaf: str | None) -> tuple[int, int]:
-    """How many user and agent rows, and how many tool rows, are on (after, leaf] below the last barrier."""
+    """The numbers of user and agent rows and of tool rows on (after, leaf] below the last barrier."""
     row = await r.one(
         _WALK_BETWEEN.format(counts="0", m_counts="0")
         + "SELECT coalesce(sum(kind IN ('user', 'agent')), 0), coalesce(sum(kind = 'tool'), 0) FROM branch",
@@ -204,13 +203,13 @@ async def count_between(r: Reader, after: str | None, leaf: str | None) -> tuple
 
 
 async def of_conversation(r: Reader, id: str) -> list[Message]:
-    """Every row that was born in the conversation, in order of birth."""
+    """Every row born in the conversation, in order of birth."""
     sql = f"SELECT {rows.MESSAGE} FROM message m WHERE m.conversation_id = ? ORDER BY m.id"
     return _messages(await r.all(sql, (id,)))
 
 
 async def first_prompt(r: Reader, conversation_id: str) -> str | None:
-    """The text of the first prompt that was born in the conversation."""
+    """The text of the first prompt born in the conversation."""
     row = await r.one(
         "SELECT text FROM message WHERE conversation_id = ? AND kind = 'user' ORDER BY id LIMIT 1",
         (conversation_id,),
@@ -219,7 +218,7 @@ async def first_prompt(r: Reader, conversation_id: str) -> str | None:
 
 
 async def depth(r: Reader, id: str) -> int:
-    """How many rows are above it. Raises NotFound."""
+    """The number of rows above a message. Raises NotFound."""
     row = await r.one("SELECT depth FROM message WHERE uid = ?", (id,))
     if row is None:
         raise NotFound("message", id)
@@ -227,7 +226,7 @@ async def depth(r: Reader, id: str) -> int:
 
 
 async def open_rows(r: Reader, conversation_id: str) -> list[Message]:
-    """Every row of the conversation that is still growing, in order of birth."""
+    """The open rows of the conversation, in order of birth."""
     return _messages(
         await r.all(
             f"SELECT {rows.MESSAGE} FROM message m WHERE m.conversation_id = ? AND m.state = 'open'"
@@ -249,16 +248,16 @@ async def _of_kinds_between(
 
 
 async def _walk(r: Reader, branch: str, where: str, parameters: Sequence[object]) -> list[Message]:
-    """The messages of a walk's branch, oldest first."""
+    """The messages of a walk, oldest first."""
     sql = f"{branch} SELECT {rows.MESSAGE} FROM branch b CROSS JOIN message m ON m.id = b.id WHERE {where}"
     return _messages(reversed(await r.all(sql, parameters)))
 
 
 async def _existing(r: Reader, id: str) -> Message:
-    find = await get(r, id)
-    if find is None:
+    message = await get(r, id)
+    if message is None:
         raise NotFound("message", id)
-    return find
+    return message
 
 
 def _messages(found: Iterable[rows.Row]) -> list[Message]:
@@ -302,12 +301,8 @@ def _message(new: NewMessage, depth: int, now: int) -> Message:
     )
 
 
-_AMBIGUOUS_SHOWN = 10
-_HIGHEST = "\U0010ffff"
-
-
 async def find(r: Reader, conversation_id: str, text: str) -> Message:
-    """The message of this id, or that alone begins so, in a conversation and in what it has of its source.
+    """The message of an id or of the beginning of one, in a conversation and what it inherits from its source.
 
     Raises NotFound, and Ambiguous where several begin so.
     """
@@ -315,11 +310,11 @@ async def find(r: Reader, conversation_id: str, text: str) -> Message:
         raise NotFound("message", text)
     found = await r.all(
         "SELECT m.uid, m.conversation_id, p.uid FROM message m"
-        " JOIN conversation own ON own.id = ?3"
+        " JOIN conversation own ON own.id = ?2"
         " JOIN conversation c ON c.id = m.conversation_id AND c.family = own.family"
         " LEFT JOIN message p ON p.id = own.fork_point_id"
-        " WHERE m.uid >= ?1 AND m.uid < ?1 || ?2 ORDER BY m.uid",
-        (text, _HIGHEST, conversation_id),
+        f" WHERE {rows.begins_with('m.uid')} ORDER BY m.uid",
+        (text, conversation_id),
     )
     matches = [
         uid
@@ -328,7 +323,7 @@ async def find(r: Reader, conversation_id: str, text: str) -> Message:
     ]
     exact = next((uid for uid in matches if uid == text), None)
     if exact is None and len(matches) > 1:
-        raise Ambiguous("message", text, matches[:_AMBIGUOUS_SHOWN])
+        raise Ambiguous("message", text, matches[:MOST_MATCHES])
     one = await get(r, exact or matches[0]) if matches else None
     if one is None:
         raise NotFound("message", text)

@@ -1,4 +1,4 @@
-"""Rewinds that an agent asked for through its tools: each waits for the person's answer."""
+"""Rewind requests: rewinds that an agent asked for through its tools, each until the person answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COLUMNS = "q.id, q.conversation_id, q.window_id, q.checkpoint_id, q.answer, q.a
 
 
 class RewindAnswer(StrEnum):
-    """What became of a request."""
+    """The answer to a request, or that the rewind failed."""
 
     GRANTED = "granted"
     REFUSED = "refused"
@@ -22,7 +22,7 @@ class RewindAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RewindRequest:
-    """An agent wants a window to stand at a checkpoint again; open while ``answer`` is None."""
+    """An agent's request to rewind a window to a checkpoint, open while ``answer`` is None."""
 
     id: str
     conversation_id: str
@@ -33,7 +33,7 @@ class RewindRequest:
 
 
 async def ask(tx: Writer, *, id: str, conversation_id: str, window_id: str, checkpoint_id: str) -> None:
-    """Ask for a rewind; an open request for the same window gives way to it."""
+    """Add a request; an open one for the same window is refused by that."""
     await tx.run(
         "UPDATE rewind_request SET answer = 'refused'"
         " WHERE conversation_id = ? AND window_id = ? AND answer IS NULL",
@@ -46,13 +46,13 @@ async def ask(tx: Writer, *, id: str, conversation_id: str, window_id: str, chec
 
 
 async def answer(tx: Writer, id: str, what: RewindAnswer) -> bool:
-    """Say what became of a request; False where it was no longer open, except that what was granted may fail."""
+    """Answer an open request, or mark a granted one as failed; False where it is neither."""
     before = "answer = 'granted'" if what is RewindAnswer.FAILED else "answer IS NULL"
     return await tx.run(f"UPDATE rewind_request SET answer = ? WHERE id = ? AND {before}", (what, id)) == 1
 
 
 async def open_in(r: Reader, conversation_id: str) -> list[RewindRequest]:
-    """The requests that wait for an answer, oldest first."""
+    """The open requests of a conversation, oldest first."""
     found = await r.all(
         f"SELECT {_COLUMNS} FROM rewind_request q WHERE q.conversation_id = ? AND q.answer IS NULL"
         " ORDER BY q.asked_at, q.rowid",
@@ -62,7 +62,7 @@ async def open_in(r: Reader, conversation_id: str) -> list[RewindRequest]:
 
 
 async def get(r: Reader, id: str) -> RewindRequest | None:
-    """The request of this id."""
+    """The request of an id."""
     row = await r.one(f"SELECT {_COLUMNS} FROM rewind_request q WHERE q.id = ?", (id,))
     return None if row is None else _request(row)
 

@@ -1,4 +1,4 @@
-"""Full-text search over every message that was ever closed."""
+"""Full-text search over closed messages, in all conversations or in one family, and upkeep of its index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MERGE_PAGES = 64
 async def find(r: Reader, text: str, *, limit: int = 50, before: str | None = None) -> list[SearchHit]:
     """Messages in which every word of the text begins a word, newest first.
 
-    ``before`` is the message id of the last hit of the page before.
+    ``before`` is the message id of the last hit on the page before.
     """
     query = _query(text)
     if not query:
@@ -39,9 +39,9 @@ async def find(r: Reader, text: str, *, limit: int = 50, before: str | None = No
 
 
 async def merge_index(db: Database, *, pages: int = _MERGE_PAGES) -> bool:
-    """Tidy the index a little while nobody waits: a few milliseconds, in a transaction of its own.
+    """Merge parts of the index for a few milliseconds, in a transaction of its own; True where more may be left.
 
-    True where there may be more to do. Writing never tidies by itself, so that no answer waits for it.
+    Writes never merge, so that no answer waits for it.
     """
     async with db.write() as tx:
         before = await tx.one("SELECT total_changes()")
@@ -53,7 +53,7 @@ async def merge_index(db: Database, *, pages: int = _MERGE_PAGES) -> bool:
 
 
 def _query(text: str) -> str:
-    """The words of the text as an FTS5 query: each in quotes, where nothing but a quote means anything."""
+    """The words of a text as an FTS5 query: each in quotes, within which only a quote has a meaning."""
     return " ".join(_prefix(word) for word in text.replace("\0", " ").split() if any(map(str.isalnum, word)))
 
 
@@ -63,13 +63,13 @@ def _prefix(word: str) -> str:
     return quoted if len(word) == 1 and word.isascii() else f"{quoted}*"
 
 
-_WORDS_BEFORE = 2  # of the snippet that stand before the word that was found: rows are cut at their end
+_WORDS_BEFORE = 2  # of a snippet, before the first hit: a row on the screen is cut at its end
 _HIT_MARK = "\x02"
 
 
 @dataclass(frozen=True, slots=True)
 class TreeHit:
-    """What was found of a turn."""
+    """The newest hit in a turn."""
 
     kind: Kind  # an answer, or the prompt itself
     snippet: str
@@ -77,14 +77,14 @@ class TreeHit:
 
 @dataclass(frozen=True, slots=True)
 class TreeHits:
-    """The newest hit of every turn that has one."""
+    """The newest hit of each turn that has one."""
 
     by_prompt: Mapping[str, TreeHit] = field(default_factory=dict)
-    cut: bool = False  # there are older ones, too
+    cut: bool = False  # there are older hits
 
 
 async def find_in_family(r: Reader, family: str, text: str, *, limit: int = 500) -> TreeHits:
-    """The prompts of a family in which, or in whose answers, every word of the text begins a word."""
+    """The prompts of a family that, or whose answers, have a word beginning with each word of the text."""
     query = _query(text)
     span = await r.one(
         "SELECT min(m.id), max(m.id) FROM conversation c CROSS JOIN message m ON m.conversation_id = c.id"
@@ -111,16 +111,14 @@ async def find_in_family(r: Reader, family: str, text: str, *, limit: int = 500)
 
 
 async def _prompts_of(r: Reader, ids: Sequence[str]) -> dict[str, str]:
-    """For each row the prompt that it is, or is below; rows above several of them are gone through once."""
+    """The prompt that each row is or belongs to, by row; a row above several of them is read once."""
     found = await r.all(
-        """
+        f"""
         WITH RECURSIVE way (id, parent_id, uid, prompt) AS (
-            SELECT m.id, m.parent_id, m.uid,
-                   m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0)
+            SELECT m.id, m.parent_id, m.uid, {rows.IS_PROMPT}
               FROM json_each(?) CROSS JOIN message m ON m.uid = value
             UNION
-            SELECT m.id, m.parent_id, m.uid,
-                   m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0)
+            SELECT m.id, m.parent_id, m.uid, {rows.IS_PROMPT}
               FROM way w CROSS JOIN message m ON m.id = w.parent_id
              WHERE NOT w.prompt
         )
@@ -130,7 +128,7 @@ async def _prompts_of(r: Reader, ids: Sequence[str]) -> dict[str, str]:
     )
     prompt_of: dict[int, str] = {}
     of_uid: dict[str, str] = {}
-    for id, parent_id, uid, prompt in found:  # parents before what is below them
+    for id, parent_id, uid, prompt in found:  # parents before their children
         at = uid if prompt else prompt_of.get(parent_id)
         if at is not None:
             prompt_of[id] = of_uid[uid] = at

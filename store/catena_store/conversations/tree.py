@@ -1,4 +1,4 @@
-"""The tree of a family of conversations, prompt by prompt: what a person sees of every branch at once."""
+"""The tree of a family of conversations: its prompts as nodes, and two of its branches compared."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from catena_store.records import ContextSource, Message, MessageState, StopReaso
 
 _PREVIEW = 160  # characters of a prompt
 
-# One pass over the rows, oldest first; of all but prompts nothing is read that lies in an overflow page.
+# One pass over the rows, oldest first; of rows that are no prompt nothing is read from an overflow page.
 _ROWS = f"""
-    SELECT m.id, m.parent_id, m.uid, m.conversation_id, m.kind, m.state,
-           m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0) AS prompt,
+    SELECT m.id, m.parent_id, m.uid, m.conversation_id, m.kind, m.state, {rows.IS_PROMPT} AS prompt,
            CASE m.kind WHEN 'user' THEN substr(m.text, 1, {_PREVIEW}) END,
            p.uid, l.agent, l.profile, t.how, t.stop_reason, m.created_at
       FROM conversation c CROSS JOIN message m ON m.conversation_id = c.id
@@ -33,21 +32,21 @@ _ROWS = f"""
 
 @dataclass(frozen=True, slots=True)
 class TreeNode:
-    """A prompt, and what became of it."""
+    """A prompt of the tree, with its last attempt and the rows that followed."""
 
     id: str
     parent_id: str | None  # the prompt above it
-    hangs_from: str | None  # the row above it
-    conversation_id: str  # where it was said
-    preview: str  # its beginning
+    hangs_from: str | None  # the row above it, prompt or not
+    conversation_id: str  # where it was born
+    preview: str  # the beginning of its text
     state: MessageState
-    agent: str | None  # whom it went to, where it went to anybody
+    agent: str | None  # that it went to, None where it went to none
     profile: str | None
     how: ContextSource | None  # of its last attempt
-    stop_reason: StopReason | None  # None while it runs, too
-    rows: int  # between it and the prompts after it
-    end_id: str  # the newest of these rows; the prompt itself where there are none
-    leaf_id: str  # the row that was written last, of those at or below it in its own conversation
+    stop_reason: StopReason | None  # of its last attempt, None while that runs
+    rows: int  # below it, down to the next prompts
+    end_id: str  # the newest of those rows; the prompt itself where there are none
+    leaf_id: str  # the newest row at or below it in its own conversation
     created_at: datetime
 
 
@@ -83,19 +82,13 @@ async def nodes(r: Reader, family: str) -> list[TreeNode]:
 async def nodes_of_conversation(
     r: Reader, conversation_id: str, forks: Collection[str] = ()
 ) -> list[TreeNode]:
-    """The prompts of one conversation, those that it has of its source, and the first ones of these forks of it."""
-    family = await r.one(
-        "SELECT c.family, p.uid FROM conversation c LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?",
-        (conversation_id,),
-    )
-    if family is None:
+    """The prompts of a conversation, those that it inherits, and the first ones of the given forks of it."""
+    origin = await _family_and_fork_point(r, conversation_id)
+    if origin is None:
         return []
-    every = {node.id: node for node in await nodes(r, family[0])}
-    at = await prompt_at(r, family[1])
-    inherited: set[str] = set()
-    while at is not None and at in every:
-        inherited.add(at)
-        at = every[at].parent_id
+    family, fork_point = origin
+    every = {node.id: node for node in await nodes(r, family)}
+    inherited = _ancestors(every, await prompt_at(r, fork_point))
     mine = {id for id, node in every.items() if node.conversation_id == conversation_id or id in inherited}
     heads = {
         id
@@ -107,10 +100,7 @@ async def nodes_of_conversation(
 
 
 async def newest_leaf_below(r: Reader, message_id: str, conversation_id: str) -> str:
-    """The row that was written last, of those that the conversation has at or below a message.
-
-    What no agent accepted is not gone on from.
-    """
+    """The newest row that the conversation has at or below a message, refused prompts left out."""
     row = await r.one(
         """
         WITH RECURSIVE below (id, uid) AS (
@@ -130,7 +120,7 @@ async def newest_leaf_below(r: Reader, message_id: str, conversation_id: str) ->
 
 
 async def _inherited_from(r: Reader, message_id: str, conversation_id: str) -> set[str]:
-    """The rows from a message to the conversation's fork point; none where it is not on the way there."""
+    """The rows from a message to the conversation's fork point; none where the message is not above that."""
     row = await r.one(
         "SELECT p.uid, m.depth FROM conversation c JOIN message p ON p.id = c.fork_point_id"
         " JOIN message m ON m.uid = ? WHERE c.id = ?",
@@ -141,14 +131,13 @@ async def _inherited_from(r: Reader, message_id: str, conversation_id: str) -> s
 
 
 async def prompt_at(r: Reader, leaf: str | None) -> str | None:
-    """The prompt that a row is, or is below; not what was said into a turn later."""
+    """The prompt that a row is or belongs to; a text steered into a running turn is none."""
     row = await r.one(
-        """
+        f"""
         WITH RECURSIVE branch (parent_id, uid, found) AS (
-            SELECT parent_id, uid, kind = 'user' AND NOT coalesce(json_extract(data, '$.steered'), 0)
-              FROM message WHERE uid = ?
+            SELECT m.parent_id, m.uid, {rows.IS_PROMPT} FROM message m WHERE m.uid = ?
             UNION ALL
-            SELECT m.parent_id, m.uid, m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0)
+            SELECT m.parent_id, m.uid, {rows.IS_PROMPT}
               FROM branch b CROSS JOIN message m ON m.id = b.parent_id
              WHERE NOT b.found
         )
@@ -160,7 +149,7 @@ async def prompt_at(r: Reader, leaf: str | None) -> str | None:
 
 
 def _leaves(found: list[tuple[Any, ...]]) -> dict[int, int]:
-    """For every row the newest one at or below it that was said in the same conversation."""
+    """For every row the newest one at or below it that was born in the same conversation."""
     newest: dict[int, int] = {}
     born_in = {row[0]: row[3] for row in found}
     for id, parent_id, _, conversation_id, _, state, *_ in reversed(found):
@@ -192,38 +181,33 @@ def _node(row: tuple[Any, ...], parent_id: str | None, rows: int, *, end_id: str
 
 @dataclass(frozen=True, slots=True)
 class FamilyTree:
-    """Every prompt of a family, as seen from one of its conversations and one leaf."""
+    """The prompts of a family of conversations, as seen from one of them and one leaf."""
 
-    nodes: Sequence[TreeNode] = ()  # oldest first, parents before what comes after them
-    own: frozenset[str] = frozenset()  # prompts of the conversation, and those that it has of its source
-    here: str | None = None  # the prompt that the leaf is, or is below
-    names: Mapping[str, str | None] = field(
-        default_factory=dict
-    )  # titles of the conversations that are shown
+    nodes: Sequence[TreeNode] = ()  # oldest first, parents before their children
+    own: frozenset[str] = frozenset()  # prompts of the conversation, inherited ones too
+    here: str | None = None  # the prompt that the leaf is or belongs to
+    names: Mapping[str, str | None] = field(default_factory=dict)  # titles, by conversation
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of checkpoints, by prompt
 
 
 @dataclass(frozen=True, slots=True)
 class BranchComparison:
-    """Two branches from where they part."""
+    """Two branches below the last row that they share."""
 
-    shared: str | None  # the last row that they share; None where they share nothing
+    shared: str | None  # the last row in both; None where they share nothing
     shared_prompts: int
-    left: Sequence[Message]  # oldest first; the newest ones where there are too many
+    left: Sequence[Message]  # oldest first; the newest ones where there are more than the limit
     right: Sequence[Message]
     left_rows: int  # of the left branch below the shared row
     right_rows: int
 
 
 async def family_tree(r: Reader, conversation_id: str, leaf_id: str | None) -> FamilyTree:
-    """The tree around a conversation; what was deleted is left out, unless something that is left hangs from it."""
-    row = await r.one(
-        "SELECT c.family, p.uid FROM conversation c LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?",
-        (conversation_id,),
-    )
-    if row is None:
+    """The tree around a conversation; a deleted one is left out unless a remaining one hangs from it."""
+    origin = await _family_and_fork_point(r, conversation_id)
+    if origin is None:
         return FamilyTree()
-    family, fork_point = row
+    family, fork_point = origin
     kept = await r.all(
         "SELECT id, title FROM conversation WHERE family = ?1 AND (deleted_at IS NULL OR id = ?2)",
         (family, conversation_id),
@@ -246,8 +230,16 @@ async def family_tree(r: Reader, conversation_id: str, leaf_id: str | None) -> F
     )
 
 
+async def _family_and_fork_point(r: Reader, conversation_id: str) -> tuple[str, str | None] | None:
+    row = await r.one(
+        "SELECT c.family, p.uid FROM conversation c LEFT JOIN message p ON p.id = c.fork_point_id WHERE c.id = ?",
+        (conversation_id,),
+    )
+    return None if row is None else (row[0], row[1])
+
+
 def _ancestors(every: Mapping[str, TreeNode], id: str | None, known: Set[str] = frozenset()) -> set[str]:
-    """A prompt and those above it, up to one that is known."""
+    """A prompt and those above it, up to one of ``known``."""
     above: set[str] = set()
     while id is not None and id in every and id not in known:
         above.add(id)
@@ -270,7 +262,7 @@ async def _labels(r: Reader, conversation_ids: Sequence[str]) -> dict[str, list[
 
 
 async def compare(r: Reader, left: str, right: str, *, limit: int) -> BranchComparison:
-    """Where two branches part, and at most ``limit`` of the newest rows of each from there, barriers crossed."""
+    """The last row that two branches share, and at most ``limit`` of the newest rows of each below it."""
     on_left, on_right = await _branch(r, left), await _branch(r, right)
     theirs = {id for id, _ in on_right}
     at = next((place for place, (id, _) in enumerate(on_left) if id in theirs), len(on_left))
@@ -287,12 +279,12 @@ async def compare(r: Reader, left: str, right: str, *, limit: int) -> BranchComp
 
 
 async def rows_of_prompt(r: Reader, node: TreeNode) -> Sequence[Message]:
-    """The prompt and every row up to the end of what it brought, oldest first."""
+    """The prompt and every row that followed it, oldest first."""
     return await _newest(r, node.end_id, node.rows + 1, node.rows + 1)
 
 
 async def _branch(r: Reader, leaf: str) -> list[tuple[str, bool]]:
-    """Every row of a branch, leaf first, and whether it is a prompt."""
+    """The rows of a branch, leaf first, each with whether it is a user row."""
     return [
         (uid, bool(prompt))
         for uid, prompt in await r.all(

@@ -1,4 +1,4 @@
-"""Connections to the file: to write, and only to read."""
+"""Connections to the file, to write or only to read, and the meaning of SQLite's errors."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from catena_store.database.schema import Migration, check_version, migrate
 from catena_store.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnusable
 
 _UNDECODED = "Could not decode to UTF-8"  # comes from Python, without a code
-# What is said of a write that found no room for another reason than a full disk: a quota, or a limit of the process.
+# Codes of a write that found no room, by a quota or a limit of the process rather than a full disk.
 _NO_ROOM = frozenset(
     {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
 )
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """The kind of error, without its finer distinctions."""
-    # Errors of the Python module itself carry no code.
+    """The primary result code of an error."""
+    # An error of the Python module itself has no code.
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
 
 
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
-    """What an error means while the store is used."""
+    """The store's error for one of SQLite while the store is in use."""
     if _UNDECODED in str(error):
         return StoreDamaged(path, "a text in it is none")
     match primary_code(error):
@@ -55,7 +55,7 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
 
 
 def opening_error(error: sqlite3.Error, path: Path) -> StoreError:
-    """What an error means while the store is being opened."""
+    """The store's error for one of SQLite while the store is being opened."""
     match store_error(error, path):
         case StoreUnusable() | StoreBusy() as opening_error:
             return opening_error
@@ -67,16 +67,16 @@ def opening_error(error: sqlite3.Error, path: Path) -> StoreError:
             return StoreUnusable(path, f"cannot be opened ({error})")
 
 
-_LOG_BYTES = 8 * 1024 * 1024  # what the write-ahead log is cut back to once it was written home
+_LOG_BYTES = 8 * 1024 * 1024  # that the write-ahead log is truncated to after a checkpoint
 
 
 def connect_to_write(path: Path, busy_seconds: float) -> aiosqlite.Connection:
-    """The connection, with the file open already.
+    """A connection to write, with the file open already.
 
-    A file that aiosqlite's own thread cannot open leaves that thread reporting to nobody, and perhaps to a loop
-    that is closed by then; so a refusal must come before there is a thread.
+    Where aiosqlite's own thread fails to open a file, it reports to nobody, perhaps to a loop that is closed by then;
+    so the file is opened before there is a thread.
     """
-    # Statements that begin and end transactions are ours alone, hence no isolation level.
+    # Only we begin and end transactions, hence no isolation level.
     opened = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
     )
@@ -84,7 +84,7 @@ def connect_to_write(path: Path, busy_seconds: float) -> aiosqlite.Connection:
 
 
 def connect_to_read(path: Path) -> aiosqlite.Connection:
-    """A connection that writes nothing, not even beside the file, unless another process has made room there."""
+    """A read-only connection, which creates nothing beside the file either."""
     where = path.absolute().as_uri()
     opened = _opened_to_read(f"{where}?mode=ro")
     try:
@@ -94,7 +94,7 @@ def connect_to_read(path: Path) -> aiosqlite.Connection:
         log = path.with_name(path.name + "-wal")
         if log.exists() and log.stat().st_size:
             raise
-        # Nobody can write beside the file, so there is nothing that a lock would tell.
+        # Nobody can write beside the file, so no lock is needed.
         opened = _opened_to_read(f"{where}?mode=ro&immutable=1")
     return aiosqlite.Connection(lambda: opened, iter_chunk_size=64)
 
@@ -131,7 +131,7 @@ async def prepare_to_write(
 
 
 async def _choose_journal(connection: aiosqlite.Connection, path: Path, busy_seconds: float) -> str:
-    """Set the journal mode; gives the one in force: not `wal` where the file system cannot carry it."""
+    """Set the journal mode and return it: `delete` where the file system cannot carry a write-ahead log."""
     wanted = "delete" if on_network(path.parent) else "wal"
     mode = await _journal_mode(connection, "PRAGMA journal_mode")
     deadline = asyncio.get_running_loop().time() + busy_seconds
@@ -139,7 +139,7 @@ async def _choose_journal(connection: aiosqlite.Connection, path: Path, busy_sec
         try:
             return await _journal_mode(connection, f"PRAGMA journal_mode = {wanted}")
         except sqlite3.OperationalError as error:
-            # SQLite does not wait here by itself when two processes make the same file.
+            # SQLite itself does not wait here when two processes create the same file.
             if primary_code(error) != sqlite3.SQLITE_BUSY or asyncio.get_running_loop().time() > deadline:
                 raise
         await asyncio.sleep(0.01)

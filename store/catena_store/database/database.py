@@ -1,8 +1,7 @@
-"""The one connection to the store: opening it, and the transactions on it.
+"""The open store: its connections, the transactions on them, and repair of damage that a transaction meets.
 
-A transaction is an ``async with``; the connection is its own until it ends, so it must neither wait for a
-person or an agent nor open another one. Leaving the block commits; an exception, a cancellation among them,
-leaves nothing behind.
+A transaction is an ``async with`` that has the connection for itself, so it must neither wait for a person or an agent
+nor open another transaction. Leaving the block commits; an exception, also a cancellation, rolls back.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ Parameters = Sequence[object]
 
 _OLDEST_SQLITE = (3, 37)  # the first that keeps to the types of a table's columns
 _BUSY_SECONDS = 5.0
-_MOST_REPAIRS = 3  # in one life: a disk that goes on failing is not mended
+_MOST_REPAIRS = 3  # in one life: a disk that keeps failing cannot be repaired
 
 
 class Reader:
-    """What can be asked within one snapshot."""
+    """A transaction to read in: queries within one snapshot."""
 
-    __slots__ = ("_connection", "_done", "_mended", "_path")
+    __slots__ = ("_connection", "_path", "_repair", "_written_steps")
 
     _begin = "BEGIN"
 
@@ -53,22 +52,22 @@ class Reader:
         self,
         connection: aiosqlite.Connection,
         path: Path,
-        mended: Callable[[], Awaitable[bool]] | None = None,
+        repair_file: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._connection: aiosqlite.Connection | None = connection
         self._path = path
-        self._mended = mended
-        self._done: list[Callable[[aiosqlite.Connection], Awaitable[object]]] = []  # what this has written
+        self._repair = repair_file
+        self._written_steps: list[Callable[[aiosqlite.Connection], Awaitable[object]]] = []
 
     async def all(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
-        """Every row that the query gives."""
+        """Every row of a query."""
         found: Iterable[Any] = await self._do(
             lambda connection: connection.execute_fetchall(sql, _storable(parameters))
         )
         return list(found)
 
     async def one(self, sql: str, parameters: Parameters = ()) -> tuple[Any, ...] | None:
-        """The first row that the query gives, None where it gives none."""
+        """The first row of a query, None where there is none."""
         rows = await self.all(sql, parameters)
         return rows[0] if rows else None
 
@@ -79,7 +78,7 @@ class Reader:
         try:
             return await step(connection)
         except sqlite3.Error as error:
-            if primary_code(error) != sqlite3.SQLITE_CORRUPT or not await self._begun_again(connection):
+            if primary_code(error) != sqlite3.SQLITE_CORRUPT or not await self._restarted(connection):
                 raise store_error(error, self._path) from error
         except asyncio.CancelledError:
             await _interrupt(connection)
@@ -89,17 +88,17 @@ class Reader:
         except sqlite3.Error as error:
             raise store_error(error, self._path) from error
 
-    async def _begun_again(self, connection: aiosqlite.Connection) -> bool:
-        """Mend the file, and bring the transaction to where it was; False where it cannot be mended."""
-        mended, self._mended = self._mended, None
-        if mended is None:
+    async def _restarted(self, connection: aiosqlite.Connection) -> bool:
+        """Repair the file and replay the transaction so far; False where the file cannot be repaired."""
+        repair_file, self._repair = self._repair, None
+        if repair_file is None:
             return False
         await connection.rollback()
-        if not await mended():
+        if not await repair_file():
             return False
         try:
             await connection.execute(self._begin)
-            for step in self._done:
+            for step in self._written_steps:
                 await step(connection)
         except sqlite3.Error as error:
             raise store_error(error, self._path) from error
@@ -110,7 +109,7 @@ class Reader:
 
 
 class Writer(Reader):
-    """What can be asked and changed within one transaction."""
+    """A transaction to write in: queries and statements."""
 
     __slots__ = ("_clock", "_now")
 
@@ -121,19 +120,19 @@ class Writer(Reader):
         connection: aiosqlite.Connection,
         path: Path,
         clock: Callable[[], datetime],
-        mended: Callable[[], Awaitable[bool]] | None = None,
+        repair_file: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
-        super().__init__(connection, path, mended)
+        super().__init__(connection, path, repair_file)
         self._clock = clock
         self._now: int | None = None
 
     async def run(self, sql: str, parameters: Parameters = ()) -> int:
-        """Run one statement; gives the number of rows that it changed."""
+        """Run a statement; return the number of rows that it changed."""
         storable = _storable(parameters)
         return (await self._written(lambda connection: _execute(connection, sql, storable))).rowcount
 
     async def run_many(self, sql: str, rows: Sequence[Parameters]) -> None:
-        """Run one statement for each of the rows."""
+        """Run a statement once for each of the rows."""
         storable = [_storable(row) for row in rows]
         await self._written(lambda connection: _execute_many(connection, sql, storable))
 
@@ -141,11 +140,11 @@ class Writer(Reader):
         self, step: Callable[[aiosqlite.Connection], Awaitable[aiosqlite.Cursor]]
     ) -> aiosqlite.Cursor:
         cursor = await self._do(step)
-        self._done.append(step)
+        self._written_steps.append(step)
         return cursor
 
     def now(self) -> int:
-        """The time of this transaction, in milliseconds: the same for all that is written in it."""
+        """The time of the transaction in milliseconds, the same for every row that it writes."""
         if self._now is None:
             self._now = to_milliseconds(self._clock())
         return self._now
@@ -163,17 +162,17 @@ class Database:
         read_only: bool = False,
     ) -> None:
         self.path = path
-        self.read_only = read_only  # the file may not be written: what is there can be read
+        self.read_only = read_only  # the file may not be written
         self._connection = connection
         self._clock = clock
         self._lock = asyncio.Lock()
-        self._aside: aiosqlite.Connection | None = None
-        self._aside_lock = asyncio.Lock()
+        self._second: aiosqlite.Connection | None = None
+        self._second_lock = asyncio.Lock()
         self._holder: asyncio.Task[Any] | None = None
         self._closed = False
-        self._mendings_left = _MOST_REPAIRS
-        self._unsaid: list[str] = []
-        self._tell_mended: Callable[[str], None] | None = None
+        self._repairs_left = _MOST_REPAIRS
+        self._unreported: list[str] = []
+        self._report_repair: Callable[[str], None] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -185,9 +184,9 @@ class Database:
         migrations: tuple[Migration, ...] | None = None,
         busy_seconds: float = _BUSY_SECONDS,
     ) -> AsyncIterator[Database]:
-        """Open the store for the length of the block, making it first where there is none.
+        """Open the store for the length of the block, creating the file where there is none.
 
-        One that may not be written is opened to be read. Raises StoreUnusable where that cannot be, and StoreBusy.
+        A file that may not be written is opened read-only. Raises StoreUnusable and StoreBusy.
         """
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreUnusable(
@@ -218,59 +217,58 @@ class Database:
                 yield db
             finally:
                 db._closed = True
-                await _shielded(db._close_aside())
+                await _shielded(db._close_second())
         finally:
-            # The connection's thread ends with it; one left open would keep the process from ending.
+            # The connection has a thread, which would keep the process from ending.
             await _shielded(connection.close())
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Reader]:
-        """One snapshot to read from: what others write meanwhile is not in it."""
-        reader = Reader(self._connection, self.path, self._mend)
+        """A transaction to read in, in one snapshot of the file."""
+        reader = Reader(self._connection, self.path, self._repair_file)
         async with self._transaction(reader):
             yield reader
 
     @asynccontextmanager
     async def read_concurrently(self) -> AsyncIterator[Reader]:
-        """One snapshot to read from that waits for none of our own transactions, and holds none up.
+        """A transaction to read in that neither waits for our other transactions nor delays them.
 
-        On a connection of its own, opened when it is first asked for: for what takes long, such as a search.
+        It has a connection of its own, opened at its first use; for long queries such as a search.
         """
-        async with self._aside_lock:
+        async with self._second_lock:
             if self._closed:
                 raise StoreError(f"{self.path} was closed")
             try:
-                if self._aside is None:
-                    # Cancelled half-way, it would never be opened again.
-                    await _shielded(self._open_aside())
-                assert self._aside is not None
+                if self._second is None:
+                    # A connection cancelled half-way could never be opened again.
+                    await _shielded(self._open_second())
+                assert self._second is not None
             except sqlite3.Error as error:
                 raise opening_error(error, self.path) from error
-            reader = Reader(self._aside, self.path)
+            reader = Reader(self._second, self.path)
             try:
                 await reader._do(lambda connection: _execute(connection, reader._begin))
                 yield reader
             finally:
                 reader._end()
-                await self._finish(self._aside.rollback())
+                await self._finish(self._second.rollback())
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Writer]:
-        """One transaction to write in.
+        """A transaction to write in.
 
         Raises StoreBusy, StoreFull or StoreReadOnly, at any statement and at the end of the block.
         """
         if self.read_only:
             raise StoreReadOnly(self.path)
-        writer = Writer(self._connection, self.path, self._clock, self._mend)
-        # A transaction that starts by reading can find that it may not write: only one that starts as writer
-        # waits.
+        writer = Writer(self._connection, self.path, self._clock, self._repair_file)
+        # A transaction that begins by reading may fail when it first writes; one that begins as a writer waits.
         async with self._transaction(writer):
             yield writer
 
     async def copy_to(self, target: Path) -> None:
-        """Write a sound copy of what is committed into a new file. Raises StoreUnusable where that cannot be."""
-        async with self._alone():
+        """Write what is committed into a new file. Raises StoreUnusable."""
+        async with self._exclusively():
             try:
                 make_private(target)
                 await self._connection.execute("VACUUM INTO ?", (str(target),))
@@ -280,8 +278,8 @@ class Database:
                 raise StoreUnusable(target, f"cannot be written: {error.strerror}") from error
 
     async def data_version(self) -> int:
-        """A number that changes when another process has written."""
-        async with self._alone():
+        """A number that changes when another process writes."""
+        async with self._exclusively():
             try:
                 rows = list(await self._connection.execute_fetchall("PRAGMA data_version"))
             except sqlite3.Error as error:
@@ -289,44 +287,44 @@ class Database:
             return int(rows[0][0])
 
     def on_repair(self, tell: Callable[[str], None]) -> None:
-        """Tell, in a line for the person, of each time that damage was mended; also of what was before now."""
-        self._tell_mended = tell
-        unsaid, self._unsaid = self._unsaid, []
-        for words in unsaid:
+        """Call ``tell`` with a line for the person at each repair, and at once for repairs before this call."""
+        self._report_repair = tell
+        unreported, self._unreported = self._unreported, []
+        for words in unreported:
             tell(words)
 
-    async def _mend(self) -> bool:
-        """Mend indexes and auxiliary tables, with no transaction of ours open; False where that does not help."""
-        if self.read_only or not self._mendings_left:
+    async def _repair_file(self) -> bool:
+        """Repair indexes and auxiliary tables, with no transaction of ours open; False where that fails."""
+        if self.read_only or not self._repairs_left:
             return False
-        self._mendings_left -= 1
+        self._repairs_left -= 1
         try:
             damaged = await _shielded(asyncio.to_thread(repair, self.path, to_milliseconds(self._clock())))
         except sqlite3.Error:
             return False
         if not damaged:
-            return True  # another process was faster
+            return True  # another process has repaired it
         what = ", ".join(damaged)
         words = f"A part of {self.path.name} was damaged and is mended ({what}); every message is there."
-        if self._tell_mended:
-            self._tell_mended(words)
+        if self._report_repair:
+            self._report_repair(words)
         else:
-            self._unsaid.append(words)
+            self._unreported.append(words)
         return True
 
-    async def _open_aside(self) -> None:
-        aside = connect_to_read(self.path)
-        await aside
-        self._aside = aside
+    async def _open_second(self) -> None:
+        second = connect_to_read(self.path)
+        await second
+        self._second = second
 
-    async def _close_aside(self) -> None:
-        """Before the other one: the last to be closed writes the log home."""
-        async with self._aside_lock:
-            if self._aside is not None:
-                await self._aside.close()
+    async def _close_second(self) -> None:
+        """Close the second connection, before the first: the last to close writes the log into the file."""
+        async with self._second_lock:
+            if self._second is not None:
+                await self._second.close()
 
     @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
+    async def _exclusively(self) -> AsyncIterator[None]:
         task = asyncio.current_task()
         if task is not None and task is self._holder:
             raise RuntimeError("a transaction within a transaction would wait for itself")
@@ -341,7 +339,7 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(self, reader: Reader) -> AsyncIterator[None]:
-        async with self._alone():
+        async with self._exclusively():
             committed = False
             try:
                 await reader._do(lambda connection: _execute(connection, reader._begin))
@@ -351,8 +349,8 @@ class Database:
             finally:
                 reader._end()
                 if not committed:
-                    # Does nothing where no transaction is open. Statements run in the order in which they are
-                    # handed over, so this undoes one that was under way when the task was cancelled, too.
+                    # Does nothing where no transaction is open. Statements run in their order, so this also undoes
+                    # one that was running when the task was cancelled.
                     await self._finish(self._connection.rollback())
 
     async def _finish(self, step: Coroutine[Any, Any, None]) -> None:
@@ -363,7 +361,7 @@ class Database:
 
 
 async def _shielded(step: Coroutine[Any, Any, T]) -> T:
-    """Await a step that must not be left half done: a cancellation takes effect when it is finished."""
+    """Run a step to completion; a cancellation takes effect after it."""
     task = asyncio.ensure_future(step)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -379,13 +377,13 @@ async def _shielded(step: Coroutine[Any, Any, T]) -> T:
 
 
 async def _interrupt(connection: aiosqlite.Connection) -> None:
-    """End the statement that is under way: nobody wants its answer, and the rollback would wait for it."""
-    # An interrupt does nothing to a statement that the thread has yet to begin, so it is repeated until the thread
-    # has come to something that was handed over later.
+    """Interrupt the running statement, which the rollback would wait for."""
+    # An interrupt does nothing to a statement that the thread has not begun, so it is repeated until the thread has
+    # reached a later step.
     later = asyncio.ensure_future(connection.set_progress_handler(lambda: None, 0))
     while not later.done():
         await connection.interrupt()
-        with suppress(asyncio.CancelledError):  # we are on our way out already
+        with suppress(asyncio.CancelledError):  # this task is being cancelled already
             await asyncio.wait((later,), timeout=0.01)
 
 
@@ -402,7 +400,7 @@ async def _execute_many(
 
 
 def _storable(parameters: Parameters) -> Parameters:
-    """The parameters with what UTF-8 cannot hold replaced: an agent may send half a surrogate pair."""
+    """The parameters with everything replaced that UTF-8 cannot encode: an agent may send half a surrogate pair."""
     if all(not isinstance(value, str) or value.isascii() or _is_sound(value) for value in parameters):
         return parameters
     return [_sound(value) if isinstance(value, str) else value for value in parameters]

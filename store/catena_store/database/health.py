@@ -1,4 +1,4 @@
-"""Whether the file is sound, and how much is in it."""
+"""Health of the file: whether it is sound, and how much is in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_COMPLAINTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a look at the whole file found."""
+    """The findings of a check of the whole file."""
 
     complaints: tuple[str, ...]  # in SQLite's words; none where the file is sound
     conversations: int
@@ -19,7 +19,7 @@ class Health:
 
 
 async def check(r: Reader, *, compare_indexes: bool = False) -> Health:
-    """Look through the whole file; comparing indexes with their tables takes longer. Raises StoreUnusable."""
+    """Check the whole file; comparing indexes with their tables takes longer. Raises StoreUnusable."""
     pragma = "integrity_check" if compare_indexes else "quick_check"
     complaints = await r.all(f"PRAGMA {pragma}({_MOST_COMPLAINTS})")
     conversations = await r.one("SELECT count(*) FROM conversation")

@@ -1,4 +1,4 @@
-"""Where the file lies: its directory, its modes, and whether that file system can carry a write-ahead log."""
+"""The location of the file: its directory, its permissions, and whether the file system can carry a write-ahead log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NETWORK = frozenset(
 
 
 def data_directory() -> Path:
-    """The folder that Catena keeps its data in: ``CATENA_DATA_DIR``, or what the system wants."""
+    """The data folder: ``CATENA_DATA_DIR``, or the user data folder of the system."""
     if chosen := os.environ.get("CATENA_DATA_DIR"):
         return Path(chosen).expanduser().absolute()
     from platformdirs import user_data_path
@@ -23,21 +23,19 @@ def data_directory() -> Path:
 
 
 def default_path() -> Path:
-    """The store's file."""
+    """The path of the store's file."""
     return data_directory() / "catena.db"
 
 
 def make_private(path: Path) -> None:
-    """Make the file and its directory, where they are not there, such that only we can read them.
+    """Create the file and its directory, readable for us alone; take an existing file's grants to others away.
 
-    A file that is there loses what it grants to others. The log and the shared memory beside it need nothing:
-    SQLite gives them the mode of the file itself, so that must be right before SQLite opens it.
+    SQLite gives the log and the shared memory beside the file its mode, so that must be right before SQLite opens it.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        # Closing a handle on the database file drops every lock that this process holds on it. Nobody can
-        # hold one on a file that does not exist yet. (A umask would do as well, but agents started meanwhile
-        # inherit it.)
+        # Closing a handle on the database file drops every lock that this process has on it, but nobody has a lock
+        # on a file that does not exist yet. (A umask would do as well, but agents started meanwhile inherit it.)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
@@ -45,9 +43,9 @@ def make_private(path: Path) -> None:
 
 
 def may_write(path: Path) -> bool:
-    """True where the file, or in its absence its directory, can be written, and so can what lies beside it."""
+    """True where the file and its directory can be written, or the file does not exist."""
     if not path.exists():
-        return True  # making it will tell
+        return True  # creating it will tell
     effective = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
     return os.access(path, os.W_OK, **effective) and os.access(path.parent, os.W_OK, **effective)
 
@@ -58,11 +56,11 @@ def _restrict(file: Path) -> None:
         if status.st_mode & 0o077 and status.st_uid == os.geteuid():
             file.chmod(status.st_mode & 0o700)
     except FileNotFoundError:
-        return  # another process closed the store just now and took its log along
+        return  # another process closed the store just now and removed its log
 
 
 def on_network(directory: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
-    """True where the directory is known to lie on a network file system, as far as the system tells."""
+    """True where the system says that the directory lies on a network file system."""
     try:
         lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
@@ -74,7 +72,7 @@ def on_network(directory: Path, mounts: Path = Path("/proc/self/mounts")) -> boo
         if len(fields) < 3:
             continue
         point = Path(_unescaped(fields[1]))
-        # Later lines lie over earlier ones at the same place.
+        # A later line is mounted over an earlier one at the same place.
         if real.is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), fields[2]
     return kind in _NETWORK

@@ -1,7 +1,8 @@
-"""Mending in place: what damage took from indexes and auxiliary tables, without touching a message.
+"""Repair of a damaged file: indexes and auxiliary tables in place, and rows that damage made invalid or dangling.
 
-An index is built anew from its table, the full-text index from the messages. Of an auxiliary table every row that can
-be read moves into a new one. Only damage to what a conversation consists of is left to ``salvage``.
+An index is rebuilt from its table, the full-text index from the messages; every readable row of an auxiliary table
+moves to a new one. No message is touched: damage to the core tables is left to ``salvage``, which shares the reset of
+invalid values and the removal of dangling references.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from catena_store.database.connection import primary_code
 
 _LINK_ENDED = "the file was damaged, and what was known of this session is lost"
 
-_MOST_ROUNDS = 10  # what refers to a row that had to go goes in the next
+_MOST_ROUNDS = 10  # a row that refers to a removed one is removed in the next round
 _DATES = "BETWEEN 0 AND 4102444800000"  # up to the year 2100
 _RESETS = (
-    # What was written over in the middle of a row can no longer be what it has to be.
+    # Values that damage within a row made invalid.
     "UPDATE message SET data = '{}' WHERE NOT json_valid(data)",
     "UPDATE turn SET usage = NULL WHERE NOT json_valid(usage)",
     "UPDATE queue_item SET data = '{}' WHERE NOT json_valid(data)",
@@ -40,7 +41,7 @@ _RESETS = (
     ),
 )
 _PARENTS = (
-    # A conversation whose name is lost is still one.
+    # A conversation whose own row is lost gets a new one.
     """
     INSERT INTO conversation (id, family, agent, profile, cwd, created_at, updated_at)
     SELECT m.conversation_id, m.conversation_id,
@@ -53,7 +54,7 @@ _PARENTS = (
            min(m.created_at), max(m.created_at)
       FROM message m WHERE m.conversation_id NOT IN (SELECT id FROM conversation) GROUP BY m.conversation_id
     """,
-    # Turns refer to the link that carried them.
+    # So does a link that carried turns.
     f"""
     INSERT INTO link (id, conversation_id, agent, profile, session_id, cwd, cause, state, ended, created_at, sequence)
     SELECT t.link_id, t.conversation_id, c.agent, c.profile, 'lost-' || t.link_id, c.cwd, 'new', 'lost',
@@ -62,7 +63,7 @@ _PARENTS = (
      WHERE t.link_id NOT IN (SELECT id FROM link) GROUP BY t.link_id
     """,
     "DELETE FROM window WHERE conversation_id NOT IN (SELECT id FROM conversation)",
-    # Tabs come back by their directory.
+    # Windows find their workspace by its directory.
     """
     INSERT OR IGNORE INTO workspace (id, directory)
     SELECT w.workspace_id, min(c.cwd) FROM window w JOIN conversation c ON c.id = w.conversation_id
@@ -73,7 +74,7 @@ _PARENTS = (
                                        WHERE c.id = window.conversation_id)
      WHERE workspace_id NOT IN (SELECT id FROM workspace)
     """,
-    # Typed text outlives its tab.
+    # Typed text outlives its window.
     """
     INSERT INTO input (text, cwd, created_at)
     SELECT draft, '', ?1 FROM window_leaf
@@ -85,7 +86,7 @@ _PARENTS = (
 
 
 def reset_invalid_values(connection: sqlite3.Connection, now: int) -> None:
-    """Give values that can be read to what cannot be what it says. Within the caller's transaction."""
+    """Reset values that cannot be valid. Within the caller's transaction."""
     for step in _RESETS:
         connection.execute(step, (now,) if "?1" in step else ())
 
@@ -93,16 +94,16 @@ def reset_invalid_values(connection: sqlite3.Connection, now: int) -> None:
 def remove_dangling_references(
     connection: sqlite3.Connection, now: int, *, leave: Collection[str] = ()
 ) -> None:
-    """Leave no row that refers to one which is not there; no message is removed. Within the caller's transaction.
+    """Add missing parents, and remove the references, or rows, that still dangle; within the caller's transaction.
 
-    The rows of tables to ``leave`` stay as they are. Raises sqlite3.Error.
+    No message is removed, and the rows of the tables to ``leave`` stay as they are. Raises sqlite3.Error.
     """
     for step in _PARENTS:
         connection.execute(step, (now,) if "?1" in step else ())
     triggers = connection.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'link_event'"
     ).fetchall()
-    for name, _ in triggers:  # they forbid what has to be done to lines about links that are gone
+    for name, _ in triggers:  # they forbid to change events, also those of lost links
         connection.execute(f"DROP TRIGGER {name}")
     for _ in range(_MOST_ROUNDS):
         found = connection.execute("PRAGMA foreign_key_check").fetchall()
@@ -142,9 +143,9 @@ def _remove_reference(
 
 CORE = frozenset({"message", "conversation", "turn", "link"})
 _FTS = "message_fts"
-_REBUILT = "mended"
+_REBUILT = "rebuilt"
 _BUSY_SECONDS = 5.0
-_MOST_VACUUM_BYTES = 32 * 1024 * 1024  # larger files keep the pages of what was damaged, unused
+_MOST_VACUUM_BYTES = 32 * 1024 * 1024  # larger files keep the damaged pages, unused
 _MOST_HALVINGS = 12
 _UNREADABLE_PAGE = re.compile(r"unable to get the page\. error code=(\d+)")
 _NO_DAMAGE = frozenset(
@@ -163,12 +164,12 @@ Row = tuple[object, ...]
 
 
 def repair(path: Path, now: int) -> tuple[str, ...]:
-    """Mend what can be mended, on a connection of its own; the names of the tables that were damaged.
+    """Repair indexes and auxiliary tables on connections of its own; return the names of the damaged tables.
 
-    Raises sqlite3.Error where a core table cannot be read, or the file not be written: then nothing has changed.
+    Raises sqlite3.Error, with nothing changed, where a core table cannot be read or the file not be written.
     """
     with closing(_connect(path)) as look, closing(_connect(path)) as file:
-        # Whatever meets damage can write no more in its transaction: so one looks, and the other writes.
+        # A connection that met damage can write no more in its transaction: so one reads, and the other writes.
         searches = _is_search_sound(look)
         file.execute("BEGIN IMMEDIATE")
         try:
@@ -191,7 +192,7 @@ def repair(path: Path, now: int) -> tuple[str, ...]:
             if file.in_transaction:
                 file.execute("ROLLBACK")
         if damaged and path.stat().st_size <= _MOST_VACUUM_BYTES:
-            with suppress(sqlite3.Error):  # somebody reads; the unused pages do no harm
+            with suppress(sqlite3.Error):  # another process reads; unused pages do no harm
                 file.execute("VACUUM")
         return tuple(damaged)
 
@@ -208,21 +209,21 @@ def _tables(file: sqlite3.Connection) -> list[str]:
 
 
 def _is_sound(file: sqlite3.Connection, table: str) -> bool:
-    """The table and its indexes, compared with each other."""
+    """True where the table and its indexes are sound and agree."""
     try:
         said = file.execute(f"PRAGMA integrity_check('{table}')").fetchall()
     except sqlite3.DatabaseError as error:
         _raise_unless_damage(error)
         return False
     for (line,) in said:
-        # SQLite says here, too, that a page could not be read for the moment.
+        # SQLite also reports here that a page could not be read for the moment.
         if (unread := _UNREADABLE_PAGE.search(str(line))) and int(unread[1]) & 0xFF in _NO_DAMAGE:
             raise sqlite3.OperationalError(line)
     return said == [("ok",)]
 
 
 def _raise_unless_damage(error: sqlite3.DatabaseError) -> None:
-    """Raise what is no proof of damage: a lock, no memory, a disk that fails for the moment."""
+    """Raise an error that is no proof of damage: a lock, no memory, a disk that fails for the moment."""
     if primary_code(error) in _NO_DAMAGE:
         raise error
 
@@ -249,12 +250,12 @@ def _check_rows(file: sqlite3.Connection, table: str) -> None:
         else:
             known.append(count)
     if known and min(known) > rows:
-        # A page that went back to what it was before is sound by itself; only the indexes know what is gone.
+        # A page that fell back to an older version is sound by itself; only the indexes know of the lost rows.
         raise sqlite3.DatabaseError(f"{table} has {rows} rows of {min(known)}")
 
 
 def _rebuild_table(file: sqlite3.Connection, look: sqlite3.Connection, table: str) -> None:
-    """Move the rows that can be read into a new b-tree under the old name."""
+    """Move the readable rows of a table into a new b-tree under the old name."""
     ((sql,),) = file.execute("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,))
     file.execute(sql.replace(table, _REBUILT, 1))
     for row in _readable_rows(look, table):
@@ -272,7 +273,7 @@ def _rebuild_table(file: sqlite3.Connection, look: sqlite3.Connection, table: st
 
 
 def _readable_rows(file: sqlite3.Connection, table: str) -> Iterator[Row]:
-    """Every row that can be read: from both ends, and from the middle of what is between."""
+    """Every readable row: from both ends, then from the middle of the unread rest."""
     keys = [
         name
         for name, _ in file.execute(
@@ -342,6 +343,6 @@ def _rebuild_search(file: sqlite3.Connection) -> None:
 
 
 def _remove_from_schema(file: sqlite3.Connection, where: str, name: str) -> None:
-    """Take something out of the list of tables without a look at its pages, and read that list again."""
+    """Remove entries from the schema without reading their pages, then reload the schema."""
     file.execute(f"DELETE FROM sqlite_schema WHERE {where}", (name,))
     file.execute("PRAGMA writable_schema = RESET")

@@ -1,6 +1,6 @@
-"""Tuples of the tables as records, and the columns that make them up.
+"""Rows of the tables as records: their columns, their conversion, JSON values, and conditions that queries share.
 
-The tree's integers stop here: each column list names the text id of the row that a pointer leads to.
+The integers of the tree stay inside the store: a column list selects the text id of the row that a pointer leads to.
 """
 
 from __future__ import annotations
@@ -66,6 +66,14 @@ WINDOW = (
     "coalesce(f.draft, ''), f.scroll"
 )
 QUEUE_ITEM = "id, window_id, position, text, held, data, created_at"
+
+# True of a prompt that began a turn, not of a text that was steered into a running one.
+IS_PROMPT = "(m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0))"
+
+
+def begins_with(column: str) -> str:
+    """A condition that the column begins with parameter ?1, in a form that an index serves."""
+    return f"{column} >= ?1 AND {column} < ?1 || char(1114111)"
 
 
 def conversation(row: Row) -> ConversationRecord:
@@ -227,7 +235,7 @@ def queue_item(row: Row) -> QueueItem:
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """What the tables keep of a mapping."""
+    """A mapping as the tables store it."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -245,10 +253,9 @@ def as_list(ids: Iterable[str]) -> str:
 
 
 async def rowids(r: Reader, ids: Iterable[str | None]) -> dict[str | None, int | None]:
-    """The integers of these messages; None, the root, is itself. Raises NotFound.
+    """The integers of messages; None, the root, is itself. Raises NotFound.
 
-    A pointer to a message that is not there must never be taken for the root, which it would be if SQL looked
-    it up.
+    Looked up in SQL, a pointer to a missing message would become NULL, that is, the root.
     """
     found: dict[str | None, int | None] = {None: None}
     wanted = {id for id in ids if id is not None}

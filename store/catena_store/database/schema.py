@@ -1,4 +1,4 @@
-"""The schema's versions: numbered SQL files, each applied once, whole or not at all."""
+"""The schema and its migrations: numbered SQL files, each applied once, in a transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import aiosqlite
 from catena_store.database.location import make_private
 from catena_store.errors import StoreUnusable
 
-APPLICATION_ID = 0x43_41_54_45  # "CATE": tells our files from other programs'
+APPLICATION_ID = 0x43_41_54_45  # "CATE", which other programs' files do not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Migration:
 
 
 def shipped() -> tuple[Migration, ...]:
-    """The migrations that come with this version, oldest first."""
+    """The migrations of this version of Catena, oldest first."""
     scripts = sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
     return tuple(Migration(int(script.name.partition("_")[0]), script) for script in scripts)
 
@@ -46,7 +46,7 @@ async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tupl
         await _keep_copy(connection, path, version)
     for migration in migrations:
         async with _rolled_back_unless_committed(connection, "BEGIN IMMEDIATE"):
-            # Another process may have come first.
+            # Another process may have applied it already.
             if await _version(connection, path, newest) < migration.version:
                 for statement in _statements(migration.script.read_text("utf-8")):
                     await connection.execute(statement)
@@ -58,7 +58,7 @@ async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tupl
 async def check_version(
     connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]
 ) -> None:
-    """Raise StoreUnusable where the file has not the newest schema, which nothing here can give to it."""
+    """Raise StoreUnusable where a read-only file has an older schema, as it cannot be migrated."""
     newest = migrations[-1].version
     async with _rolled_back_unless_committed(connection, "BEGIN"):
         if await _version(connection, path, newest) != newest:
@@ -66,7 +66,7 @@ async def check_version(
 
 
 def create_schema(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
-    """Give an empty file the schema of the last of these migrations. Raises sqlite3.Error."""
+    """Create the schema in an empty file by these migrations. Raises sqlite3.Error."""
     connection.execute("BEGIN IMMEDIATE")
     for migration in migrations:
         for statement in _statements(migration.script.read_text("utf-8")):
@@ -86,7 +86,7 @@ async def _rolled_back_unless_committed(connection: aiosqlite.Connection, begin:
 
 
 async def _version(connection: aiosqlite.Connection, path: Path, newest: int) -> int:
-    """The schema that the file has, 0 for an empty one. Wants a transaction around it."""
+    """The schema version of the file, 0 for an empty one. Needs a transaction around it."""
     version = await _number(connection, "PRAGMA user_version")
     mark = await _number(connection, "PRAGMA application_id")
     tables = await _number(connection, "SELECT count(*) FROM sqlite_schema")
@@ -120,7 +120,7 @@ async def _keep_copy(connection: aiosqlite.Connection, path: Path, version: int)
 
 
 def _remove_unfinished(copy: Path) -> None:
-    """Remove what a process that is gone has left of a copy."""
+    """Remove unfinished copies that dead processes left."""
     for file in copy.parent.glob(f"{copy.name}.*"):
         maker = file.name.removeprefix(f"{copy.name}.").partition("-")[0]
         if maker.isdecimal() and (int(maker) == os.getpid() or not _is_alive(int(maker))):
@@ -138,7 +138,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one: `executescript` would commit the transaction that it runs in."""
+    """The statements of a script, to be run one by one: ``executescript`` would commit the transaction."""
     statement = ""
     for part in script.split(";"):
         statement += part + ";"

@@ -1,1 +1,1 @@
-"""Reading what is left of a damaged file, message by message, into a new one."""
+"""Salvage of a damaged file: every readable row goes into a new one."""

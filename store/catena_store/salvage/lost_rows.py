@@ -1,4 +1,4 @@
-"""Messages that are gone: a notice takes the place of each that others still point to."""
+"""Lost rows: a notice takes the place of each lost message that other rows refer to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 LOST_NOTICE = "Something was lost here: the file was damaged, and what stood in this place could not be read."
 CUT_MARK = "\n[the rest was lost]"
 
-# What a branch cannot do without, with the conversation that it is in.
+# The messages that branches need, each with its conversation.
 _POINTERS = """
     SELECT parent_id AS id, conversation_id FROM message WHERE parent_id IS NOT NULL
     UNION SELECT leaf_id, conversation_id FROM window WHERE leaf_id IS NOT NULL
@@ -19,7 +19,7 @@ _POINTERS = """
 
 @dataclass(slots=True)
 class IndexedMessages:
-    """What indexes still tell of messages, by their rowids; of lost ones, too."""
+    """What indexes still tell of messages, lost ones too, by rowid."""
 
     uids: dict[int, str] = field(default_factory=dict)
     parents: dict[int, int] = field(default_factory=dict)
@@ -29,12 +29,12 @@ class IndexedMessages:
 def insert_notices(
     new: sqlite3.Connection, known: IndexedMessages, now: int, make_id: Callable[[], str]
 ) -> int:
-    """Hang a notice in the place of each lost message that something leads to, and count the lost ones.
+    """Insert a notice in the place of each lost message that a row refers to; return the number of lost messages.
 
-    It hangs from the nearest row above that is known for sure to be one: a guess could put one branch below another.
-    Wants foreign keys to be off.
+    The parent of a notice is the nearest row that is certain to be above it: a guess could put one branch below
+    another. Foreign keys must be off.
     """
-    # A parent is always older than its children; whatever says otherwise leads nowhere, or in a circle.
+    # A parent is older than its children; a pointer that says otherwise leads nowhere or in a circle.
     new.execute("UPDATE message SET parent_id = NULL WHERE parent_id >= id")
     taken = {uid for (uid,) in new.execute("SELECT uid FROM message")}
     saved = {row for (row,) in new.execute("SELECT id FROM message")}
@@ -59,7 +59,7 @@ def insert_notices(
 
 
 def _repoint_turns(new: sqlite3.Connection, pointed: dict[int, str], saved: set[int]) -> None:
-    """Turns whose rows are lost refer to the one notice of that gap; where there is none, it gets one."""
+    """Let turns whose rows are lost refer to the notice of that gap, adding one where there is none."""
     turns = new.execute(
         "SELECT id, conversation_id, prompt_id, last_id FROM turn ORDER BY last_id DESC"
     ).fetchall()
@@ -84,7 +84,7 @@ def _repoint_turns(new: sqlite3.Connection, pointed: dict[int, str], saved: set[
 def _nearest_parent(
     new: sqlite3.Connection, known: IndexedMessages, row: int, saved: set[int], marked: Collection[int]
 ) -> int | None:
-    """The nearest readable row above a lost one, as far as an index or its turn tells; None is the root."""
+    """The nearest readable row above a lost one, by an index or by its turn; None is the root."""
     step = known.parents.get(row)
     while step is not None and step < row:
         if step in saved or step in marked:
@@ -94,7 +94,7 @@ def _nearest_parent(
             row = step
             break
         step = following
-    # The rows of a turn hang below each other: the one before is above.
+    # The rows of a turn form a line: the row before is the one above.
     found = new.execute(
         "SELECT max(m.id) FROM message m WHERE m.id < ?1 AND m.turn_id IN ("
         "   SELECT id FROM turn WHERE last_id = ?1"

@@ -1,4 +1,4 @@
-"""The shapes of tables: by them a page that nothing leads to any more is told to be of one."""
+"""Shapes of tables, by which a page that no b-tree leads to any more is assigned to a table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from catena_store.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, TABLE_LEAF, Page, Pages, Value
 
-_LAST = 10_000  # behind every column of a key
+_LAST = 10_000  # after every column of a key
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a table of the new file looks like, in the order in which its values are stored."""
+    """The shape of a table, its columns in the order in which their values are stored."""
 
     name: str
     columns: tuple[str, ...]
@@ -46,7 +46,7 @@ class Table:
 
 
 def tables_of(new: sqlite3.Connection) -> Iterator[Table]:
-    """Every table of a file, by its own description."""
+    """The tables of a file, by its schema."""
     listed = new.execute(
         "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -72,12 +72,12 @@ def tables_of(new: sqlite3.Connection) -> Iterator[Table]:
 
 
 def is_of(page: Page, table: Table) -> bool:
-    """True where most rows of a page can be of the table."""
+    """True where most rows of a page fit the table."""
     return _fitting_cells(table, page) * 2 > len(page.cells)
 
 
 def orphan_pages(pages: Pages, reached: set[int], tables: Iterable[Table]) -> Iterator[tuple[Table, Page]]:
-    """Pages that no b-tree leads to any more, with the only table that their rows can be of."""
+    """Pages that no b-tree leads to any more, each with the only table that its rows fit."""
     passed_over = reached | pages.free()
     candidates = list(tables)
     for number in range(1, pages.count + 1):
@@ -92,7 +92,7 @@ def orphan_pages(pages: Pages, reached: set[int], tables: Iterable[Table]) -> It
             continue
         best = max(fitting.values())
         may = [table for table, number in fitting.items() if number == best]
-        # What refers to something that is not there ends later; only a table's own shape tells here.
+        # Dangling references are removed later; here only the shape of a table counts.
         if len(may) == 1 and best * 2 > len(page.cells):
             yield may[0], page
 

@@ -1,1 +1,1 @@
-"""What belongs to a window or its workspace: drafts, queued prompts, attachments, typed inputs and the undo journal."""
+"""Windows and workspaces: drafts, queued prompts, attachments, typed inputs, chosen options and the undo journal."""

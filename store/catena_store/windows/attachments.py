@@ -1,7 +1,7 @@
-"""Attachments: files and images that belong to a message, to a prompt that waits, or to a draft.
+"""Attachments: reading files to attach, and storing them with messages, queued prompts and drafts.
 
-They are kept whole: what was attached is what an agent gets, whatever becomes of the file. Where a text goes its
-attachments go, in the same transaction.
+Their bytes are stored, so that an agent gets what was attached, whatever becomes of the file. Attachments move with
+their text, in the same transaction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
-from catena_store.errors import NotFound
+from catena_store.errors import NotAttachable, NotFound
 from catena_store.records import Attachment
 
 MOST_BYTES = 10 * 1024 * 1024  # of one file
@@ -43,14 +43,10 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (  # offset, bytes, type
 )
 
 
-class NotAttachable(Exception):
-    """A file that cannot be attached; the words say why, for a person."""
-
-
 def read_file(path: str, *, directory: str = "") -> Attachment:
-    """The file at a path, whole; `~` is the person's home, and a relative path is below ``directory``.
+    """Read the file at a path, where `~` is the person's home and a relative path is below ``directory``.
 
-    Blocks while it reads. Raises NotAttachable for what is missing, no plain file, unreadable, or over 10 MB.
+    Blocks while reading. Raises NotAttachable for a file that is missing, not a plain one, unreadable, or over 10 MB.
     """
     place = Path(directory, Path(path).expanduser()).absolute()
     try:
@@ -73,12 +69,12 @@ def read_file(path: str, *, directory: str = "") -> Attachment:
 
 
 def from_bytes(content: bytes, name: str, *, path: str | None = None) -> Attachment:
-    """An attachment of these bytes; what they are is seen by themselves first, and by the name where that says more."""
+    """An attachment of some bytes, with the media type that they and the name tell."""
     return Attachment(hashlib.sha256(content).hexdigest(), mime_of(content, name), name, path, content)
 
 
 def mime_of(content: bytes, name: str) -> str:
-    """The media type of a file: a picture is what its first bytes say, a text what its name says."""
+    """The media type of a file: of an image by its first bytes, of a text by its name."""
     seen = next((mime for at, magic, mime in _MAGIC if content[at : at + len(magic)] == magic), None)
     named = mimetypes.guess_type(name, strict=False)[0]
     if seen == "application/zip" and named and named.startswith("application/"):
@@ -87,7 +83,7 @@ def mime_of(content: bytes, name: str) -> str:
         return seen
     if _is_text(content):
         return named if named and (named.startswith("text/") or named in _TEXTS) else "text/plain"
-    # A name alone makes no picture: an agent would choke on what is none.
+    # A name alone makes no image: an agent would fail on bytes that are none.
     return named if named and not named.startswith(("text/", "image/")) else "application/octet-stream"
 
 
@@ -95,7 +91,7 @@ _TEXTS = frozenset({"application/json", "application/xml", "application/javascri
 
 
 def _is_text(content: bytes) -> bool:
-    """True where the bytes are UTF-8 without control characters that no text has."""
+    """True where the bytes are UTF-8 without a null byte."""
     if b"\x00" in content:
         return False
     try:
@@ -106,7 +102,7 @@ def _is_text(content: bytes) -> bool:
 
 
 def _too_large_words(name: str, size: int) -> str:
-    """What a person is told of a file over the limit."""
+    """The words for a file over the limit."""
     return (
         f"{name} has {size / 1_048_576:.1f} MB; a file of up to {MOST_BYTES // 1_048_576} MB can be attached. "
         "Name its path in the prompt instead: the agent can read it."
@@ -117,7 +113,7 @@ def _too_large_words(name: str, size: int) -> str:
 
 
 async def of_message(r: Reader, message_id: str) -> list[Attachment]:
-    """What came with a prompt, in its order."""
+    """The attachments of a message, in their order."""
     return _attachments(
         await r.all(
             f"SELECT {_COLUMNS} FROM attachment WHERE message_id = (SELECT id FROM message WHERE uid = ?)"
@@ -128,7 +124,7 @@ async def of_message(r: Reader, message_id: str) -> list[Attachment]:
 
 
 async def add_to_message(tx: Writer, message_id: str, attachments: Sequence[Attachment]) -> None:
-    """Keep attachments with a prompt. Raises NotFound."""
+    """Store attachments with a message. Raises NotFound."""
     message = (await rows.rowids(tx, [message_id]))[message_id] if attachments else None
     await tx.run_many(
         "INSERT INTO attachment (message_id, position, sha256, mime, name, path, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -136,11 +132,11 @@ async def add_to_message(tx: Writer, message_id: str, attachments: Sequence[Atta
     )
 
 
-# --- of prompts that wait
+# --- of queued prompts
 
 
 async def of_queue_item(r: Reader, item_id: str) -> list[Attachment]:
-    """What goes with a prompt that waits, in its order."""
+    """The attachments of a queued prompt, in their order."""
     return _attachments(
         await r.all(
             f"SELECT {_COLUMNS} FROM queue_attachment WHERE item_id = ? ORDER BY position", (item_id,)
@@ -149,7 +145,7 @@ async def of_queue_item(r: Reader, item_id: str) -> list[Attachment]:
 
 
 async def add_to_queue_item(tx: Writer, item_id: str, attachments: Sequence[Attachment]) -> None:
-    """Keep attachments with a prompt that waits; they go when it goes."""
+    """Store attachments with a queued prompt; they are deleted with it."""
     await tx.run_many(
         "INSERT INTO queue_attachment (item_id, position, sha256, mime, name, path, bytes)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -161,7 +157,7 @@ async def add_to_queue_item(tx: Writer, item_id: str, attachments: Sequence[Atta
 
 
 async def of_draft(r: Reader, window_id: str) -> list[Attachment]:
-    """What is attached to the draft at the window's leaf, in its order."""
+    """The attachments of the draft at the window's leaf, in their order."""
     return _attachments(
         await r.all(
             f"SELECT {_COLUMNS} FROM draft_attachment WHERE window_id = ?1"
@@ -172,7 +168,7 @@ async def of_draft(r: Reader, window_id: str) -> list[Attachment]:
 
 
 async def set_draft(tx: Writer, window_id: str, attachments: Sequence[Attachment]) -> None:
-    """Let these be the attachments of the draft at the window's leaf. Raises NotFound."""
+    """Set the attachments of the draft at the window's leaf. Raises NotFound."""
     found = await tx.one("SELECT coalesce(leaf_id, 0) FROM window WHERE id = ?", (window_id,))
     if found is None:
         raise NotFound("window", window_id)

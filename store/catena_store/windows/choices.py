@@ -1,4 +1,4 @@
-"""Choices: the session options that a person set in a window, per agent; every later session of it gets them."""
+"""Choices: session options that a person set in a window, for each agent."""
 
 from __future__ import annotations
 

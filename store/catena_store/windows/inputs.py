@@ -1,4 +1,4 @@
-"""Input history: what was typed, over all conversations and kept apart from them."""
+"""Input history: every text that was typed, over all conversations and independent of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from catena_store.database.database import Reader, Writer
 
 
 async def add(tx: Writer, text: str, cwd: str) -> None:
-    """Keep what was typed; text that is blank is not kept."""
+    """Add a typed text, unless it is blank."""
     if text.strip():
         await tx.run("INSERT INTO input (text, cwd, created_at) VALUES (?, ?, ?)", (text, cwd, tx.now()))
 
 
 async def recent(r: Reader, limit: int = 200, before: int | None = None) -> list[tuple[int, str]]:
-    """What was typed, newest first, the same text twice in a row once.
+    """Typed texts with their numbers, newest first; a text that repeats the one before it is left out.
 
-    Each comes with a number; the next page is the one ``before`` the last of them.
+    The next page is the one ``before`` the last number.
     """
     return [
         (id, text)
@@ -28,7 +28,7 @@ async def recent(r: Reader, limit: int = 200, before: int | None = None) -> list
 
 
 async def search(r: Reader, text: str, limit: int = 50) -> list[tuple[int, str]]:
-    """What was typed with this text in it, newest first, each once; A to Z match in either case."""
+    """Typed texts that contain a text, with their numbers, newest first, each once; A to Z match in either case."""
     pattern = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return [
         (id, found)

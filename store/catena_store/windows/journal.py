@@ -1,10 +1,10 @@
-"""The journal: every act of a person that moved a pointer, with what was before and after it, so that it can be undone.
+"""The journal: every act of a person that moved a pointer, with the state before and after it, for undo and redo.
 
-An act is of one window, or of none where it was done in the history. ``before`` and ``after`` say the same things of
-it, only those that the act changed:
+An act belongs to one window, or to none where it was done in the history. ``before`` and ``after`` have the same keys,
+of what the act changed:
 
-* ``conversation_id`` and ``leaf_id``: where its window stands,
-* ``windows``: which of the windows that it opened or closed are open,
+* ``conversation_id`` and ``leaf_id``: what its window shows,
+* ``windows``: those of the windows that it opened or closed which are open,
 * ``agent`` and ``profile``, ``title``, ``archived``, ``deleted``: of the conversation.
 """
 
@@ -23,8 +23,8 @@ from catena_store.errors import NotFound
 from catena_store.ids import from_milliseconds
 
 _COLUMNS = "j.id, j.workspace_id, j.window_id, j.conversation_id, j.act, j.before, j.after, j.undone, j.at"
-# ?1 is the window, ?2 the workspace. What was done to a tab that is gone can be undone from any tab of the workspace;
-# of tabs without one (a second client in one directory) nobody else knows whose they were.
+# ?1 is the window, ?2 the workspace. An act on a closed tab can be undone from any tab of the workspace, but not an act
+# on a tab without a workspace (of a second client in one directory): nobody can tell whose that was.
 _SEEN = (
     "(j.window_id = ?1 OR (j.workspace_id = ?2 AND (j.window_id IS NULL OR ("
     "     (j.act IN ('close', 'delete', 'archive') OR (j.act = 'fork' AND j.workspace_id IS NOT NULL))"
@@ -33,7 +33,7 @@ _SEEN = (
 
 
 class Act(StrEnum):
-    """What a person did."""
+    """A kind of act that can be undone."""
 
     EDIT = "edit"
     RETRY = "retry"
@@ -51,21 +51,21 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WindowPlace:
-    """Where a window stands."""
+    """The conversation and the leaf that a window shows."""
 
     conversation_id: str
     leaf_id: str | None
 
     def as_mapping(self) -> dict[str, str | None]:
-        """As an entry of the journal has it."""
+        """The place as a journal entry stores it."""
         return {"conversation_id": self.conversation_id, "leaf_id": self.leaf_id}
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line of the journal."""
+    """One act in the journal."""
 
-    id: int  # its place in the journal
+    id: int  # counts up over the journal
     workspace_id: str | None
     window_id: str | None  # None for an act in the history
     conversation_id: str  # the one that the window showed before the act
@@ -86,7 +86,7 @@ async def record(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> None:
-    """Write down an act. Where nothing was changed, nothing is written."""
+    """Add an act to the journal, unless it changed nothing."""
     if before == after:
         return
     await tx.run(
@@ -105,7 +105,7 @@ async def record(
 
 
 async def newest(r: Reader, window_id: str | None, workspace_id: str | None = None) -> JournalEntry | None:
-    """What would be undone next: the newest act of a window, or on a tab of the workspace that is gone."""
+    """The act to undo next: the newest of the window, or on a closed tab of the workspace."""
     row = await r.one(
         f"SELECT {_COLUMNS} FROM journal j WHERE {_SEEN} AND j.undone = 0 ORDER BY j.id DESC LIMIT 1",
         (window_id, workspace_id),
@@ -116,7 +116,7 @@ async def newest(r: Reader, window_id: str | None, workspace_id: str | None = No
 async def newest_undone(
     r: Reader, window_id: str | None, workspace_id: str | None = None
 ) -> JournalEntry | None:
-    """What would be done again next; None where something else was done since it was undone."""
+    """The act to redo next; None where another act came after the undo."""
     row = await r.one(
         f"SELECT {_COLUMNS} FROM journal j WHERE {_SEEN} AND j.undone = 1 AND j.id >"
         f" (SELECT coalesce(max(j.id), 0) FROM journal j WHERE {_SEEN} AND j.undone = 0)"
@@ -129,7 +129,7 @@ async def newest_undone(
 async def entries(
     r: Reader, window_id: str | None, workspace_id: str | None = None, *, limit: int = 200
 ) -> list[JournalEntry]:
-    """The acts of a window and on tabs of the workspace that are gone, undone ones too, newest first."""
+    """The acts of the window and on closed tabs of the workspace, undone ones too, newest first."""
     found = await r.all(
         f"SELECT {_COLUMNS} FROM journal j WHERE {_SEEN} ORDER BY j.id DESC LIMIT ?3",
         (window_id, workspace_id, limit),
@@ -145,7 +145,7 @@ async def mark_undone(
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
 ) -> None:
-    """The act was undone, or done again; ``before`` or ``after`` is what was left by that. Raises NotFound."""
+    """Mark an act as undone or redone, with the state ``before`` or ``after`` where that changed. Raises NotFound."""
     changed = await tx.run(
         "UPDATE journal SET undone = ?, before = coalesce(?, before), after = coalesce(?, after) WHERE id = ?",
         (

@@ -1,4 +1,4 @@
-"""The queue of a window: prompts that wait, which are not in the tree."""
+"""The queue of a window: waiting prompts, which are not in the tree yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from catena_store.records import QueueItem
 async def add(
     tx: Writer, *, id: str, window_id: str, text: str, data: Mapping[str, Any] | None = None
 ) -> QueueItem:
-    """Put a prompt at the end of the window's queue."""
+    """Add a prompt at the end of the window's queue."""
     last = await tx.one(
         "SELECT coalesce(max(position), -1) FROM queue_item WHERE window_id = ?", (window_id,)
     )
@@ -29,7 +29,7 @@ async def add(
 
 
 async def items(r: Reader, window_id: str) -> list[QueueItem]:
-    """What waits in the window, first to go first."""
+    """The queued prompts of a window, the next one first."""
     found = await r.all(
         f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position", (window_id,)
     )
@@ -37,13 +37,13 @@ async def items(r: Reader, window_id: str) -> list[QueueItem]:
 
 
 async def get(r: Reader, id: str) -> QueueItem | None:
-    """The prompt of this id, while it waits."""
+    """The queued prompt of an id."""
     row = await r.one(f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE id = ?", (id,))
     return None if row is None else rows.queue_item(row)
 
 
 async def first(r: Reader, window_id: str) -> QueueItem | None:
-    """The prompt that is to go next, past what is on its way into a turn; None where there is none, or it is held."""
+    """The prompt to be sent next, those that are being steered left out; None where there is none or it is held."""
     found = await r.all(
         f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position", (window_id,)
     )
@@ -52,17 +52,17 @@ async def first(r: Reader, window_id: str) -> QueueItem | None:
 
 
 async def hold(tx: Writer, window_id: str) -> None:
-    """Let everything in the queue wait for the person."""
+    """Hold every prompt in the window's queue until the person releases it."""
     await tx.run("UPDATE queue_item SET held = 1 WHERE window_id = ?", (window_id,))
 
 
 async def release(tx: Writer, window_id: str) -> None:
-    """Let the queue go on."""
+    """Release the held prompts in the window's queue."""
     await tx.run("UPDATE queue_item SET held = 0 WHERE window_id = ?", (window_id,))
 
 
 async def hold_conversation(tx: Writer, conversation_id: str) -> None:
-    """Let everything that waits in any window of the conversation wait for the person."""
+    """Hold every prompt in the queues of the conversation's windows."""
     await tx.run(
         "UPDATE queue_item SET held = 1 WHERE window_id IN (SELECT id FROM window WHERE conversation_id = ?)",
         (conversation_id,),
@@ -70,7 +70,7 @@ async def hold_conversation(tx: Writer, conversation_id: str) -> None:
 
 
 async def steering_items(r: Reader, conversation_id: str) -> list[QueueItem]:
-    """What was on its way into a running turn of the conversation, and never came to its end."""
+    """The conversation's queued prompts whose steering into a running turn did not finish."""
     found = await r.all(
         f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE json_extract(data, '$.steering') IS NOT NULL"
         " AND window_id IN (SELECT id FROM window WHERE conversation_id = ?) ORDER BY position",
@@ -80,25 +80,25 @@ async def steering_items(r: Reader, conversation_id: str) -> list[QueueItem]:
 
 
 async def set_data(tx: Writer, id: str, data: Mapping[str, Any]) -> None:
-    """Change what else is kept of a prompt that waits. Raises NotFound."""
+    """Set the data of a queued prompt. Raises NotFound."""
     if not await tx.run("UPDATE queue_item SET data = ? WHERE id = ?", (rows.as_json(data), id)):
         raise NotFound("queued prompt", id)
 
 
 async def move_to_front(tx: Writer, id: str) -> None:
-    """Let a prompt go next, held or not. Raises NotFound."""
+    """Move a prompt to the front of its queue and release it. Raises NotFound."""
     await reorder(tx, id, 0)
     await tx.run("UPDATE queue_item SET held = 0 WHERE id = ?", (id,))
 
 
 async def remove(tx: Writer, id: str) -> None:
-    """Take a prompt out of its queue. Raises NotFound."""
+    """Remove a prompt from its queue. Raises NotFound."""
     if not await tx.run("DELETE FROM queue_item WHERE id = ?", (id,)):
         raise NotFound("queued prompt", id)
 
 
 async def reorder(tx: Writer, id: str, position: int) -> None:
-    """Move a prompt to a place in its queue, counted from 0. Raises NotFound."""
+    """Move a prompt to a position in its queue, counted from 0. Raises NotFound."""
     row = await tx.one("SELECT window_id FROM queue_item WHERE id = ?", (id,))
     if row is None:
         raise NotFound("queued prompt", id)

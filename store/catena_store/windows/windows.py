@@ -1,4 +1,4 @@
-"""Windows: the tabs of a workspace, and the draft and scroll position that each keeps for every leaf."""
+"""Workspaces and their windows, which are tabs, with the draft and scroll position of a window at each leaf."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SELECT = (
 
 
 async def ensure_workspace(tx: Writer, directory: str, *, new_id: Callable[[], str]) -> Workspace:
-    """The workspace of a directory, made where there is none."""
+    """The workspace of a directory, created where there is none."""
     await tx.run(
         "INSERT INTO workspace (id, directory) VALUES (?, ?) ON CONFLICT (directory) DO NOTHING",
         (new_id(), directory),
@@ -27,7 +27,7 @@ async def ensure_workspace(tx: Writer, directory: str, *, new_id: Callable[[], s
 
 
 async def find_workspace(r: Reader, directory: str) -> Workspace | None:
-    """The workspace of a directory, where there is one."""
+    """The workspace of a directory, None where there is none."""
     row = await r.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE directory = ?", (directory,))
     return None if row is None else rows.workspace(row)
 
@@ -35,7 +35,7 @@ async def find_workspace(r: Reader, directory: str) -> Workspace | None:
 async def take_workspace(
     tx: Writer, workspace_id: str, owner: Owner, *, is_dead: Callable[[Workspace], bool]
 ) -> bool:
-    """Take the workspace where it is free, ours already, or its owner is dead. Raises NotFound."""
+    """Take a workspace that is free, ours or a dead owner's; False where it stays another's. Raises NotFound."""
     row = await tx.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE id = ?", (workspace_id,))
     if row is None:
         raise NotFound("workspace", workspace_id)
@@ -50,7 +50,7 @@ async def take_workspace(
 
 
 async def release_workspace(tx: Writer, workspace_id: str, owner_id: str) -> None:
-    """Give the workspace back; does nothing where it is not this owner's."""
+    """Release a workspace, if it is the owner's."""
     await tx.run(
         "UPDATE workspace SET owner = NULL, host = NULL, pid = NULL, started = NULL, heartbeat_at = NULL"
         " WHERE id = ? AND owner = ?",
@@ -61,7 +61,7 @@ async def release_workspace(tx: Writer, workspace_id: str, owner_id: str) -> Non
 async def open(
     tx: Writer, *, id: str, conversation_id: str, leaf_id: str | None, workspace_id: str | None = None
 ) -> WindowRecord:
-    """Open a window behind the others of its workspace. Raises NotFound for the leaf."""
+    """Open a window after the others of its workspace. Raises NotFound for the leaf."""
     leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
     await tx.run(
         "INSERT INTO window (id, workspace_id, position, conversation_id, leaf_id) VALUES (?1, ?2,"
@@ -72,13 +72,13 @@ async def open(
 
 
 async def get(r: Reader, id: str) -> WindowRecord | None:
-    """The window of this id, also a closed one."""
+    """The window of an id, open or closed."""
     row = await r.one(f"{_SELECT} WHERE w.id = ?", (id,))
     return None if row is None else rows.window(row)
 
 
 async def is_open(r: Reader, id: str) -> bool:
-    """True for a window that is there and not closed."""
+    """True where the window exists and is not closed."""
     return await r.one("SELECT 1 FROM window WHERE id = ? AND closed_at IS NULL", (id,)) is not None
 
 
@@ -110,10 +110,9 @@ async def of_conversation(r: Reader, conversation_id: str) -> list[WindowRecord]
 
 
 async def newest_leaf(r: Reader, conversation_id: str) -> str | None:
-    """Where to go on in a conversation: the leaf of its most recently used window, else its newest row.
+    """The leaf to go on from in a conversation: of its most recently used window, else its newest row.
 
-    A prompt that no agent accepted is not gone on from; a fork in which nothing was said begins at its fork point.
-    None is the root.
+    That row is no refused prompt; in a fork without messages it is the fork point. None is the root.
     """
     row = await r.one(
         "SELECT m.uid FROM window w JOIN message m ON m.id = w.leaf_id WHERE w.conversation_id = ?"
@@ -129,19 +128,19 @@ async def newest_leaf(r: Reader, conversation_id: str) -> str | None:
 
 
 async def set_leaf(tx: Writer, id: str, leaf_id: str | None) -> None:
-    """Go to another leaf: draft and scroll position become those kept for it. Raises NotFound."""
+    """Set the leaf; draft and scroll position become those stored for that leaf. Raises NotFound."""
     leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
     await _change(tx, id, "leaf_id = ?", leaf)
 
 
 async def show(tx: Writer, id: str, conversation_id: str, leaf_id: str | None) -> None:
-    """Let the window show a leaf of another conversation. Raises NotFound."""
+    """Set the conversation and the leaf of a window. Raises NotFound."""
     leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
     await _change(tx, id, "conversation_id = ?, leaf_id = ?", conversation_id, leaf)
 
 
 async def advance(tx: Writer, id: str, leaf_id: str) -> None:
-    """Follow the branch to its new leaf, taking draft and scroll position along. Raises NotFound."""
+    """Set the leaf to a new one further down, with the draft and scroll position of the old one. Raises NotFound."""
     leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
     await tx.run(
         "INSERT INTO window_leaf (window_id, leaf_id, draft, scroll)"
@@ -165,27 +164,27 @@ async def advance(tx: Writer, id: str, leaf_id: str) -> None:
 
 
 async def set_draft(tx: Writer, id: str, text: str) -> None:
-    """Keep the draft at the window's leaf. Raises NotFound."""
+    """Store the draft at the window's leaf. Raises NotFound."""
     await _keep_at_leaf(tx, id, "draft", text)
 
 
 async def set_scroll(tx: Writer, id: str, scroll: int | None) -> None:
-    """Keep the scroll position at the window's leaf; None follows the end. Raises NotFound."""
+    """Store the scroll position at the window's leaf; None follows the end. Raises NotFound."""
     await _keep_at_leaf(tx, id, "scroll", scroll)
 
 
 async def close(tx: Writer, id: str) -> None:
-    """Close the window; what it kept stays, for `reopen`. Raises NotFound."""
+    """Close a window; its drafts and positions stay for ``reopen``. Raises NotFound."""
     await _change(tx, id, "closed_at = ?", tx.now())
 
 
 async def reopen(tx: Writer, id: str) -> None:
-    """Open a closed window again, where it was. Raises NotFound."""
+    """Open a closed window again, at its old leaf. Raises NotFound."""
     await _change(tx, id, "closed_at = ?", None)
 
 
 async def set_active(tx: Writer, workspace_id: str, window_id: str | None) -> None:
-    """Say which window of the workspace is in front. Raises NotFound."""
+    """Set the active window of a workspace. Raises NotFound."""
     if not await tx.run("UPDATE workspace SET active_window_id = ? WHERE id = ?", (window_id, workspace_id)):
         raise NotFound("workspace", workspace_id)
 

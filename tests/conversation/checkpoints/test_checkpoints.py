@@ -13,8 +13,9 @@ from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.checkpoints.checkpoints import NoCheckpoint
 from catena_store.chains import agents
 from catena_store.conversations import messages
-from catena_store.conversations.checkpoints import Checkpoint, Frequency, LabelTaken
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
 from catena_store.database.database import Database
+from catena_store.errors import LabelTaken
 from catena_store.records import Attachment, Kind, LinkState, Message, StopReason
 from catena_store.windows import journal
 from catena_store.windows.journal import Act

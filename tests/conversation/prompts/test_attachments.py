@@ -15,9 +15,10 @@ from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.events import FileBlock, ImageBlock, LinkBlock, TextBlock
 from catena_acp.protocol.outgoing import content_block
 from catena_store.conversations import conversations
+from catena_store.errors import NotAttachable
 from catena_store.records import Attachment, Kind, MessageState
 from catena_store.windows import attachments, queue, windows
-from catena_store.windows.attachments import MOST_BYTES, NotAttachable, from_bytes, mime_of, read_file
+from catena_store.windows.attachments import MOST_BYTES, from_bytes, mime_of, read_file
 from support.clients.command_line import Catena, run
 from support.conversations.rehearsed import Desk, World
 from support.storage.rows import new_conversation, say, store

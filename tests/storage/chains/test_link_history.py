@@ -41,7 +41,7 @@ async def test_m03_what_links_carried_is_read_by_index(tmp_path: Path) -> None:
         await link_history.previews(read, ["u1"])
         await link_history.turns_of_branch(read, "n3")
         assert read.scans("t", "m", "f", "l", "e", "message", "turn", "link_event") == []
-    assert {link: load.turns for link, load in loads.items()} == {"a": 2, "b": 1}
+    assert {link: load.count for link, load in loads.items()} == {"a": 2, "b": 1}
     assert loads["a"].newest < loads["b"].newest
     assert ends.first is not None
     assert ends.last is not None

@@ -15,12 +15,9 @@ from catena_store.conversations.checkpoint_stores import FileCheckpoints, Memory
 from catena_store.conversations.checkpoints import (
     MOST_CHARACTERS,
     Checkpoint,
-    CheckpointImmutable,
     CheckpointStore,
-    LabelTaken,
-    NotAPointer,
 )
-from catena_store.errors import NotFound
+from catena_store.errors import CheckpointImmutable, LabelTaken, NotAPointer, NotFound
 from support.storage.rows import START, new_conversation, say_much, store
 
 KINDS = ("sqlite", "memory", "files")

@@ -123,7 +123,7 @@ async def read_chain(
                 cause=_cause(link, ends),
                 first=ends.first,
                 last=ends.last,
-                turns=load.turns if load else 0,
+                turns=load.count if load else 0,
                 ended=_ended(link, ends),
                 here=link.id in travelled,
                 probe=_probe(link, events, warm=link.id in warm),

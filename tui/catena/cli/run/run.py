@@ -34,10 +34,10 @@ from catena_acp.port import AgentSpec
 from catena_store import records
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, data_directory, default_path
-from catena_store.errors import StoreError
+from catena_store.errors import NotAttachable, StoreError
 from catena_store.records import Attachment
 from catena_store.windows import inputs
-from catena_store.windows.attachments import MOST_FILES, NotAttachable, read_file
+from catena_store.windows.attachments import MOST_FILES, read_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Sequence
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
 from catena.workspace.tab import Tab
-from catena_store.errors import StoreError
-from catena_store.windows.attachments import MOST_FILES, NotAttachable, read_file
+from catena_store.errors import NotAttachable, StoreError
+from catena_store.windows.attachments import MOST_FILES, read_file
 
 
 class AttachmentActions:
