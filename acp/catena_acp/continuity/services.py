@@ -88,7 +88,7 @@ class AgentTitles:
         if not self._loaded:
             with contextlib.suppress(StoreError):
                 async with db.read() as reader:
-                    kept = await agents.ability_of_all(reader, _WHEN_LAST_RUN, _TITLE)
+                    kept = await agents.ability_by_agent(reader, _WHEN_LAST_RUN, _TITLE)
                 self._told = {name: _readable(title) for name, title in kept.items()} | self._told
                 self._loaded = True
 

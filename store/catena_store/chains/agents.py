@@ -25,7 +25,7 @@ async def abilities(r: Reader, agent_name: str, agent_version: str) -> dict[str,
     )
 
 
-async def ability_of_all(r: Reader, agent_version: str, name: str) -> dict[str, str]:
+async def ability_by_agent(r: Reader, agent_version: str, name: str) -> dict[str, str]:
     """One ability of every agent, by the agents' names."""
     return dict(
         await r.all(

@@ -22,7 +22,7 @@ from catena_store.errors import StoreBusy, StoreFull, StoreUnusable
 from catena_store.ids import new_id, to_milliseconds, utc_now
 from catena_store.salvage.lost_rows import CUT_MARK, IndexedMessages, insert_notices
 from catena_store.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, Cell, Pages
-from catena_store.salvage.tables import Table, is_of, orphan_pages, tables_of
+from catena_store.salvage.tables import Table, is_page_of, orphan_pages, tables_of
 
 _LOCK_BYTES = (0x40000000, 512)  # where SQLite's processes lock a database file
 _WENT_BACK = "the file was salvaged: what this session heard may be more than what is kept"
@@ -114,7 +114,7 @@ def _fill(new: sqlite3.Connection, pages: Pages, now: int, make_id: Callable[[],
     for name, root in roots.items():
         if name in tables:
             for page in pages.tree(root):
-                if page.cells and not is_of(page, tables[name]):
+                if page.cells and not is_page_of(page, tables[name]):
                     continue  # it is another's: the way to it was written over
                 reached.add(page.number)
                 count.broken[name] = count.broken.get(name, 0) + page.broken

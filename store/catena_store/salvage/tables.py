@@ -71,7 +71,7 @@ def tables_of(new: sqlite3.Connection) -> Iterator[Table]:
         )
 
 
-def is_of(page: Page, table: Table) -> bool:
+def is_page_of(page: Page, table: Table) -> bool:
     """True where most rows of a page fit the table."""
     return _fitting_cells(table, page) * 2 > len(page.cells)
 
