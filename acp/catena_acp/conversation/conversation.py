@@ -73,13 +73,13 @@ class UndoFace:
         before, core.record = core.record, record
         for window_id in core.windows:
             if before.title != record.title:
-                core.tell(Renamed(window_id, record.title))
+                core.publish(Renamed(window_id, record.title))
             if (before.agent, before.profile) != (record.agent, record.profile):
                 core.carried_by_none(window_id)
 
     def moved(self, window_id: str, leaf_id: str | None) -> None:
         """The window was moved in the store: tell where it stands now."""
-        self._core.tell(LeafMoved(window_id, leaf_id))
+        self._core.publish(LeafMoved(window_id, leaf_id))
         if window_id in self._core.windows:
             self._core.carried_by_none(window_id)
 

@@ -158,7 +158,7 @@ class Logins:
         except (Fenced, ReadOnly, AgentMissing):
             pass  # whoever has the conversation now says what its next session is told
         except StoreError as error:
-            self._core.tell(Troubled(window_id, Problem(Trouble.STORE, str(error))))
+            self._core.publish(Troubled(window_id, Problem(Trouble.STORE, str(error))))
 
     async def _begins_anew(self, window_id: str) -> bool:
         """True where nothing stands above that could be told."""
@@ -170,7 +170,7 @@ class Logins:
     async def _begin_anew(self, window_id: str) -> None:
         row = await with_retries(lambda: self._barrier(window_id))
         self._owed.pop(window_id, None)
-        self._core.tell(MessageAdded(window_id, row))
+        self._core.publish(MessageAdded(window_id, row))
         self._core.carried_by_none(window_id)
 
     async def owed(self, window_id: str) -> Owed | None:

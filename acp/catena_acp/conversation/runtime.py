@@ -59,11 +59,11 @@ class ConversationRuntime:
         self.free = False  # that client is gone
         self.lost: Callable[[], None] = lambda: None  # called where another client took what was ours
         self.closing = False
-        self.asks = PendingPermissions(self.tell)
-        self.around = Environment(services, record.id, self.tell)
+        self.asks = PendingPermissions(self.publish)
+        self.around = Environment(services, record.id, self.publish)
         self.sessions = sessions
         self._ear = SessionListener(self._received, self._session_changed, self._settle)
-        self._between = LateUpdates(services, tenure, self.tell) if tenure else None
+        self._between = LateUpdates(services, tenure, self.publish) if tenure else None
         self._agents = agents
         self._spec_of = spec_of
         self._agent_started = agent_started
@@ -85,7 +85,7 @@ class ConversationRuntime:
 
         return end
 
-    def tell(self, news: ConversationEvent) -> None:
+    def publish(self, news: ConversationEvent) -> None:
         """Tell every listener."""
         for listener in list(self._listeners):
             listener(news)
@@ -105,7 +105,7 @@ class ConversationRuntime:
         before, since = self._doing.get(window_id, (doing, 0.0))
         if before is not doing:
             self._doing[window_id] = (doing, since)
-            self.tell(DoingChanged(window_id, doing, since))
+            self.publish(DoingChanged(window_id, doing, since))
 
     # --- writing
 
@@ -119,9 +119,9 @@ class ConversationRuntime:
 
     def take(self, tenure: Tenure) -> None:
         """The conversation is ours now."""
-        self.tenure, self._between = tenure, LateUpdates(self.services, tenure, self.tell)
+        self.tenure, self._between = tenure, LateUpdates(self.services, tenure, self.publish)
         self.holder, self.free = None, False
-        self._tell_hold()
+        self._publish_hold()
 
     def lose(self) -> None:
         """Another client took what was ours: from now on we only read, and our agents do nothing more in it."""
@@ -130,7 +130,7 @@ class ConversationRuntime:
             for running in self._running.values():
                 self.asks.cancel(running.live.link_id)
                 self.spawn(running.stop())
-            self._tell_hold()
+            self._publish_hold()
             if not self.closing:
                 self.lost()
 
@@ -138,11 +138,11 @@ class ConversationRuntime:
         """Another client has it; ``free`` where that one is gone."""
         if self.tenure is None and (holder, free) != (self.holder, self.free):
             self.holder, self.free = holder, free
-            self._tell_hold()
+            self._publish_hold()
 
-    def _tell_hold(self) -> None:
+    def _publish_hold(self) -> None:
         for window_id in self.windows:
-            self.tell(HoldChanged(window_id, read_only=self.tenure is None, free=self.free))
+            self.publish(HoldChanged(window_id, read_only=self.tenure is None, free=self.free))
 
     def spec_of(self, agent: str, profile: str) -> AgentSpec:
         """How the agent of a link is started. Raises AgentMissing."""
@@ -169,7 +169,7 @@ class ConversationRuntime:
             ear=self._ear,
             open_windows=lambda: self.windows,
             agent_started=lambda agent: self._agent_started(self.record.family, agent),
-            tell=self.tell,
+            publish=self.publish,
             doing=self.now,
             asked=self._asked,
             attach=self._attach,
@@ -191,7 +191,7 @@ class ConversationRuntime:
     def _renamed(self, title: str | None) -> None:
         self.record = replace(self.record, title=title)
         for window_id in self._doing:
-            self.tell(Renamed(window_id, title))
+            self.publish(Renamed(window_id, title))
 
     # --- windows and the sessions that carry them
 
@@ -212,12 +212,12 @@ class ConversationRuntime:
     def carried_by(self, window_id: str, live: LiveSession) -> None:
         """The window is carried by this session from now on."""
         self._carriers[window_id] = live.link_id
-        self.tell(SessionChanged(window_id, live.state))
+        self.publish(SessionChanged(window_id, live.state))
 
     def carried_by_none(self, window_id: str) -> None:
         """What carries the window next is open."""
         self._carriers.pop(window_id, None)
-        self.tell(SessionChanged(window_id, self.session(window_id)))
+        self.publish(SessionChanged(window_id, self.session(window_id)))
 
     def session(self, window_id: str) -> SessionState:
         """What is known of the session that carries a window."""
@@ -336,7 +336,7 @@ class ConversationRuntime:
     def _session_changed(self, live: LiveSession) -> None:
         for window_id, link_id in self._carriers.items():
             if link_id == live.link_id:
-                self.tell(SessionChanged(window_id, live.state))
+                self.publish(SessionChanged(window_id, live.state))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something in the background, to its end before the conversation is closed."""

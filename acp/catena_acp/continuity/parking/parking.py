@@ -158,7 +158,7 @@ async def _tell_once(ground: SendContext, live: LiveSession, window_id: str) -> 
         if _TOLD_OF_PARKING in known:
             return
         await agents.set_ability(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
-    ground.tell(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
+    ground.publish(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
 
 
 TELLS = (

@@ -86,14 +86,14 @@ class Claim:
             turn,
             self._window_id,
             last_id,
-            ground.tell,
+            ground.publish,
             ground.asked,
         )
         ground.claimed(self._window_id, live)
-        ground.tell(TurnStarted(self._window_id, turn))
-        ground.tell(MessageChanged(self._window_id, stamped))
+        ground.publish(TurnStarted(self._window_id, turn))
+        ground.publish(MessageChanged(self._window_id, stamped))
         if seam:
-            ground.tell(MessageAdded(self._window_id, seam))
+            ground.publish(MessageAdded(self._window_id, seam))
         return running
 
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:

@@ -37,7 +37,7 @@ class SendContext:
     ear: SessionListener
     open_windows: Callable[[], frozenset[str]]
     agent_started: Callable[[AgentPort], None]
-    tell: Callable[[ConversationEvent], None]
+    publish: Callable[[ConversationEvent], None]
     doing: Callable[[str, Doing], None]
     asked: Callable[[LiveSession, PermissionAsked | PermissionWithdrawn], None]
     attach: Callable[[RunningTurn], None]  # the turn takes its session's events from here on
@@ -111,7 +111,7 @@ class SendContext:
         async with self.tenure.write() as tx:
             lost = await self._lose(tx, link, why)
         if window_id := window_id or lost.owner:
-            self.tell(LinkChanged(window_id, lost, why))
+            self.publish(LinkChanged(window_id, lost, why))
 
     async def distrust(self, held: SessionHeld, window_id: str) -> None:
         """A fork got the id of another session: an id that is handed out twice is trusted by nobody."""
@@ -136,8 +136,8 @@ class SendContext:
             lost = await self._lose(tx, held, why) if held else None
             link = await self._add(tx, opened, Cause.NEW, window_id)
         if lost:
-            self.tell(LinkChanged(window_id, lost, why))
-        self.tell(LinkChanged(window_id, link, None))
+            self.publish(LinkChanged(window_id, lost, why))
+        self.publish(LinkChanged(window_id, link, None))
         return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.ear, place)
 
     async def open_session_of(self, link: Link) -> LiveSession | None:
@@ -187,7 +187,7 @@ class SendContext:
         if moved:
             await agent.close_session(opened.session_id)
             return None
-        self.tell(LinkChanged(window_id, link, None))
+        self.publish(LinkChanged(window_id, link, None))
         how = ContextSource.FORKED_AT if at else ContextSource.FORKED
         return self.sessions.adopt(link, agent, opened, how, self.ear, place)
 

@@ -112,11 +112,11 @@ class Environment:
     """What surrounds the turns of one live conversation."""
 
     def __init__(
-        self, services: Services, conversation_id: str, tell: Callable[[ConversationEvent], None]
+        self, services: Services, conversation_id: str, publish: Callable[[ConversationEvent], None]
     ) -> None:
         self._services = services
         self._conversation_id = conversation_id
-        self._tell = tell
+        self._publish = publish
         self._come_back: set[str] = set()  # windows whose difference to before was looked for
         self._told_of_directories: set[tuple[str, str]] = set()  # window and agent
         self._git_hangs = False
@@ -169,9 +169,9 @@ class Environment:
                 before = await environments.of_turn(reader, turn_id) if turn_id else None
         moved = difference(before, await self.git(cwd)) if before else None
         if moved:
-            self._tell(Remarked(window_id, moved))
+            self._publish(Remarked(window_id, moved))
         if gone:
-            self._tell(Remarked(window_id, f"No longer there, and left out: {', '.join(gone)}."))
+            self._publish(Remarked(window_id, f"No longer there, and left out: {', '.join(gone)}."))
 
     async def restore(self, live: LiveSession, leaf_id: str | None, window_id: str) -> None:
         """Put a session that was just opened into what the branch had in force; a failure is told, not silent."""
@@ -182,7 +182,7 @@ class Environment:
             return
         if refused := await put_back(live, wanted):
             text = f"{live.state.agent_title} did not take all settings of before: {'; '.join(refused)}."
-            self._tell(Troubled(window_id, Problem(Trouble.REFUSED, text)))
+            self._publish(Troubled(window_id, Problem(Trouble.REFUSED, text)))
 
     def _tell_of_directories(self, live: LiveSession, window_id: str) -> None:
         key = (window_id, live.agent.spec.name)
@@ -191,7 +191,7 @@ class Environment:
         if key not in self._told_of_directories:
             self._told_of_directories.add(key)
             where = ", ".join(self.directories)
-            self._tell(
+            self._publish(
                 Remarked(
                     window_id,
                     f"{live.state.agent_title} cannot be given further directories; "

@@ -47,10 +47,12 @@ class _Flow:
 class LateUpdates:
     """Records what comes between turns as rows below the session's reach."""
 
-    def __init__(self, services: Services, tenure: Tenure, tell: Callable[[ConversationEvent], None]) -> None:
+    def __init__(
+        self, services: Services, tenure: Tenure, publish: Callable[[ConversationEvent], None]
+    ) -> None:
         self._services = services
         self._tenure = tenure
-        self._tell = tell
+        self._publish = publish
         self._flows: dict[str, _Flow] = {}
 
     def receive(self, live: LiveSession, event: Event) -> None:
@@ -133,7 +135,7 @@ class LateUpdates:
         )
         follows = link.knows == link.reach
         recorder = Recorder(
-            self._services, self._tenure, live, window.id, reducer, self._tell, floor_follows=follows
+            self._services, self._tenure, live, window.id, reducer, self._publish, floor_follows=follows
         )
         return recorder, reducer
 

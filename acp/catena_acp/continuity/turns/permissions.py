@@ -27,8 +27,8 @@ class _PendingPermission:
 class PendingPermissions:
     """Keeps what was asked until it is answered, withdrawn or cancelled with its turn."""
 
-    def __init__(self, tell: Callable[[ConversationEvent], None]) -> None:
-        self._tell = tell
+    def __init__(self, publish: Callable[[ConversationEvent], None]) -> None:
+        self._publish = publish
         self._open: dict[str, _PendingPermission] = {}
 
     def add(
@@ -42,7 +42,7 @@ class PendingPermissions:
         """A permission is asked; ``known`` is what was told of its tool call before."""
         news = Asked(window_id, asked.ask_id, _completed(asked.tool_call, known), asked.options)
         self._open[asked.ask_id] = _PendingPermission(window_id, link_id, agent, news)
-        self._tell(news)
+        self._publish(news)
 
     def of_window(self, window_id: str) -> list[Asked]:
         """What a window's turn waits for, oldest first."""
@@ -54,13 +54,13 @@ class PendingPermissions:
         if ask is None:
             return None
         ask.agent.answer_permission(ask_id, option_id)
-        self._tell(AskSettled(ask.window_id, ask_id))
+        self._publish(AskSettled(ask.window_id, ask_id))
         return ask.window_id
 
     def withdrawn(self, ask_id: str) -> None:
         """The agent waits no more."""
         if ask := self._open.pop(ask_id, None):
-            self._tell(AskSettled(ask.window_id, ask_id))
+            self._publish(AskSettled(ask.window_id, ask_id))
 
     def cancel(self, link_id: str) -> None:
         """Answer everything that this session waits for with `cancelled`."""

@@ -39,7 +39,7 @@ class Recorder:
         live: LiveSession,
         window_id: str,
         reducer: Reducer,
-        tell: Callable[[ConversationEvent], None],
+        publish: Callable[[ConversationEvent], None],
         *,
         floor_follows: bool = False,
     ) -> None:
@@ -48,7 +48,7 @@ class Recorder:
         self._live = live
         self._window_id = window_id
         self._reducer = reducer
-        self._tell = tell
+        self._publish = publish
         self._floor_follows = floor_follows  # the session surely holds what it tells now
         self._pending: list[Op] = []
         self._unborn: set[str] = set()  # rows whose birth is pending
@@ -114,7 +114,7 @@ class Recorder:
         self._unborn.clear()
         self._due = self.failed = None
         for item in news if self._in_sight else ():
-            self._tell(item)
+            self._publish(item)
 
     def _note(self, op: Op) -> bool:
         """Keep an operation for the next transaction; True where that must not wait."""
@@ -125,7 +125,7 @@ class Recorder:
                 return True
             case Append(message_id, text):
                 if message_id not in self._unborn and self._in_sight:
-                    self._tell(MessageGrew(self._window_id, message_id, text))
+                    self._publish(MessageGrew(self._window_id, message_id, text))
                 return False
             case Change(state=state):
                 return state is not None

@@ -63,7 +63,7 @@ class RunningTurn:
         turn: Turn,
         window_id: str,
         last_id: str,
-        tell: Callable[[ConversationEvent], None],
+        publish: Callable[[ConversationEvent], None],
         asked: Callable[[LiveSession, PermissionAsked | PermissionWithdrawn], None],
     ) -> None:
         self._services = services
@@ -80,7 +80,7 @@ class RunningTurn:
             new_id=services.new_id,
             clock=services.clock,
         )
-        self.recorder = Recorder(services, tenure, live, window_id, self.reducer, tell)
+        self.recorder = Recorder(services, tenure, live, window_id, self.reducer, publish)
         self.stopping = False
         self._events: deque[Event] = deque()
         self._wake = asyncio.Event()

@@ -74,7 +74,7 @@ class Branching:
         if clears(text):
             barrier = await instead()
             self._moved(barrier.id, agent)
-            self._core.tell(TurnEnded(self._window_id, None, None))
+            self._core.publish(TurnEnded(self._window_id, None, None))
             return
 
         async def birth() -> Birth:
@@ -101,7 +101,7 @@ class Branching:
         leaf = window.leaf_id if window else None
         row = await shielded(self._again(prompt, agent, as_sibling=brought))
         self._switched(agent)
-        self._core.tell(LeafMoved(self._window_id, row.id))
+        self._core.publish(LeafMoved(self._window_id, row.id))
         await self._window.carry(Attempt(row, came_from=leaf, typed=False, born=brought))
 
     async def _again(self, prompt: Message, agent: AgentSpec | None, *, as_sibling: bool) -> Message:
@@ -171,7 +171,7 @@ class Branching:
 
     def _moved(self, leaf_id: str | None, agent: AgentSpec | None) -> None:
         self._switched(agent)
-        self._core.tell(LeafMoved(self._window_id, leaf_id))
+        self._core.publish(LeafMoved(self._window_id, leaf_id))
         if agent is None:
             self._core.carried_by_none(self._window_id)
 

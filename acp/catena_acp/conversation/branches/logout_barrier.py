@@ -39,4 +39,4 @@ async def remark_on_logout(core: ConversationRuntime, window_id: str, leaf_id: s
             path = await messages.path(reader, leaf_id)
             before = await said_before_logout(reader, path, record, record.agent, record.profile)
     if before:
-        core.tell(Remarked(window_id, _REMARK.format(title=core.agent_title)))
+        core.publish(Remarked(window_id, _REMARK.format(title=core.agent_title)))

@@ -155,7 +155,7 @@ class AskedRewinds:
             await Branching(self._core, window_id, seat).stand_on(checkpoint.message_id, Act.REWIND)
             await seat.queue.hold()  # what was typed for another place waits for the person
             words = words_of(checkpoint, self._core.services.clock())
-            self._core.tell(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
+            self._core.publish(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
 
         try:
             if window_id not in self._core.windows:  # asking for its seat would open it again
@@ -168,7 +168,7 @@ class AskedRewinds:
             why = f"The rewind that you allowed could not be done: {error}"
             open_still = self._core.windows  # the others are told where the one that was asked is gone
             for told in {window_id} & open_still or open_still:
-                self._core.tell(Troubled(told, Problem(Trouble.STORE, why)))
+                self._core.publish(Troubled(told, Problem(Trouble.STORE, why)))
 
 
 UNTOUCHED = "Files are as they were; what came later is still there."

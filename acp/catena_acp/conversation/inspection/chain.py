@@ -319,7 +319,7 @@ async def pick_link(core: ConversationRuntime, window_id: str, link_id: str) -> 
             agent=(link.agent, link.profile),
         )
     core.record = replace(core.record, agent=link.agent, profile=link.profile)
-    core.tell(LeafMoved(window_id, leaf_id))
+    core.publish(LeafMoved(window_id, leaf_id))
     core.carried_by_none(window_id)
     return (await prices(core, window_id, [spec], leaf_id=leaf_id))[0]
 

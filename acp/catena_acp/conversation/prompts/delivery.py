@@ -75,7 +75,7 @@ class PromptDelivery:
             unsent = attempt.typed and not (self._sending and self._sending.text_is_out)
             problem = problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE, returned=unsent)
             if unsent:
-                core.tell(PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt)))
+                core.publish(PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt)))
         except StoreError as error:
             unsent = self._sending is None or not self._sending.text_is_out
             problem = problem_about(Trouble.STORE, str(error), returned=unsent and attempt.typed)
@@ -92,7 +92,7 @@ class PromptDelivery:
                 # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
                 await shielded(self._queue.hold())
             core.now(self._window_id, Doing.IDLE)
-            core.tell(TurnEnded(self._window_id, ended, problem))
+            core.publish(TurnEnded(self._window_id, ended, problem))
         return well
 
     async def _brought(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
@@ -145,9 +145,9 @@ class PromptDelivery:
         files: Sequence[Attachment] = ()
         with contextlib.suppress(StoreError):
             files = await with_retries(lambda: self._rows.put_back(attempt, claimed))
-        self._core.tell(LeafMoved(self._window_id, attempt.came_from))
+        self._core.publish(LeafMoved(self._window_id, attempt.came_from))
         if attempt.typed:
-            self._core.tell(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
+            self._core.publish(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
 
     async def end_upstream(self, running: RunningTurn) -> None:
         """Let the agent, which may live on for another conversation of the family, end a turn that was cut off."""

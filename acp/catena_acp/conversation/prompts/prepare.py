@@ -53,9 +53,9 @@ async def _prepared(core: ConversationRuntime, window_id: str) -> bool:
         if agent != (core.record.agent, core.record.profile):
             return False
         now = core.services.clock()
-        core.tell(Troubled(window_id, problem_of(core.agent_title, error, now=now, prompt=False)))
+        core.publish(Troubled(window_id, problem_of(core.agent_title, error, now=now, prompt=False)))
     except StoreError as error:
-        core.tell(Troubled(window_id, Problem(Trouble.STORE, str(error))))
+        core.publish(Troubled(window_id, Problem(Trouble.STORE, str(error))))
     return True
 
 

@@ -51,7 +51,7 @@ class PromptQueue:
             await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
             await attachments.add_to_queue_item(tx, item_id, files)
         self.unserved = True
-        await self.tell()
+        await self.publish()
 
     async def take_next(self, tenure: Tenure) -> TakenPrompt | None:
         """Make a row of the first one; None where there is none, or it waits for the person."""
@@ -63,7 +63,7 @@ class PromptQueue:
             files = await attachments.of_queue_item(tx, item.id)
             await queue.remove(tx, item.id)
             row = await self._rows.add(tx, item.text, files)
-        await self.tell()
+        await self.publish()
         return TakenPrompt(row, item)
 
     async def remove(self, item_id: str) -> None:
@@ -71,7 +71,7 @@ class PromptQueue:
         async with self._core.writable().write() as tx:
             await self._own(tx, item_id)
             await queue.remove(tx, item_id)
-        await self.tell()
+        await self.publish()
 
     async def take_back(self, item_id: str) -> None:
         """Give one back to be changed: text and files become the draft, before what is there. Raises NotFound."""
@@ -87,15 +87,15 @@ class PromptQueue:
             await attachments.set_draft(tx, self._window_id, [*files, *kept])
             await queue.remove(tx, item_id)
         # Before anything else is waited for: whoever listens must not save a draft without it.
-        self._core.tell(PromptReturned(self._window_id, item.text, tuple(files)))
-        await self.tell()
+        self._core.publish(PromptReturned(self._window_id, item.text, tuple(files)))
+        await self.publish()
 
     async def move(self, item_id: str, position: int) -> None:
         """Give one another place, counted from 0. Raises NotFound."""
         async with self._core.writable().write() as tx:
             await self._own(tx, item_id)
             await queue.reorder(tx, item_id, position)
-        await self.tell()
+        await self.publish()
 
     async def put_first(self, item_id: str) -> QueueItem:
         """Let one go next, whether it waited for the person or not. Raises NotFound."""
@@ -103,7 +103,7 @@ class PromptQueue:
             item = await self._own(tx, item_id)
             await queue.move_to_front(tx, item_id)
         self.unserved = True
-        await self.tell()
+        await self.publish()
         return item
 
     async def get(self, item_id: str) -> QueueItem:
@@ -119,7 +119,7 @@ class PromptQueue:
         async with self._core.writable().write() as tx:
             await queue.release(tx, self._window_id)
         self.unserved = True
-        await self.tell()
+        await self.publish()
 
     async def hold(self) -> None:
         """Let all wait for the person; what does not work is not told, for something else went wrong before."""
@@ -132,9 +132,9 @@ class PromptQueue:
         except StoreError:
             self.unserved = unserved
         else:
-            await self.tell()
+            await self.publish()
 
-    async def tell(self) -> None:
+    async def publish(self) -> None:
         """Tell what waits; one that is on its way into the running turn does not.
 
         What cannot be read is told with the next change: what was changed is in the store, and goes on.
@@ -144,7 +144,7 @@ class PromptQueue:
                 items = await queue.items(reader, self._window_id)
         except StoreError:
             return
-        self._core.tell(QueueChanged(self._window_id, tuple(each for each in items if not each.steering)))
+        self._core.publish(QueueChanged(self._window_id, tuple(each for each in items if not each.steering)))
 
     async def _own(self, tx: Writer, item_id: str) -> QueueItem:
         item = await queue.get(tx, item_id)
@@ -182,7 +182,7 @@ class QueuedSettings:
         missing = _not_in_force(live.state, item.mode, item.model)
         if missing:
             because = f": {why}" if why else " offers no such thing now"
-            self._core.tell(
+            self._core.publish(
                 Troubled(
                     self._window_id,
                     Problem(
@@ -203,7 +203,7 @@ class QueuedSettings:
             await self._core.around.note_in_force(self._window_id, live)
             if why:
                 text = f"{live.state.agent_title} did not go back to the mode and model of before: {why}."
-                self._core.tell(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
+                self._core.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
 
     async def _set(self, live: LiveSession, mode: str | None, model: str | None) -> str | None:
         try:

@@ -84,7 +84,7 @@ class Steering:
         async with self._core.writable().write() as tx:
             await queue.set_data(tx, item.id, {**item.data, "steering": mark})
             files = await attachments.of_queue_item(tx, item.id)
-        await self._queue.tell()
+        await self._queue.publish()
         blocks = prompt_blocks(item.text, files, live.agent.abilities)
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -119,7 +119,7 @@ class Steering:
         ):  # told by the turn's end; the mark puts it right at the next start
             await shielded(running.interject(row_id, item.text, row_data(item, doubtful=doubtful)))
             await shielded(with_retries(lambda: self._leaves_the_queue(item, row_id)))
-            await self._queue.tell()
+            await self._queue.publish()
         return True
 
     async def _leaves_the_queue(self, item: QueueItem, row_id: str) -> None:
@@ -132,11 +132,11 @@ class Steering:
             await queue.set_data(tx, item.id, item.data)
             await queue.move_to_front(tx, item.id)
         self._queue.unserved = True
-        await self._queue.tell()
+        await self._queue.publish()
         if why:
             self._say(f"did not take it into the running turn ({why}); it is sent when that ends.")
         return False
 
     def _say(self, text: str) -> None:
         problem = Problem(Trouble.REFUSED, f"{self._core.session(self._window_id).agent_title} {text}")
-        self._core.tell(Troubled(self._window_id, problem))
+        self._core.publish(Troubled(self._window_id, problem))

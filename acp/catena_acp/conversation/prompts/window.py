@@ -71,7 +71,7 @@ class Window:
         self._core.writable()
         if clears(text) and self.at_rest:
             await self.clear()
-            self._core.tell(TurnEnded(self._window_id, None, None))
+            self._core.publish(TurnEnded(self._window_id, None, None))
             return
         if not self.at_rest:
             await self.queue.add(text, files)
@@ -95,8 +95,8 @@ class Window:
         except asyncio.CancelledError:
             if not born.cancelled():
                 raise
-            self._core.tell(PromptReturned(self._window_id, text, tuple(files)))
-            self._core.tell(TurnEnded(self._window_id, None, None))
+            self._core.publish(PromptReturned(self._window_id, text, tuple(files)))
+            self._core.publish(TurnEnded(self._window_id, None, None))
         except Fenced as fenced:
             self._core.lose()
             raise ReadOnly from fenced
@@ -105,7 +105,7 @@ class Window:
         """Make a barrier: nothing above is told again, all of it stays on the screen, nothing is sent."""
         async with self._core.writable().write() as tx:
             row = await self.rows.add_barrier(tx)
-        self._core.tell(MessageAdded(self._window_id, row))
+        self._core.publish(MessageAdded(self._window_id, row))
         self._core.carried_by_none(self._window_id)
 
     async def stop(self) -> None:
@@ -242,7 +242,7 @@ class Window:
                 break
             self._between, self._next = False, None
             row = taken.row
-            self._core.tell(MessageAdded(self._window_id, row))
+            self._core.publish(MessageAdded(self._window_id, row))
             if row.barrier:
                 self._core.carried_by_none(self._window_id)
             elif not await self._prompt.send(Attempt(row, came_from=row.parent_id, item=taken.item)):
@@ -292,9 +292,9 @@ class Window:
         except (Fenced, ReadOnly):
             if self._core.tenure is tenure:
                 self._core.lose()
-            self._core.tell(Troubled(self._window_id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
+            self._core.publish(Troubled(self._window_id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
         except StoreError as error:
-            self._core.tell(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
+            self._core.publish(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
 
     async def _begin(
         self, birth: Callable[[], Coroutine[Any, Any, Birth]], born: asyncio.Future[None]
@@ -305,7 +305,7 @@ class Window:
         except (StoreError, ReadOnly) as error:
             born.set_exception(error)
             return
-        self._core.tell(news)
+        self._core.publish(news)
         born.set_result(None)
         await self.carry(attempt)
 

@@ -258,7 +258,7 @@ class _Followed:
         async with self._services.db.read() as reader:
             ours = {view.id: await queue.items(reader, view.id) for view in self._views.values()}
         for window_id, items in ours.items():
-            self.core.tell(QueueChanged(window_id, tuple(items)))
+            self.core.publish(QueueChanged(window_id, tuple(items)))
 
     async def look(self) -> None:
         """Read what is new, move our windows along, then tell. Raises StoreError."""
@@ -294,7 +294,7 @@ class _Followed:
                 core.begin_turn(view.id)
                 core.now(view.id, Doing.WORKING)
             for item in news if not view.went else ():
-                core.tell(item)
+                core.publish(item)
             if not standing.busy:
                 core.now(view.id, Doing.IDLE)
 
@@ -303,7 +303,7 @@ class _Followed:
         core.record = standing.record
         if standing.record.title != before.title:
             for window_id in core.windows:
-                core.tell(Renamed(window_id, standing.record.title))
+                core.publish(Renamed(window_id, standing.record.title))
         if standing.record.agent != before.agent:
             for window_id in core.windows:
                 core.carried_by_none(window_id)

@@ -79,8 +79,8 @@ async def tell_put_back(core: ConversationRuntime, stood: Mapping[str, str]) -> 
                 row, window = await messages.get(reader, row_id), await windows.get(reader, window_id)
                 files = await attachments.of_message(reader, row_id)
             if row and window and row.state is MessageState.REFUSED and window.leaf_id != row_id:
-                core.tell(LeafMoved(window_id, window.leaf_id))
-                core.tell(PromptReturned(window_id, row.text, tuple(files)))
+                core.publish(LeafMoved(window_id, window.leaf_id))
+                core.publish(PromptReturned(window_id, row.text, tuple(files)))
 
 
 def row_data(item: QueueItem, *, doubtful: bool) -> dict[str, Any]:
