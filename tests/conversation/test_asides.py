@@ -14,7 +14,7 @@ from catena_acp.continuity.events import Asked, MessageGrew
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
-from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideNews, AsideOpened, NotAQuestion
+from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, NotAQuestion
 from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations
@@ -29,7 +29,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-async def asked(aside: Aside, question: str) -> tuple[list[AsideNews], AsideEnded]:
+async def asked(aside: Aside, question: str) -> tuple[list[AsideEvent], AsideEnded]:
     """A whole question and everything that came of it."""
     news = [each async for each in aside.ask(question)]
     end = news[-1]
@@ -37,7 +37,7 @@ async def asked(aside: Aside, question: str) -> tuple[list[AsideNews], AsideEnde
     return news, end
 
 
-def words_of(news: list[AsideNews]) -> list[str]:
+def words_of(news: list[AsideEvent]) -> list[str]:
     return [each.words for each in news if isinstance(each, AsideOpened)]
 
 
@@ -277,7 +277,7 @@ async def test_a01_a_question_that_is_stopped_or_left_is_stopped_upstream_too(wo
     async with world.client() as desk:
         await desk.say("say one")
         aside = await desk.conversation.aside(desk.window_id)
-        news: list[AsideNews] = []
+        news: list[AsideEvent] = []
         async for each in aside.ask("say half; hang"):
             news.append(each)
             if isinstance(each, MessageGrew) or (aside.text and aside.busy):

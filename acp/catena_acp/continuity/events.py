@@ -1,7 +1,7 @@
 """What a conversation tells whoever listens to it: a screen, a headless run, a test.
 
 Everything told has been committed before, except the text of a growing message, which is at most 250 ms ahead of the
-store. Listeners are called on the event loop, in order, and must neither block nor raise. Each piece of news names the
+store. Listeners are called on the event loop, in order, and must neither block nor raise. Each event names the
 window whose turn it belongs to; a listener for one window ignores the others.
 """
 

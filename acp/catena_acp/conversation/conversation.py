@@ -190,7 +190,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
 
     def asked(self, window_id: str) -> list[Asked]:
         """The permissions that a window's turn waits for, oldest first."""
-        return self._core.asks.of_window(window_id)
+        return self._core.permissions.of_window(window_id)
 
     def last_lines(self, window_id: str) -> tuple[str, ...]:
         """What the agent wrote last to its standard error, oldest first; nothing where it does not run."""
@@ -224,7 +224,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
 
     async def answer(self, ask_id: str, option_id: str | None) -> None:
         """Answer a permission with one of the agent's options; None is `cancelled`."""
-        window_id = self._core.asks.answer(ask_id, option_id)
+        window_id = self._core.permissions.answer(ask_id, option_id)
         if window_id and self.doing(window_id) is Doing.ASKING and not self.asked(window_id):
             self._core.now(window_id, Doing.WORKING)
 
@@ -263,19 +263,19 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         live = self._core.live(window_id)
         await set_mode(live, mode_id)
         option = option_of_category(live.state, "mode")
-        await self._core.around.note_choice(window_id, live, option.id if option else MODE, mode_id)
+        await self._core.environment.note_choice(window_id, live, option.id if option else MODE, mode_id)
 
     async def set_option(self, window_id: str, option_id: str, value: str | bool) -> None:
         """Set one of the session's options. Raises AgentError."""
         self._core.writable()
         live = self._core.live(window_id)
         await set_option(live, option_id, value)
-        await self._core.around.note_choice(window_id, live, option_id, value)
+        await self._core.environment.note_choice(window_id, live, option_id, value)
 
     @property
     def directories(self) -> tuple[str, ...]:
         """The directories that it was given beside the one it works in."""
-        return self._core.around.directories
+        return self._core.environment.directories
 
     async def add_directory(self, path: str) -> bool:
         """Give it a directory, which the caller has seen to exist, by its absolute path; False where it has it.

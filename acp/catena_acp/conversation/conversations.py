@@ -233,7 +233,7 @@ class Conversations:
         core = ConversationRuntime(
             self._services, record, tenure, self._agents, sessions, self._spec_of, self._agent_started
         )
-        await core.around.load()
+        await core.environment.load()
         core.lost = lambda: self._following.follow(core, lost=True)
         if isinstance(taken, leases.ForeignLease):
             core.held_by(taken.lease.owner, free=False)
@@ -271,7 +271,7 @@ class Conversations:
                     stood = await where_ours_stand(core)
                     tenure = await self._begin_tenure(core.record, taken)
                     await self._following.let_go(core)
-                    await core.around.load()
+                    await core.environment.load()
                     core.take(tenure)
                     await tell_put_back(core, stood)
                     self._note_later(core.record.family)

@@ -87,7 +87,7 @@ class Logins:
         self._known: dict[tuple[str, str], tuple[AuthMethod, ...]] = {}  # by agent and profile
         self._returned: dict[str, str] = {}
         self._owed: dict[str, str | None] = {}  # by window: the text that was returned
-        core.subscribe(self._hear)
+        core.subscribe(self._handle)
 
     async def methods(self, window_id: str) -> tuple[AuthMethod, ...]:
         """The ways to log in that the agent offers; it is started where it does not run."""
@@ -100,28 +100,30 @@ class Logins:
 
     def variables(self, method: AuthMethod) -> tuple[Variable, ...]:
         """What an environment method is made of, and which of it the agent gets now."""
-        return variables_of(self._core.ground().spec, method, self._environment)
+        return variables_of(self._core.send_context().spec, method, self._environment)
 
     async def terminal(self, window_id: str, method_id: str) -> TerminalLogin:
         """What to run in a terminal for a terminal method. Raises NoSuchLogin."""
-        ground = self._core.ground()
+        context = self._core.send_context()
         offered = self._known.get(self._agent) or await self.methods(window_id)
         method = next((each for each in offered if each.id == method_id), None)
         if method is None:
             raise NoSuchLogin(f"{self._core.agent_title} offers no login named {method_id}.")
-        return terminal_login(ground.spec, method, ground.record.cwd, self._environment)
+        return terminal_login(context.spec, method, context.record.cwd, self._environment)
 
     async def log_in(self, window_id: str, method_id: str) -> None:
         """Log in by one of the agent's own methods; a person may act in a browser meanwhile, for ten minutes."""
-        await self._ahead(window_id, lambda ground, agent: self._log_in(window_id, method_id, ground, agent))
+        await self._ahead(
+            window_id, lambda context, agent: self._log_in(window_id, method_id, context, agent)
+        )
 
     async def logged_in(self, window_id: str) -> None:
         """Somebody logged in outside of the agent's process: the next prompt starts it anew, with the same chain."""
-        ground = self._core.ground()
+        context = self._core.send_context()
 
         async def end() -> None:
             self._core.now(window_id, Doing.STARTING)
-            await ground.agents.end(ground.spec, ground.record.family)
+            await context.agents.end(context.spec, context.record.family)
 
         await self._seat_of(window_id).ahead(end)
 
@@ -130,11 +132,11 @@ class Logins:
 
         Raises LogoutNotOffered, StillAtWork.
         """
-        ground = self._core.ground()
-        if ground.agents.in_use(ground.spec):
+        context = self._core.send_context()
+        if context.agents.in_use(context.spec):
             raise StillAtWork
         await self._ahead(
-            window_id, lambda ground, agent: self._log_out(window_id, ground, agent), apart=True
+            window_id, lambda context, agent: self._log_out(window_id, context, agent), apart=True
         )
 
     def account_left(self, agent: tuple[str, str], asked_in: str) -> None:
@@ -153,8 +155,8 @@ class Logins:
                 await seat.wait_idle()
                 with contextlib.suppress(StillAtWork, GivenUp):
                     await seat.ahead(lambda: shielded(self._begin_anew(window_id)), apart=True)
-            ground = self._core.ground()
-            await ground.agents.end(ground.spec, ground.record.family)
+            context = self._core.send_context()
+            await context.agents.end(context.spec, context.record.family)
         except (Fenced, ReadOnly, AgentMissing):
             pass  # whoever has the conversation now says what its next session is told
         except StoreError as error:
@@ -201,21 +203,21 @@ class Logins:
     async def _ahead(
         self, window_id: str, work: Callable[[SendContext, AgentPort], Awaitable[T]], *, apart: bool = False
     ) -> T:
-        ground = self._core.ground()
+        context = self._core.send_context()
 
         async def started() -> T:
-            return await work(ground, await ground.agent(window_id))
+            return await work(context, await context.agent(window_id))
 
         return await self._seat_of(window_id).ahead(started, apart=apart)
 
-    async def _methods(self, ground: SendContext, agent: AgentPort) -> tuple[AuthMethod, ...]:
+    async def _methods(self, context: SendContext, agent: AgentPort) -> tuple[AuthMethod, ...]:
         offered = self._known[self._agent] = agent.abilities.auth_methods
         return offered
 
-    async def _log_in(self, window_id: str, method_id: str, ground: SendContext, agent: AgentPort) -> None:
+    async def _log_in(self, window_id: str, method_id: str, context: SendContext, agent: AgentPort) -> None:
         self._core.begin_turn(window_id)
         self._core.now(window_id, Doing.LOGGING_IN)
-        release = ground.agents.hold(agent)
+        release = context.agents.hold(agent)
         try:
             try:
                 await agent.authenticate(method_id)
@@ -223,21 +225,21 @@ class Logins:
                 release()
         except asyncio.CancelledError:
             # It may wait for the browser for ever, and not be able to begin again meanwhile.
-            ground.agents.drop(agent)
+            context.agents.drop(agent)
             raise
 
-    async def _log_out(self, window_id: str, ground: SendContext, agent: AgentPort) -> None:
+    async def _log_out(self, window_id: str, context: SendContext, agent: AgentPort) -> None:
         title = self._core.agent_title
         if not agent.abilities.logout:
-            raise LogoutNotOffered(no_logout(title, ground.spec.name))
+            raise LogoutNotOffered(no_logout(title, context.spec.name))
         try:
             await shielded(agent.logout())
         except NotOffered as error:
-            raise LogoutNotOffered(no_logout(title, ground.spec.name)) from error
+            raise LogoutNotOffered(no_logout(title, context.spec.name)) from error
         for logins in self._all_live():
             logins.account_left(self._agent, window_id)
         await shielded(self._begin_anew(window_id))
-        await ground.agents.end(ground.spec, ground.record.family)
+        await context.agents.end(context.spec, context.record.family)
 
     async def _barrier(self, window_id: str) -> Message:
         async with self._core.writable().write() as tx:
@@ -245,8 +247,8 @@ class Logins:
                 tx, LOGGED_OUT, branches.logout_data(*self._agent)
             )
 
-    def _hear(self, news: ConversationEvent) -> None:
-        match news:
+    def _handle(self, event: ConversationEvent) -> None:
+        match event:
             case PromptReturned(window_id=window_id, text=text):
                 self._returned[window_id] = text
             case TurnEnded(window_id=window_id, problem=problem):

@@ -59,11 +59,11 @@ class ConversationRuntime:
         self.free = False  # that client is gone
         self.lost: Callable[[], None] = lambda: None  # called where another client took what was ours
         self.closing = False
-        self.asks = PendingPermissions(self.publish)
-        self.around = Environment(services, record.id, self.publish)
+        self.permissions = PendingPermissions(self.publish)
+        self.environment = Environment(services, record.id, self.publish)
         self.sessions = sessions
-        self._ear = SessionListener(self._received, self._session_changed, self._settle)
-        self._between = LateUpdates(services, tenure, self.publish) if tenure else None
+        self._session_listener = SessionListener(self._handle, self._session_changed, self._settle)
+        self._late_updates = LateUpdates(services, tenure, self.publish) if tenure else None
         self._agents = agents
         self._spec_of = spec_of
         self._agent_started = agent_started
@@ -85,10 +85,10 @@ class ConversationRuntime:
 
         return end
 
-    def publish(self, news: ConversationEvent) -> None:
+    def publish(self, event: ConversationEvent) -> None:
         """Tell every listener."""
         for listener in list(self._listeners):
-            listener(news)
+            listener(event)
 
     def doing(self, window_id: str) -> Doing:
         """What a window's turn does now."""
@@ -119,16 +119,16 @@ class ConversationRuntime:
 
     def take(self, tenure: Tenure) -> None:
         """The conversation is ours now."""
-        self.tenure, self._between = tenure, LateUpdates(self.services, tenure, self.publish)
+        self.tenure, self._late_updates = tenure, LateUpdates(self.services, tenure, self.publish)
         self.holder, self.free = None, False
         self._publish_hold()
 
     def lose(self) -> None:
         """Another client took what was ours: from now on we only read, and our agents do nothing more in it."""
         if self.tenure is not None:
-            self.tenure = self._between = None
+            self.tenure = self._late_updates = None
             for running in self._running.values():
-                self.asks.cancel(running.live.link_id)
+                self.permissions.cancel(running.live.link_id)
                 self.spawn(running.stop())
             self._publish_hold()
             if not self.closing:
@@ -155,10 +155,10 @@ class ConversationRuntime:
         except AgentMissing:
             return agent
 
-    def ground(self, cwd: str | None = None, spec: AgentSpec | None = None) -> SendContext:
+    def send_context(self, cwd: str | None = None, spec: AgentSpec | None = None) -> SendContext:
         """What a prompt is sent with; in another directory where it was typed there. Raises ReadOnly, AgentMissing."""
         tenure = self.writable()
-        assert self._between is not None, "whoever may write has it"
+        assert self._late_updates is not None, "whoever may write has it"
         return SendContext(
             services=self.services,
             tenure=tenure,
@@ -166,7 +166,7 @@ class ConversationRuntime:
             spec=spec or self._spec_of(self.record.agent, self.record.profile),
             agents=self._agents,
             sessions=self.sessions,
-            ear=self._ear,
+            listener=self._session_listener,
             open_windows=lambda: self.windows,
             agent_started=lambda agent: self._agent_started(self.record.family, agent),
             publish=self.publish,
@@ -174,9 +174,9 @@ class ConversationRuntime:
             asked=self._asked,
             attach=self._attach,
             detach=self.turn_over,
-            settle=self._between.settle,
+            settle=self._late_updates.settle,
             claimed=self.carried_by,
-            around=self.around,
+            environment=self.environment,
         )
 
     async def rename(self, title: str | None, *, by: str | None = None) -> None:
@@ -257,7 +257,7 @@ class ConversationRuntime:
     @property
     def own_sessions(self) -> list[LiveSession]:
         """The live sessions that tell us, and no other conversation of the family."""
-        return [live for live in self.sessions if live.ear is self._ear]
+        return [live for live in self.sessions if live.listener is self._session_listener]
 
     def agent_died(self, agent: AgentPort) -> None:
         """A process of ours ends; what it carries is cold from now on."""
@@ -268,32 +268,34 @@ class ConversationRuntime:
     def turn_over(self, running: RunningTurn) -> None:
         """The turn is closed: what its session still tells comes between turns."""
         self._running.pop(running.live.link_id, None)
-        self.asks.cancel(running.live.link_id)
+        self.permissions.cancel(running.live.link_id)
         for event in running.leftover():
-            self._received(running.live, event)
+            self._handle(running.live, event)
 
     async def settle(self) -> None:
         """Bring into the store what sessions have told between turns."""
-        if self._between:
-            await self._between.settle_all()
+        if self._late_updates:
+            await self._late_updates.settle_all()
 
     async def _settle(self, link_id: str) -> None:
-        if self._between:
-            await self._between.settle(link_id)
+        if self._late_updates:
+            await self._late_updates.settle(link_id)
 
     async def close(self) -> None:
         """Bring into the store what sessions told between turns, and close them."""
         if self._tasks:
             await asyncio.wait(set(self._tasks))
         await self.settle()
-        await asyncio.gather(*(self.sessions.let_go(live) for live in self.sessions if live.ear is self._ear))
+        await asyncio.gather(
+            *(self.sessions.let_go(live) for live in self.sessions if live.listener is self._session_listener)
+        )
 
     # --- what sessions tell
 
     def _attach(self, running: RunningTurn) -> None:
         self._running[running.live.link_id] = running
 
-    def _received(self, live: LiveSession, event: Event) -> None:
+    def _handle(self, live: LiveSession, event: Event) -> None:
         if isinstance(event, TitleChanged) and event.title and self.record.title is None and self.tenure:
             self.spawn(self._retitle(event.title))
         running = self._running.get(live.link_id)
@@ -301,13 +303,13 @@ class ConversationRuntime:
             running.receive(event)
         elif isinstance(event, PermissionAsked | PermissionWithdrawn):
             self._asked(live, event)
-        elif self._between:
-            self._between.receive(live, event)
+        elif self._late_updates:
+            self._late_updates.receive(live, event)
 
     def _asked(self, live: LiveSession, event: PermissionAsked | PermissionWithdrawn) -> None:
         """A permission is asked or withdrawn; within a turn, after the tool call it is about was committed."""
         if isinstance(event, PermissionWithdrawn):
-            self.asks.withdrawn(event.ask_id)
+            self.permissions.withdrawn(event.ask_id)
             return
         running = self._running.get(live.link_id)
         carried = (window_id for window_id, link_id in self._carriers.items() if link_id == live.link_id)
@@ -318,9 +320,9 @@ class ConversationRuntime:
         call_id = event.tool_call.tool_call_id
         data = running.reducer.tool(call_id) if running else None
         known = call_of(call_id, data) if data else None
-        self.asks.add(window_id, live.link_id, live.agent, event, known)
+        self.permissions.add(window_id, live.link_id, live.agent, event, known)
         if running and running.stopping:
-            self.asks.cancel(live.link_id)
+            self.permissions.cancel(live.link_id)
         elif running:
             self.now(window_id, Doing.ASKING)
 
@@ -359,8 +361,8 @@ async def change_directories(
         if remove is not None:
             changed = await directories.remove(tx, core.record.id, remove) or changed
         now = await directories.of_conversation(tx, core.record.id)
-    core.around.directories = now
+    core.environment.directories = now
     for live in core.own_sessions:
         if live.agent.alive:
-            live.agent.allow_directories(live.session_id, core.around.existing_directories)
+            live.agent.allow_directories(live.session_id, core.environment.existing_directories)
     return changed

@@ -24,33 +24,33 @@ Later = Callable[[Coroutine[Any, Any, None]], None]  # does something beside the
 
 
 async def fork_apart(
-    ground: SendContext, live: LiveSession, cause: Cause, later: Later, at: str | None = None
+    context: SendContext, live: LiveSession, cause: Cause, later: Later, at: str | None = None
 ) -> SessionOpened:
     """Fork a session, at its head or ``at`` a message, for something else than a prompt.
 
     Raises ForkWrong where the answer is a session that we hold already, or any AgentError.
     """
-    request = asyncio.ensure_future(live.agent.fork_session(live.session_id, ground.place, at))
+    request = asyncio.ensure_future(live.agent.fork_session(live.session_id, context.place, at))
     try:
         opened = await asyncio.shield(request)
         if opened.session_id == live.session_id:
-            raise ForkWrong(f"{ground.spec.title} answered the fork with its source's own id")
-        if held := await _holder(ground, opened):
+            raise ForkWrong(f"{context.spec.title} answered the fork with its source's own id")
+        if held := await _holder(context, opened):
             # An id that is handed out twice is trusted by nobody.
-            await ground.lose(held, "the agent gave its session id to a fork")
-            raise ForkWrong(f"{ground.spec.title} gave a session id that it had given before")
+            await context.lose(held, "the agent gave its session id to a fork")
+            raise ForkWrong(f"{context.spec.title} gave a session id that it had given before")
     except (asyncio.CancelledError, ReadOnly, StoreError):
         # Also where the fork is there already, and only the look at whose it is was broken off.
-        later(_take_away_when_it_comes(ground, live, cause, request))
+        later(_take_away_when_it_comes(context, live, cause, request))
         raise
     return opened
 
 
-async def take_away(ground: SendContext, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
+async def take_away(context: SendContext, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
     """Close a fork that nobody needs, and delete it where the agent offers that; else it is kept in mind as ours."""
     if not live.agent.abilities.delete:
         with contextlib.suppress(StoreError, ReadOnly):
-            await _keep_in_mind(ground, live, opened, cause)
+            await _keep_in_mind(context, live, opened, cause)
     with contextlib.suppress(AgentError):
         await live.agent.close_session(opened.session_id)
         if live.agent.abilities.delete:
@@ -58,7 +58,7 @@ async def take_away(ground: SendContext, live: LiveSession, opened: SessionOpene
 
 
 async def _take_away_when_it_comes(
-    ground: SendContext, live: LiveSession, cause: Cause, request: asyncio.Future[SessionOpened]
+    context: SendContext, live: LiveSession, cause: Cause, request: asyncio.Future[SessionOpened]
 ) -> None:
     try:
         opened = await request
@@ -67,28 +67,28 @@ async def _take_away_when_it_comes(
     with contextlib.suppress(StoreError, ReadOnly):
         if opened.session_id == live.session_id:
             return
-        if held := await _holder(ground, opened):
-            await ground.lose(held, "the agent gave its session id to a fork")
+        if held := await _holder(context, opened):
+            await context.lose(held, "the agent gave its session id to a fork")
             return
-    await take_away(ground, live, opened, cause)
+    await take_away(context, live, opened, cause)
 
 
-async def _holder(ground: SendContext, opened: SessionOpened) -> Link | None:
-    async with ground.services.db.read() as reader:
-        return await links.by_session(reader, ground.spec.name, ground.spec.profile, opened.session_id)
+async def _holder(context: SendContext, opened: SessionOpened) -> Link | None:
+    async with context.services.db.read() as reader:
+        return await links.by_session(reader, context.spec.name, context.spec.profile, opened.session_id)
 
 
-async def _keep_in_mind(ground: SendContext, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
+async def _keep_in_mind(context: SendContext, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
     """The agent's own list will go on showing it: it is known as one of ours, and used for nothing."""
-    async with ground.tenure.write() as tx:
+    async with context.tenure.write() as tx:
         link = await links.add(
             tx,
-            id=ground.services.new_id(),
-            conversation_id=ground.record.id,
-            agent=ground.spec.name,
-            profile=ground.spec.profile,
+            id=context.services.new_id(),
+            conversation_id=context.record.id,
+            agent=context.spec.name,
+            profile=context.spec.profile,
             session_id=opened.session_id,
-            cwd=ground.record.cwd,
+            cwd=context.record.cwd,
             cause=cause,
             source_id=live.link_id,
             state=LinkState.LOST,

@@ -26,58 +26,58 @@ _TOLD_OF_PARKING = "told_of_parking"  # what is kept of an agent, of whichever v
 _ANY_VERSION = ""
 
 
-async def park(ground: SendContext, live: LiveSession, turn: Turn, window_id: str, later: Later) -> None:
+async def park(context: SendContext, live: LiveSession, turn: Turn, window_id: str, later: Later) -> None:
     """Park a fork of a session at rest, which has just ended a clean turn, where that is of use and cheap enough.
 
     Broken off, it leaves nothing behind; a fork whose source moved meanwhile is thrown away. Raises StoreError.
     """
-    tries, what = ground.services.tries, ("park", live.agent.abilities.name, live.agent.abilities.version)
-    async with ground.services.db.read() as reader:
+    tries, what = context.services.tries, ("park", live.agent.abilities.name, live.agent.abilities.version)
+    async with context.services.db.read() as reader:
         source = await links.get(reader, live.link_id)
-        wanted = source is not None and await _is_wanted(reader, ground, live, source, turn)
+        wanted = source is not None and await _is_wanted(reader, context, live, source, turn)
     if source is None or not wanted or not tries.may(what):
         return
     with tries.trying(what):
-        began = ground.services.monotonic()
+        began = context.services.monotonic()
         try:
-            opened = await fork_apart(ground, live, Cause.PARK, later)
-            took = ground.services.monotonic() - began
-            link = await shielded(_keep(ground, live, source, opened, took))
+            opened = await fork_apart(context, live, Cause.PARK, later)
+            took = context.services.monotonic() - began
+            link = await shielded(_keep(context, live, source, opened, took))
         except AgentError:
             raise_if_cancelled()
             tries.failed(what)
             return
     raise_if_cancelled()
     if link is not None:
-        await _tell_once(ground, live, window_id)
-        await prune(ground)
+        await _tell_once(context, live, window_id)
+        await prune(context)
 
 
-async def prune(ground: SendContext) -> None:
+async def prune(context: SendContext) -> None:
     """Let go of the oldest parked links that are too many; labelled checkpoints keep theirs. Raises StoreError."""
-    async with ground.services.db.read() as reader:
-        parked = await parked_links.prunable(reader, ground.record.id)
-    await let_go(ground, parked[: max(0, len(parked) - ground.services.while_idle.kept)])
+    async with context.services.db.read() as reader:
+        parked = await parked_links.prunable(reader, context.record.id)
+    await let_go(context, parked[: max(0, len(parked) - context.services.while_idle.kept)])
 
 
-async def let_go(ground: SendContext, parked: Sequence[Link], why: str = "pruned") -> None:
+async def let_go(context: SendContext, parked: Sequence[Link], why: str = "pruned") -> None:
     """Never use these parked links again; closed upstream, and deleted where the agent runs and offers it.
 
     Raises StoreError.
     """
     for link in parked:
-        await shielded(_let_go(ground, link, why))
+        await shielded(_let_go(context, link, why))
         raise_if_cancelled()
 
 
-async def _let_go(ground: SendContext, link: Link, why: str) -> None:
-    live = ground.sessions.by_link(link.id)
-    await ground.lose(link, why)
+async def _let_go(context: SendContext, link: Link, why: str) -> None:
+    live = context.sessions.by_link(link.id)
+    await context.lose(link, why)
     if live:
-        await ground.sessions.let_go(live)
-    if (link.agent, link.profile) != (ground.spec.name, ground.spec.profile):
+        await context.sessions.let_go(live)
+    if (link.agent, link.profile) != (context.spec.name, context.spec.profile):
         return
-    agent = ground.agents.live(ground.spec, ground.record.family)
+    agent = context.agents.live(context.spec, context.record.family)
     if agent and agent.abilities.delete:
         try:
             await agent.delete_session(link.session_id)
@@ -86,9 +86,9 @@ async def _let_go(ground: SendContext, link: Link, why: str) -> None:
 
 
 async def _is_wanted(
-    reader: Reader, ground: SendContext, live: LiveSession, source: Link, turn: Turn
+    reader: Reader, context: SendContext, live: LiveSession, source: Link, turn: Turn
 ) -> bool:
-    abilities, limits = live.agent.abilities, ground.services.while_idle
+    abilities, limits = live.agent.abilities, context.services.while_idle
     can = abilities.fork and abilities.close and (abilities.quirks.fork_cold or abilities.reopens)
     if not can or source.version != live.version:
         return False
@@ -106,31 +106,31 @@ def _seconds(turn: Turn) -> float:
 
 
 async def _keep(
-    ground: SendContext, live: LiveSession, source: Link, opened: SessionOpened, took: float
+    context: SendContext, live: LiveSession, source: Link, opened: SessionOpened, took: float
 ) -> Link | None:
     """Close the fork and add its link; None where its source moved while it was made."""
     try:
         # What came before the fork was answered may be in it: the source has moved then.
-        await ground.settle(source.id)
-        link = await _add(ground, source, opened, took)
+        await context.settle(source.id)
+        link = await _add(context, source, opened, took)
     except (StoreError, AgentError):
-        await take_away(ground, live, opened, Cause.PARK)
+        await take_away(context, live, opened, Cause.PARK)
         raise
     if link is None:
-        await take_away(ground, live, opened, Cause.PARK)
+        await take_away(context, live, opened, Cause.PARK)
     else:
         await live.agent.close_session(opened.session_id)
     return link
 
 
-async def _add(ground: SendContext, source: Link, opened: SessionOpened, took: float) -> Link | None:
-    async with ground.tenure.write() as tx:
+async def _add(context: SendContext, source: Link, opened: SessionOpened, took: float) -> Link | None:
+    async with context.tenure.write() as tx:
         now = await links.get(tx, source.id)
         if now is None or now.version != source.version:
             return None
         link = await links.add(
             tx,
-            id=ground.services.new_id(),
+            id=context.services.new_id(),
             conversation_id=source.conversation_id,
             agent=source.agent,
             profile=source.profile,
@@ -149,16 +149,16 @@ async def _add(ground: SendContext, source: Link, opened: SessionOpened, took: f
         return link
 
 
-async def _tell_once(ground: SendContext, live: LiveSession, window_id: str) -> None:
+async def _tell_once(context: SendContext, live: LiveSession, window_id: str) -> None:
     """The person is told, once for each agent, that its own list fills."""
-    if not ground.services.while_idle.tells(live.agent.spec):
+    if not context.services.while_idle.tells(live.agent.spec):
         return
-    async with ground.tenure.write() as tx:
+    async with context.tenure.write() as tx:
         known = await agents.abilities(tx, live.agent.spec.name, _ANY_VERSION)
         if _TOLD_OF_PARKING in known:
             return
         await agents.set_ability(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
-    ground.publish(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
+    context.publish(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
 
 
 TELLS = (

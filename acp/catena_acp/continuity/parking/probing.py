@@ -20,43 +20,43 @@ _NO_SUCH_MESSAGE = -32602
 HONOURED, IGNORED = "honoured", "ignored"
 
 
-async def probe(ground: SendContext, live: LiveSession, later: Later) -> None:
+async def probe(context: SendContext, live: LiveSession, later: Later) -> None:
     """Learn it, where it is not known; asked again another time where nothing was learnt. Raises StoreError."""
     abilities = live.agent.abilities
     version = (abilities.name, abilities.version)
-    tries, what = ground.services.tries, ("probe", *version)
-    async with ground.services.db.read() as reader:
+    tries, what = context.services.tries, ("probe", *version)
+    async with context.services.db.read() as reader:
         known = (await agents.abilities(reader, *version)).get(FORK_AT)
     if not abilities.fork or known is not None or not tries.may(what):
         return
     with tries.trying(what):
         try:
-            answer = await _answer(ground, live, later)
+            answer = await _answer(context, live, later)
         except AgentError:
             answer = None
         raise_if_cancelled()
         if answer is None:
             tries.failed(what)
             return
-        async with ground.services.db.write() as tx:
+        async with context.services.db.write() as tx:
             await agents.set_ability(tx, *version, FORK_AT, answer)
             await keep_fork_at(tx, live.agent, honoured=answer == HONOURED)
 
 
-async def _answer(ground: SendContext, live: LiveSession, later: Later) -> str | None:
+async def _answer(context: SendContext, live: LiveSession, later: Later) -> str | None:
     before = live.version
     try:
-        everything = await fork_apart(ground, live, Cause.PROBE, later, at=ground.services.new_id())
+        everything = await fork_apart(context, live, Cause.PROBE, later, at=context.services.new_id())
     except AgentRefused as refused:
         if refused.code != _NO_SUCH_MESSAGE:
             return None
     else:
-        await shielded(take_away(ground, live, everything, Cause.PROBE))
+        await shielded(take_away(context, live, everything, Cause.PROBE))
         return IGNORED
-    plain = await fork_apart(ground, live, Cause.PROBE, later)
-    await shielded(take_away(ground, live, plain, Cause.PROBE))
-    await ground.settle(live.link_id)
-    async with ground.services.db.read() as reader:
+    plain = await fork_apart(context, live, Cause.PROBE, later)
+    await shielded(take_away(context, live, plain, Cause.PROBE))
+    await context.settle(live.link_id)
+    async with context.services.db.read() as reader:
         link = await links.get(reader, live.link_id)
     unchanged = link is not None and link.version == before == live.version
     return HONOURED if unchanged and live.agent.alive else None

@@ -34,9 +34,9 @@ class Claim:
     """One attempt to take a session for a prompt row; ``lost`` says why another was lost on the way here."""
 
     def __init__(
-        self, ground: SendContext, window_id: str, row: Message, path: Sequence[PathRow], lost: str | None
+        self, context: SendContext, window_id: str, row: Message, path: Sequence[PathRow], lost: str | None
     ) -> None:
-        self._ground = ground
+        self._context = context
         self._window_id = window_id
         self._row = row
         self._path = path  # to the row; what is above a row never changes
@@ -47,22 +47,22 @@ class Claim:
 
         None where the session can carry the prompt no more. Raises NotSent where it may not carry this one.
         """
-        ground, row = self._ground, self._row
-        git = await ground.around.git(ground.record.cwd)
-        async with ground.tenure.write() as tx:
+        context, row = self._context, self._row
+        git = await context.environment.git(context.record.cwd)
+        async with context.tenure.write() as tx:
             link = await links.get(tx, live.link_id)
-            situation = await ground.situation(tx, agent, self._window_id, self._path)
+            situation = await context.situation(tx, agent, self._window_id, self._path)
             if link is None or live.version != link.version or not route.may_claim(link, situation):
                 return None
             prior = await self._prior_context(tx, link)
             if prior and _is_command(row.text, live) and not _keeps_command(agent):
-                raise NotSent(None, _COMMAND_FIRST.format(title=ground.spec.title))
+                raise NotSent(None, _COMMAND_FIRST.format(title=context.spec.title))
             how = _how(live, link, prior)
             before = await turn_before(tx, row)
             cause = await self._cause(tx, how, before, link)
-            turn = _turn(ground, live, link, row, self._window_id, how, cause, prior)
+            turn = _turn(context, live, link, row, self._window_id, how, cause, prior)
             await turns.insert(tx, turn)
-            await ground.around.note_beginning(tx, turn.id, live.state, git)
+            await context.environment.note_beginning(tx, turn.id, live.state, git)
             stamped = await messages.set_turn(tx, row.id, turn.id, link.id)
             abridged = link.unabridged_from is not None and not (prior and prior.cut)
             again = link.knows is None and link.reach is not None
@@ -77,28 +77,28 @@ class Claim:
             seam = await self._add_seam(tx, turn, before, abridged=abridged, again=again)
         live.version = link.version
         live.opened = ContextSource.CONTINUED
-        live.ear = ground.ear  # another conversation of the family may have opened it, to fork it
+        live.listener = context.listener  # another conversation of the family may have opened it, to fork it
         last_id = seam.id if seam else row.id
         running = RunningTurn(
-            ground.services,
-            ground.tenure,
+            context.services,
+            context.tenure,
             live,
             turn,
             self._window_id,
             last_id,
-            ground.publish,
-            ground.asked,
+            context.publish,
+            context.asked,
         )
-        ground.claimed(self._window_id, live)
-        ground.publish(TurnStarted(self._window_id, turn))
-        ground.publish(MessageChanged(self._window_id, stamped))
+        context.claimed(self._window_id, live)
+        context.publish(TurnStarted(self._window_id, turn))
+        context.publish(MessageChanged(self._window_id, stamped))
         if seam:
-            ground.publish(MessageAdded(self._window_id, seam))
+            context.publish(MessageAdded(self._window_id, seam))
         return running
 
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
         """What the session does not know; read on every send."""
-        budget = self._ground.services.budget
+        budget = self._context.services.budget
         return await what_to_tell(reader, self._path, link.knows, self._row.parent_id, budget)
 
     async def _cause(self, reader: Reader, how: ContextSource, before: Turn | None, link: Link) -> str | None:
@@ -110,11 +110,11 @@ class Claim:
         carrier = await links.get(reader, before.link_id)
         if carrier and (carrier.agent, carrier.profile) != (link.agent, link.profile):
             limit = cause_words(await messages.get(reader, before.last_id))
-            switched = f"from {wording.agent_and_profile(carrier)} to {self._ground.spec.title}"
+            switched = f"from {wording.agent_and_profile(carrier)} to {self._context.spec.title}"
             return f"{limit}, {switched}" if limit else switched
         match before.stop_reason:
             case StopReason.AGENT_GONE:
-                return f"{self._ground.spec.title} {before.error or 'stopped'}"
+                return f"{self._context.spec.title} {before.error or 'stopped'}"
             case StopReason.INTERRUPTED:
                 return "Catena ended in the middle of the turn before"
             case StopReason.ERROR if before.error:
@@ -141,7 +141,7 @@ class Claim:
         seam = await messages.insert(
             tx,
             NewMessage(
-                id=self._ground.services.new_id(),
+                id=self._context.services.new_id(),
                 conversation_id=turn.conversation_id,
                 parent_id=self._row.id,
                 kind=Kind.SEAM,
@@ -202,7 +202,7 @@ async def turn_before(reader: Reader, row: Message) -> Turn | None:
 
 
 def _turn(
-    ground: SendContext,
+    context: SendContext,
     live: LiveSession,
     link: Link,
     row: Message,
@@ -213,8 +213,8 @@ def _turn(
 ) -> Turn:
     cut_at = (prior.unabridged_from or row.id) if prior and prior.cut else None
     return Turn(
-        id=ground.services.new_id(),
-        conversation_id=ground.record.id,
+        id=context.services.new_id(),
+        conversation_id=context.record.id,
         prompt_id=row.id,
         link_id=link.id,
         base_link_id=_base(how, link),
@@ -237,7 +237,7 @@ def _turn(
         currency=None,
         model=live.state.model,
         mode=live.state.mode,
-        started_at=ground.services.clock(),
+        started_at=context.services.clock(),
         ended_at=None,
     )
 

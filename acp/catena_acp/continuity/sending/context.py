@@ -34,7 +34,7 @@ class SendContext:
     spec: AgentSpec
     agents: Agents
     sessions: Sessions
-    ear: SessionListener
+    listener: SessionListener
     open_windows: Callable[[], frozenset[str]]
     agent_started: Callable[[AgentPort], None]
     publish: Callable[[ConversationEvent], None]
@@ -44,11 +44,13 @@ class SendContext:
     detach: Callable[[RunningTurn], None]  # … and from here on no more
     settle: Callable[[str], Awaitable[None]]  # what a session told between turns is in the store
     claimed: Callable[[str, LiveSession], None]  # the window is carried by this session
-    around: Environment
+    environment: Environment
 
     @property
     def place(self) -> SessionPlace:
-        return SessionPlace(self.record.cwd, self.around.existing_directories, self.around.mcp_servers)
+        return SessionPlace(
+            self.record.cwd, self.environment.existing_directories, self.environment.mcp_servers
+        )
 
     def place_for(self, window_id: str) -> SessionPlace:
         """The place of a session that carries a window: with the tools that its agent is handed."""
@@ -138,7 +140,7 @@ class SendContext:
         if lost:
             self.publish(LinkChanged(window_id, lost, why))
         self.publish(LinkChanged(window_id, link, None))
-        return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.ear, place)
+        return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.listener, place)
 
     async def open_session_of(self, link: Link) -> LiveSession | None:
         """The link's live session; None where it was opened with other directories than there are now, and closes."""
@@ -146,8 +148,8 @@ class SendContext:
         if live is None:
             return None
         # Another conversation of the family may have opened it, to fork it, and would close it with its own.
-        live.ear = self.ear
-        if self.around.outgrown(live):
+        live.listener = self.listener
+        if self.environment.outgrown(live):
             await self.sessions.let_go(live)
             return None
         return live
@@ -189,14 +191,14 @@ class SendContext:
             return None
         self.publish(LinkChanged(window_id, link, None))
         how = ContextSource.FORKED_AT if at else ContextSource.FORKED
-        return self.sessions.adopt(link, agent, opened, how, self.ear, place)
+        return self.sessions.adopt(link, agent, opened, how, self.listener, place)
 
     async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:
         """Open a session that is to be forked; False where it is open. Raises as ``Sessions.open_cold``."""
         if self.sessions.of(source) is not None:
             return False
         place = replace(self.place_for(source.owner or window_id), cwd=source.cwd)
-        await self.sessions.open_cold(source, agent, place, self.ear)
+        await self.sessions.open_cold(source, agent, place, self.listener)
         return True
 
     async def _add(

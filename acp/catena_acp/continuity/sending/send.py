@@ -60,13 +60,13 @@ class Sending:
 
     def __init__(
         self,
-        ground: SendContext,
+        context: SendContext,
         window_id: str,
         row: Message,
         ready: Callable[[LiveSession], Awaitable[None]] | None = None,
     ) -> None:
         """``ready`` gets a session ready for just this prompt, before it is claimed."""
-        self._ground = ground
+        self._context = context
         self._ready = ready
         self._window_id = window_id
         self._row = row
@@ -84,16 +84,18 @@ class Sending:
         Raises NotSent where no session accepted it.
         """
         texts = 0
-        await self._ground.around.come_back(self._window_id, self._row.parent_id, self._ground.record.cwd)
+        await self._context.environment.come_back(
+            self._window_id, self._row.parent_id, self._context.record.cwd
+        )
         while texts < 2:
             agent = await self._agent()
-            release = self._ground.agents.hold(agent)  # who would end it waits until this step is done
+            release = self._context.agents.hold(agent)  # who would end it waits until this step is done
             try:
                 step = await self._next(agent)
                 if step is None:
                     break
                 self._tried.add(route.key_of(step))
-                self._ground.doing(self._window_id, Doing.OPENING)
+                self._context.doing(self._window_id, Doing.OPENING)
                 match step:
                     case route.Use(link):
                         running = await self._use(link, agent)
@@ -115,15 +117,15 @@ class Sending:
 
     async def _agent(self) -> AgentPort:
         try:
-            return await self._ground.agent(self._window_id)
+            return await self._context.agent(self._window_id)
         except AgentError as error:
             raise NotSent(error) from error
 
     async def _next(self, agent: AgentPort) -> route.Step | None:
-        async with self._ground.services.db.read() as reader:
+        async with self._context.services.db.read() as reader:
             if not self._path:
                 self._path = await messages.path(reader, self._row.id)
-            situation = await self._ground.situation(reader, agent, self._window_id, self._path)
+            situation = await self._context.situation(reader, agent, self._window_id, self._path)
             full = await was_full(reader, self._row)
         steps = route.candidates(situation)
         untried = (step for step in steps if route.key_of(step) not in self._tried)
@@ -132,33 +134,33 @@ class Sending:
     async def _open_new(self, agent: AgentPort) -> None:
         """Open a session; it is put into what the branch had before when it is used."""
         try:
-            live = await self._ground.open_new(agent, self._window_id)
+            live = await self._context.open_new(agent, self._window_id)
             self._made.add(live.link_id)
         except AgentError as error:
             raise NotSent(error) from error
 
     async def _use(self, link: Link, agent: AgentPort) -> RunningTurn | None:
         """Open the session where it is cold, and claim it; None where it can carry the prompt no more."""
-        ground = self._ground
-        live = ground.sessions.of(link) if link.id in self._made else await ground.open_session_of(link)
+        context = self._context
+        live = context.sessions.of(link) if link.id in self._made else await context.open_session_of(link)
         if live is None:
             try:
-                live = await self._ground.sessions.open_cold(
-                    link, agent, self._ground.place_for(self._window_id), self._ground.ear
+                live = await self._context.sessions.open_cold(
+                    link, agent, self._context.place_for(self._window_id), self._context.listener
                 )
             except AgentError as error:
                 await self._failed(link, error)
                 return None
-        await self._ground.settle(link.id)
+        await self._context.settle(link.id)
         if live.opened is not ContextSource.CONTINUED:
-            await self._ground.around.restore(live, self._row.id, self._window_id)
+            await self._context.environment.restore(live, self._row.id, self._window_id)
         if self._ready:
             await self._ready(live)
         return await self._claim_whole(live, agent)
 
     async def _claim_whole(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Claim in one piece: who stops us in the middle of it still finds the turn that it opened."""
-        claim = Claim(self._ground, self._window_id, self._row, self._path, self._lost)
+        claim = Claim(self._context, self._window_id, self._row, self._path, self._lost)
         self.turn = await shielded(claim.take(live, agent))
         raise_if_cancelled()
         return self.turn
@@ -167,12 +169,12 @@ class Sending:
         try:
             at = None
             if turn:
-                async with self._ground.services.db.read() as reader:
+                async with self._context.services.db.read() as reader:
                     at = (turn, await anchor_of(reader, turn, agent.abilities.quirks))
-            if live := await self._ground.fork(agent, link, self._window_id, at):
+            if live := await self._context.fork(agent, link, self._window_id, at):
                 self._made.add(live.link_id)
         except SessionHeld as held:
-            await self._ground.distrust(held, self._window_id)
+            await self._context.distrust(held, self._window_id)
         except ForkWrong as error:
             self._last_error = error
         except AgentError as error:
@@ -185,21 +187,21 @@ class Sending:
             raise NotSent(error) from error
         if isinstance(error, SessionGone):
             self._lost = f"session lost ({short(str(error))})"
-            await self._ground.lose(link, str(error), self._window_id)
+            await self._context.lose(link, str(error), self._window_id)
 
     def _trouble(self, error: AgentError) -> Trouble:
-        return diagnose(error, now=self._ground.services.clock()).trouble
+        return diagnose(error, now=self._context.services.clock()).trouble
 
     async def _run(self, running: RunningTurn) -> Ending | None:
         """Send the text; None where it was refused at once and may go out again."""
         blocks: list[PromptBlock] = []
         if running.turn.prior_context:
             blocks.append(TextBlock(running.turn.prior_context))
-        async with self._ground.services.db.read() as reader:
+        async with self._context.services.db.read() as reader:
             files = await attachments.of_message(reader, self._row.id)
         blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
-        self._ground.attach(running)
-        self._ground.doing(self._window_id, Doing.WORKING)
+        self._context.attach(running)
+        self._context.doing(self._window_id, Doing.WORKING)
         self.text_is_out = True
         try:
             return await running.run(blocks)
@@ -213,14 +215,14 @@ class Sending:
         self.text_is_out = False  # nothing of it was heard: where the store fails now, it is given back
         await shielded(with_retries(lambda: running.mark_not_sent(error)))
         # What the session still tells is not this prompt's any more, and must raise the session's reach.
-        self._ground.detach(running)
+        self._context.detach(running)
         self.turn = None
         raise_if_cancelled()
-        async with self._ground.services.db.read() as reader:
+        async with self._context.services.db.read() as reader:
             link = await links.get(reader, running.live.link_id)
         if link and isinstance(error, SessionGone):
             self._lost = f"session lost ({short(str(error))})"
-            await self._ground.lose(link, str(error), self._window_id)
+            await self._context.lose(link, str(error), self._window_id)
         return None
 
 

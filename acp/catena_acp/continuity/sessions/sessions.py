@@ -37,9 +37,9 @@ class ForkWrong(AgentError):
 
 @dataclass(frozen=True, slots=True)
 class SessionListener:
-    """Who hears a live session: its conversation."""
+    """The callbacks of the conversation that a live session belongs to."""
 
-    received: Callable[[LiveSession, Event], None]
+    handle: Callable[[LiveSession, Event], None]
     state_changed: Callable[[LiveSession], None]
     settle: Callable[[str], Awaitable[None]]  # what a link's session told between turns is in the store
 
@@ -57,7 +57,7 @@ class LiveSession:
     version: int
     opened: ContextSource  # how its context got there; CONTINUED once it has carried a prompt
     state: SessionState
-    ear: SessionListener
+    listener: SessionListener
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
     unlisten: Callable[[], None] = field(default=lambda: None)
 
@@ -70,11 +70,11 @@ class LiveSession:
         state = with_event(self.state, event)
         if state is not self.state:
             self.state = state
-            self.ear.state_changed(self)
+            self.listener.state_changed(self)
 
     def _receive(self, event: Event) -> None:
         self.take(event)
-        self.ear.received(self, event)
+        self.listener.handle(self, event)
 
 
 class Sessions:
@@ -107,7 +107,7 @@ class Sessions:
     async def settle(self, link_id: str) -> None:
         """Bring into the store what a session has told between turns, whichever conversation of the family hears it."""
         if live := self._live.get(link_id):
-            await live.ear.settle(link_id)
+            await live.listener.settle(link_id)
 
     def adopt(
         self,
@@ -115,7 +115,7 @@ class Sessions:
         agent: AgentPort,
         opened: SessionOpened,
         how: ContextSource,
-        ear: SessionListener,
+        listener: SessionListener,
         place: SessionPlace,
     ) -> LiveSession:
         """Take up a session that was just opened, made or forked there; its events are received from here on."""
@@ -126,7 +126,7 @@ class Sessions:
             version=link.version,
             opened=how,
             state=opened_state(agent, link.id, opened),
-            ear=ear,
+            listener=listener,
             directories=place.additional_directories,
         )
         self.forget(link.id)
@@ -162,7 +162,7 @@ class Sessions:
             await live.agent.close_session(live.session_id)
 
     async def open_cold(
-        self, link: Link, agent: AgentPort, place: SessionPlace, ear: SessionListener
+        self, link: Link, agent: AgentPort, place: SessionPlace, listener: SessionListener
     ) -> LiveSession:
         """Resume a link's session; by its replay, compared with the record, where the agent has a faithful one.
 
@@ -175,7 +175,7 @@ class Sessions:
                 link = await links.get(reader, link.id) or link
             if live := self.of(link):
                 return live
-            opening = asyncio.ensure_future(self._opened(link, agent, place, ear))
+            opening = asyncio.ensure_future(self._opened(link, agent, place, listener))
             try:
                 return await asyncio.shield(opening)
             except asyncio.CancelledError:
@@ -190,7 +190,9 @@ class Sessions:
             late.cancel()  # does nothing to one that is over
             del self._given_up[link.id]
 
-    async def look(self, link: Link, agent: AgentPort, place: SessionPlace, ear: SessionListener) -> None:
+    async def look(
+        self, link: Link, agent: AgentPort, place: SessionPlace, listener: SessionListener
+    ) -> None:
         """Open a cold session as for a prompt, and close it again, so that nobody meets it meanwhile.
 
         It stays open where the agent cannot close it. Raises as ``open_cold``.
@@ -199,12 +201,12 @@ class Sessions:
             async with self._services.db.read() as reader:
                 link = await links.get(reader, link.id) or link
             if self.of(link) is None:
-                live = await self._opened(link, agent, place, ear)
+                live = await self._opened(link, agent, place, listener)
                 if agent.abilities.close:
                     await self.let_go(live)
 
     async def _opened(
-        self, link: Link, agent: AgentPort, place: SessionPlace, ear: SessionListener
+        self, link: Link, agent: AgentPort, place: SessionPlace, listener: SessionListener
     ) -> LiveSession:
         await self.drop_stale(link)
         abilities = agent.abilities
@@ -223,7 +225,7 @@ class Sessions:
             raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
         if look:
             await self._compare(link, agent, opened, learn=faithful is None)
-        return self.adopt(link, agent, opened, ContextSource.RESUMED, ear, place)
+        return self.adopt(link, agent, opened, ContextSource.RESUMED, listener, place)
 
     async def check_fork(
         self, agent: AgentPort, opened: SessionOpened, place: SessionPlace, vouched: Link

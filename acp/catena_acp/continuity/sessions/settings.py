@@ -65,11 +65,11 @@ async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: 
     """What the agent's last turn on the branch had in force, and what the person has set in the window since."""
     turn_id = await branches.newest_turn_of_agent(reader, leaf_id, agent)
     turn = await turns.get(reader, turn_id) if turn_id else None
-    around: TurnEnvironment | None = None
+    kept: TurnEnvironment | None = None
     chosen: list[ChosenOption] = []
     # Lost or damaged, one of these tables must not keep the other from coming back.
     with contextlib.suppress(StoreError):
-        around = await environments.of_turn(reader, turn_id) if turn_id else None
+        kept = await environments.of_turn(reader, turn_id) if turn_id else None
     with contextlib.suppress(StoreError):
         chosen = await choices.of_window(reader, window_id, agent)
     if turn:
@@ -77,7 +77,7 @@ async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: 
         chosen = [choice for choice in chosen if choice.chosen_at >= since]
     if turn is None and not chosen:
         return None
-    options = {**(around.options if around else {}), **{choice.option: choice.value for choice in chosen}}
+    options = {**(kept.options if kept else {}), **{choice.option: choice.value for choice in chosen}}
     mode = options.get(MODE, turn.mode if turn else None)
     return WantedSettings(mode if isinstance(mode, str) else None, turn.model if turn else None, options)
 

@@ -21,7 +21,7 @@ class _PendingPermission:
     window_id: str
     link_id: str
     agent: Answerable
-    news: Asked
+    event: Asked
 
 
 class PendingPermissions:
@@ -40,13 +40,13 @@ class PendingPermissions:
         known: ToolCallChanged | None,
     ) -> None:
         """A permission is asked; ``known`` is what was told of its tool call before."""
-        news = Asked(window_id, asked.ask_id, _completed(asked.tool_call, known), asked.options)
-        self._open[asked.ask_id] = _PendingPermission(window_id, link_id, agent, news)
-        self._publish(news)
+        event = Asked(window_id, asked.ask_id, _completed(asked.tool_call, known), asked.options)
+        self._open[asked.ask_id] = _PendingPermission(window_id, link_id, agent, event)
+        self._publish(event)
 
     def of_window(self, window_id: str) -> list[Asked]:
         """What a window's turn waits for, oldest first."""
-        return [ask.news for ask in self._open.values() if ask.window_id == window_id]
+        return [ask.event for ask in self._open.values() if ask.window_id == window_id]
 
     def answer(self, ask_id: str, option_id: str | None) -> str | None:
         """Answer one; the window it was asked in, None where it is no longer open."""

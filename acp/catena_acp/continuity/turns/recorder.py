@@ -90,31 +90,31 @@ class Recorder:
 
     async def _commit(self) -> None:
         async with self._tenure.write() as tx:
-            news = await self.apply(tx, [])
-        self.committed(news)
+            events = await self.apply(tx, [])
+        self.committed(events)
 
     async def apply(self, tx: Writer, ops: Sequence[Op]) -> list[ConversationEvent]:
-        """Write within a transaction of the caller's; the news is told after it, by ``committed``."""
+        """Write within a transaction of the caller's; the events are published after it, by ``committed``."""
         inserts, changes, texts = _folded([*self._pending, *ops])
         for message_id, parts in texts.items():
             await messages.append(tx, message_id, "".join(parts))
-        news: list[ConversationEvent] = []
+        events: list[ConversationEvent] = []
         for change in changes:
             changed = await messages.update(tx, change.message_id, data=change.data, state=change.state)
-            news.append(MessageChanged(self._window_id, changed))
+            events.append(MessageChanged(self._window_id, changed))
         if inserts:
             added = await messages.insert_many(tx, inserts)
-            news += [MessageAdded(self._window_id, message) for message in added]
+            events += [MessageAdded(self._window_id, message) for message in added]
             self._in_sight = await self._follow(tx, inserts)
-        return news
+        return events
 
-    def committed(self, news: Sequence[ConversationEvent]) -> None:
+    def committed(self, events: Sequence[ConversationEvent]) -> None:
         """Tell what a transaction has made true."""
         self._pending.clear()
         self._unborn.clear()
         self._due = self.failed = None
-        for item in news if self._in_sight else ():
-            self._publish(item)
+        for event in events if self._in_sight else ():
+            self._publish(event)
 
     def _note(self, op: Op) -> bool:
         """Keep an operation for the next transaction; True where that must not wait."""

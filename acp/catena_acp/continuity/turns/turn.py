@@ -168,7 +168,7 @@ class RunningTurn:
         now = self._services.clock()
         said_error = says_its_error(ending, self._said.text, now)
         async with self._tenure.write() as tx:
-            news = await self.recorder.apply(tx, self._closing)
+            events = await self.recorder.apply(tx, self._closing)
             last_id = self.reducer.last_id
             unabridged_from = self.turn.prompt_id if self.reducer.compacted else self.turn.unabridged_from
             error_row = await mark_said_error(tx, self.turn, last_id) if said_error else None
@@ -205,14 +205,14 @@ class RunningTurn:
             if clean and self._prompt_id:
                 await messages.set_agent_id(tx, turn.prompt_id, self._prompt_id)
         if error_row:
-            news.append(MessageChanged(self.window_id, error_row))
+            events.append(MessageChanged(self.window_id, error_row))
         if notice:
-            news.append(MessageAdded(self.window_id, notice))
+            events.append(MessageAdded(self.window_id, notice))
         if marked:
-            news.append(MessageChanged(self.window_id, marked))
+            events.append(MessageChanged(self.window_id, marked))
         if empty and link.state is LinkState.SUSPECT:
-            news.append(LinkChanged(self.window_id, link, link.ended))
-        self.recorder.committed(news)
+            events.append(LinkChanged(self.window_id, link, link.ended))
+        self.recorder.committed(events)
         return turn, marked or notice
 
     async def stop(self) -> None:

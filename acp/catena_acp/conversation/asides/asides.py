@@ -16,7 +16,7 @@ from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
 from catena_acp.continuity.wording import ending_words
-from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowNews
+from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
 from catena_acp.conversation.asides.session import AsideSession, Opening, sweep, throw_away, where_it_stands
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.prepare import StillAtWork
@@ -63,7 +63,7 @@ class AsideEnded:
     problem: str | None
 
 
-AsideNews = RowNews | AsideOpened | AsideEnded
+AsideEvent = RowEvent | AsideOpened | AsideEnded
 
 
 class NotAQuestion(AgentError):
@@ -79,18 +79,18 @@ class Aside:
     def __init__(
         self,
         core: ConversationRuntime,
-        ground: SendContext,
+        context: SendContext,
         window_id: str,
         leaf_id: str | None,
         price: Price,
     ) -> None:
         self._core = core
-        self._ground = ground
+        self._context = context
         self._window_id = window_id
         self._leaf_id = leaf_id
         self.price = price  # of its first question
         self.link_id = core.services.new_id()
-        self.title = core.title_of(ground.spec.name, ground.spec.profile)
+        self.title = core.title_of(context.spec.name, context.spec.profile)
         self._rows = AsideRows(
             core.record.id,
             self.link_id,
@@ -99,7 +99,7 @@ class Aside:
             clock=core.services.clock,
         )
         self._opening: asyncio.Task[AsideSession] | None = None
-        self._cost = AsideCost(core, ground)
+        self._cost = AsideCost(core, context)
         self._told = False  # the prior context is out
         self._busy = False
         self._stopping = False
@@ -125,8 +125,8 @@ class Aside:
         """True when it is thrown away."""
         return self._closed is not None and self._closed.done()
 
-    async def ask(self, question: str, *, typed: str | None = None) -> AsyncGenerator[AsideNews]:
-        """Ask, and hear what comes of it; the last piece of news is ``AsideEnded``, whatever goes wrong.
+    async def ask(self, question: str, *, typed: str | None = None) -> AsyncGenerator[AsideEvent]:
+        """Ask, and hear what comes of it; the last event is ``AsideEnded``, whatever goes wrong.
 
         ``typed`` is what the person wrote for it, which is kept among what was typed. Raises StillAtWork while another
         question is being answered, NotAQuestion.
@@ -141,11 +141,11 @@ class Aside:
             await self._keep_typed(typed or question)
             try:
                 async with contextlib.aclosing(self._asked(question)) as answer:
-                    async for news in answer:
-                        yield news
+                    async for event in answer:
+                        yield event
             except AgentError as error:
-                for news in self._over(Ending(StopReason.ERROR, error)):
-                    yield news
+                for event in self._over(Ending(StopReason.ERROR, error)):
+                    yield event
             except (StoreError, ReadOnly) as error:
                 for row in self._rows.close(clean=False, tool_status="unknown"):
                     yield row
@@ -188,13 +188,13 @@ class Aside:
             self.link_id = self._core.services.new_id()
         if before is None or not before.agent.alive:
             self._told = False
-            opening = Opening(self._ground, self.link_id, self._leaf_id, self._window_id)
+            opening = Opening(self._context, self.link_id, self._leaf_id, self._window_id)
             # Whoever breaks off the question must not leave a session behind that nobody knows of.
             self._opening = asyncio.ensure_future(opening.open())
         assert self._opening is not None
         return await asyncio.shield(self._opening)
 
-    async def _asked(self, question: str) -> AsyncGenerator[AsideNews]:
+    async def _asked(self, question: str) -> AsyncGenerator[AsideEvent]:
         again = self._session is not None
         session = await self._opened()
         if not self._told:
@@ -227,8 +227,8 @@ class Aside:
                 prompt.cancel()
                 self._core.spawn(self._cost.over(None))
         await self._cost.over(_answer(prompt))
-        for news in self._over(_ending(prompt, stopping=self._stopping)):
-            yield news
+        for ending in self._over(_ending(prompt, stopping=self._stopping)):
+            yield ending
 
     def _blocks(self, session: AsideSession, question: str) -> list[PromptBlock]:
         blocks: list[PromptBlock] = []
@@ -236,7 +236,7 @@ class Aside:
             blocks.append(TextBlock(session.prior.text))
         return [*blocks, TextBlock(_INTRODUCTION), TextBlock(question)]
 
-    def _heard(self, agent: AgentPort, event: Event) -> list[RowNews]:
+    def _heard(self, agent: AgentPort, event: Event) -> list[RowEvent]:
         match event:
             case UsageReported():
                 self._cost.told(event)
@@ -248,7 +248,7 @@ class Aside:
             case _:
                 return self._rows.heard(event)
 
-    def _permitted(self, agent: AgentPort, ask: PermissionAsked) -> list[RowNews]:
+    def _permitted(self, agent: AgentPort, ask: PermissionAsked) -> list[RowEvent]:
         """Reading is allowed, once; everything else is refused, and that is said."""
         call = ask.tool_call
         known = self._rows.tool(call.tool_call_id)
@@ -260,9 +260,9 @@ class Aside:
         what = " ".join(str(call.title or known.get("title") or "it did not say what").split())
         return self._rows.noticed(_REFUSED.format(title=self.title, what=what))
 
-    def _over(self, ending: Ending) -> list[AsideNews]:
+    def _over(self, ending: Ending) -> list[AsideEvent]:
         well = ending.stop.clean and self._rows.answered
-        news: list[AsideNews] = [*self._rows.close(clean=well, tool_status=unfinished_status(ending.stop))]
+        event: list[AsideEvent] = [*self._rows.close(clean=well, tool_status=unfinished_status(ending.stop))]
         now = self._core.services.clock()
         problem = problem_of_end(ending, self.title, answered=self._rows.answered, only_words=None, now=now)
         words = problem.text if problem else None
@@ -272,7 +272,7 @@ class Aside:
             words = f"{self.title} refused to answer this."
         elif problem is None and ending.stop is not StopReason.CANCELLED:
             words = ending_words(self.title, ending.stop)
-        return [*news, AsideEnded(ending.stop, words)]
+        return [*event, AsideEnded(ending.stop, words)]
 
     async def _keep_typed(self, text: str) -> None:
         with contextlib.suppress(StoreError):
@@ -283,7 +283,7 @@ class Aside:
         await self.stop()
         if self._opening:
             with contextlib.suppress(AgentError, StoreError, ReadOnly):
-                await throw_away(self._ground, await self._opening)
+                await throw_away(self._context, await self._opening)
 
 
 def _answer(prompt: asyncio.Future[PromptEnded]) -> PromptEnded | None:
@@ -315,20 +315,20 @@ class Asides:
 
         Raises ReadOnly, AgentMissing, StoreError.
         """
-        ground = self._core.ground()
+        context = self._core.send_context()
         await self._core.settle()
         async with self._core.services.db.read() as reader:
             leaf_id = await where_it_stands(reader, window_id)
-        (price,) = await prices(self._core, window_id, [ground.spec], leaf_id=leaf_id, apart=True)
+        (price,) = await prices(self._core, window_id, [context.spec], leaf_id=leaf_id, apart=True)
         self._open = {aside for aside in self._open if not aside.over}
-        aside = Aside(self._core, ground, window_id, leaf_id, price)
+        aside = Aside(self._core, context, window_id, leaf_id, price)
         self._open.add(aside)
         return aside
 
     async def sweep(self, agent: AgentPort) -> None:
         """The agent runs: end what asides left in it whose client is gone."""
         with contextlib.suppress(AgentError, StoreError, ReadOnly):
-            await sweep(self._core.ground(), agent, lambda: {aside.link_id for aside in self._open})
+            await sweep(self._core.send_context(), agent, lambda: {aside.link_id for aside in self._open})
 
     async def close(self) -> None:
         """The conversation is closed: so are its asides, as far as that is possible soon."""

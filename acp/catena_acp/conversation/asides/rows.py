@@ -18,7 +18,7 @@ from catena_store.chains import usage
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message, NewMessage
 
-RowNews = MessageAdded | MessageGrew | MessageChanged
+RowEvent = MessageAdded | MessageGrew | MessageChanged
 
 
 class AsideRows:
@@ -83,11 +83,11 @@ class AsideRows:
         )
         return self._added(question)
 
-    def heard(self, event: Event) -> list[RowNews]:
+    def heard(self, event: Event) -> list[RowEvent]:
         """The agent told something."""
         return self._told(self._reducer.reduce(event)) if self._reducer else []
 
-    def noticed(self, text: str) -> list[RowNews]:
+    def noticed(self, text: str) -> list[RowEvent]:
         """We have something to say."""
         return self.heard(Noticed(text, "info"))
 
@@ -95,14 +95,14 @@ class AsideRows:
         """What is known of a tool call."""
         return (self._reducer.tool(tool_call_id) if self._reducer else None) or {}
 
-    def close(self, *, clean: bool, tool_status: str) -> list[RowNews]:
+    def close(self, *, clean: bool, tool_status: str) -> list[RowEvent]:
         """The newest question is over."""
         return self._told(self._reducer.close(clean=clean, tool_status=tool_status)) if self._reducer else []
 
-    def _told(self, ops: Sequence[Op]) -> list[RowNews]:
+    def _told(self, ops: Sequence[Op]) -> list[RowEvent]:
         return [self._apply(op) for op in ops]
 
-    def _apply(self, op: Op) -> RowNews:
+    def _apply(self, op: Op) -> RowEvent:
         match op:
             case Insert(row):
                 return self._added(row)
@@ -149,9 +149,9 @@ class AsideRows:
 class AsideCost:
     """Takes what the agent tells of its costs, as a total of its session, and keeps the share of each question."""
 
-    def __init__(self, core: ConversationRuntime, ground: SendContext) -> None:
+    def __init__(self, core: ConversationRuntime, context: SendContext) -> None:
         self._core = core
-        self._ground = ground
+        self._context = context
         self._session: AsideSession | None = None
         self._before = 0.0  # the session's total before the question
         self._begun_anew = False  # that total may be its source's, and the session's own begin at nothing
@@ -185,8 +185,8 @@ class AsideCost:
                 await usage.add_aside(
                     tx,
                     self._core.record.id,
-                    agent=self._ground.spec.name,
-                    profile=self._ground.spec.profile,
+                    agent=self._context.spec.name,
+                    profile=self._context.spec.profile,
                     model=model,
                     usage=answer.usage if answer else None,
                     cost=cost,

@@ -80,8 +80,8 @@ async def where_it_stands(reader: Reader, window_id: str) -> str | None:
 class Opening:
     """Comes to the session of one aside, whose link gets the id that the caller has made for it."""
 
-    def __init__(self, ground: SendContext, link_id: str, leaf_id: str | None, window_id: str) -> None:
-        self._ground = ground
+    def __init__(self, context: SendContext, link_id: str, leaf_id: str | None, window_id: str) -> None:
+        self._context = context
         self._link_id = link_id
         self._leaf_id = leaf_id
         self._window_id = window_id
@@ -89,33 +89,33 @@ class Opening:
 
     async def open(self) -> AsideSession:
         """Open it. Raises AgentError, ReadOnly, StoreError; then nothing is left of it."""
-        ground = self._ground
-        record = ground.record
-        agent = await ground.agents.running(ground.spec, record.family, record.cwd, ground.agent_started)
-        release = ground.agents.hold(agent)
+        context = self._context
+        record = context.record
+        agent = await context.agents.running(context.spec, record.family, record.cwd, context.agent_started)
+        release = context.agents.hold(agent)
         try:
-            async with ground.services.db.read() as reader:
+            async with context.services.db.read() as reader:
                 self._path = [*await messages.path(reader, self._leaf_id), _QUESTION]
             link, opened, knows, how = await self._session(agent)
             agent.only_read(link.session_id)
-            async with ground.services.db.read() as reader:
-                budget = ground.services.budget
+            async with context.services.db.read() as reader:
+                budget = context.services.budget
                 prior = await what_to_tell(reader, self._path, knows, self._leaf_id, budget)
-                wanted = await wanted_on(reader, self._leaf_id, self._window_id, ground.spec.name)
+                wanted = await wanted_on(reader, self._leaf_id, self._window_id, context.spec.name)
             refused, model = await _put_back_model(agent, link, opened, wanted)
         except BaseException:
             release()
             raise
         if prior:
             how = ContextSource.TOLD if knows is None else ContextSource.CAUGHT_UP
-        title = title_of(ground.spec, agent.abilities)
+        title = title_of(context.spec, agent.abilities)
         return AsideSession(link, agent, title, how, prior, tuple(refused), model, release)
 
     async def _session(self, agent: AgentPort) -> tuple[Link, SessionOpened, str | None, ContextSource]:
         """The link and its session, what that knows, and how it came to it."""
         forks = 0
-        async with self._ground.services.db.read() as reader:
-            situation = await self._ground.situation(reader, agent, "", self._path)
+        async with self._context.services.db.read() as reader:
+            situation = await self._context.situation(reader, agent, "", self._path)
         # Of no conversation and no window: what the next prompt would use is to be forked.
         for step in route.candidates(replace(situation, conversation_id="")):
             if isinstance(step, route.Fork | route.ForkAt) and forks < _FORKS:
@@ -131,34 +131,34 @@ class Opening:
         self, agent: AgentPort, source: Link, turn: Turn | None
     ) -> tuple[Link, SessionOpened] | None:
         """A fork with its link; None where it did not come to be, or its source moved meanwhile."""
-        ground = self._ground
+        context = self._context
         try:
-            await ground.sessions.drop_stale(source)
-            if not agent.abilities.quirks.fork_cold and ground.sessions.of(source) is None:
-                place = replace(ground.place, cwd=source.cwd)
-                await ground.sessions.open_cold(source, agent, place, ground.ear)
+            await context.sessions.drop_stale(source)
+            if not agent.abilities.quirks.fork_cold and context.sessions.of(source) is None:
+                place = replace(context.place, cwd=source.cwd)
+                await context.sessions.open_cold(source, agent, place, context.listener)
             anchor = None
-            async with ground.services.db.read() as reader:
+            async with context.services.db.read() as reader:
                 source = await links.get(reader, source.id) or source
                 if turn:
                     anchor = await anchor_of(reader, turn, agent.abilities.quirks)
-            opened = await agent.fork_session(source.session_id, ground.place, anchor)
+            opened = await agent.fork_session(source.session_id, context.place, anchor)
             if opened.session_id == source.session_id:
-                raise ForkWrong(f"{ground.spec.title} answered the fork with its source's own id")
+                raise ForkWrong(f"{context.spec.title} answered the fork with its source's own id")
             holds = (
                 replace(source, knows=turn.last_id, reach=turn.last_id, unabridged_from=turn.unabridged_from)
                 if turn
                 else source
             )
-            await ground.sessions.check_fork(agent, opened, ground.place, holds)
+            await context.sessions.check_fork(agent, opened, context.place, holds)
             link = await self._kept_fork(agent, opened, source, at_turn=turn is not None)
             return (link, opened) if link else None
         except SessionHeld as held:
-            await ground.distrust(held, self._window_id)
+            await context.distrust(held, self._window_id)
         except SessionGone as error:
-            await ground.lose(source, str(error), self._window_id)
+            await context.lose(source, str(error), self._window_id)
         except AgentRefused as error:
-            if diagnose(error, now=ground.services.clock()).trouble in _ABOUT_THE_ACCOUNT:
+            if diagnose(error, now=context.services.clock()).trouble in _ABOUT_THE_ACCOUNT:
                 raise
         except ForkWrong:
             pass
@@ -168,9 +168,9 @@ class Opening:
         self, agent: AgentPort, opened: SessionOpened, source: Link, *, at_turn: bool
     ) -> Link | None:
         # What came before the fork was answered may be in it: the source has moved then.
-        await self._ground.sessions.settle(source.id)
+        await self._context.sessions.settle(source.id)
         try:
-            async with self._ground.tenure.write() as tx:
+            async with self._context.tenure.write() as tx:
                 now = await links.get(tx, source.id)
                 moved = not at_turn and (now is None or now.version != source.version)
                 link = None if moved else await self._add(tx, opened, source)
@@ -184,14 +184,14 @@ class Opening:
         return link
 
     async def _new(self, agent: AgentPort) -> tuple[Link, SessionOpened]:
-        ground = self._ground
-        opened = await agent.new_session(ground.place)
+        context = self._context
+        opened = await agent.new_session(context.place)
         try:
-            async with ground.tenure.write() as tx:
+            async with context.tenure.write() as tx:
                 return await self._add(tx, opened, None), opened
         except SessionHeld as held:
-            await ground.distrust(held, self._window_id)
-            raise AgentError(f"{ground.spec.title} gave a session id that it had given before") from held
+            await context.distrust(held, self._window_id)
+            raise AgentError(f"{context.spec.title} gave a session id that it had given before") from held
         except (StoreError, ReadOnly):
             await end_upstream(agent, opened.session_id)
             raise
@@ -201,11 +201,11 @@ class Opening:
         return await links.add(
             tx,
             id=self._link_id,
-            conversation_id=self._ground.record.id,
-            agent=self._ground.spec.name,
-            profile=self._ground.spec.profile,
+            conversation_id=self._context.record.id,
+            agent=self._context.spec.name,
+            profile=self._context.spec.profile,
             session_id=opened.session_id,
-            cwd=self._ground.record.cwd,
+            cwd=self._context.record.cwd,
             cause=Cause.ASIDE,
             source_id=source.id if source else None,
             state=LinkState.SUSPECT,
@@ -241,25 +241,25 @@ async def end_upstream(agent: AgentPort, session_id: str) -> bool:
     return True
 
 
-async def throw_away(ground: SendContext, session: AsideSession) -> None:
+async def throw_away(context: SendContext, session: AsideSession) -> None:
     """End the session of an aside that is over; where the agent is gone, that is done when it runs again."""
     try:
         if await end_upstream(session.agent, session.link.session_id):
             with contextlib.suppress(StoreError, ReadOnly):
-                await ground.lose(session.link, "the aside is over")
+                await context.lose(session.link, "the aside is over")
     finally:
         session.release()
 
 
-async def sweep(ground: SendContext, agent: AgentPort, open_here: Callable[[], Collection[str]]) -> None:
+async def sweep(context: SendContext, agent: AgentPort, open_here: Callable[[], Collection[str]]) -> None:
     """End the sessions of asides that a client left which is gone; not those that are ``open_here``.
 
     Raises StoreError, ReadOnly.
     """
-    async with ground.services.db.read() as reader:
-        chain = await links.of_conversation(reader, ground.record.id)
+    async with context.services.db.read() as reader:
+        chain = await links.of_conversation(reader, context.record.id)
     for link in chain:
         left = link.cause is Cause.ASIDE and link.state is not LinkState.LOST
         ours = (link.agent, link.profile) == (agent.spec.name, agent.spec.profile)
         if left and ours and link.id not in open_here() and await end_upstream(agent, link.session_id):
-            await ground.lose(link, "the aside was left open")
+            await context.lose(link, "the aside was left open")

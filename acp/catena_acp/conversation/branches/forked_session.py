@@ -27,18 +27,18 @@ async def forked_session(
 
     Raises AgentError where the agent refuses what it offers.
     """
-    ground = core.ground()
-    steps = _Steps(core, ground, window_id, leaf_id, source_cwd)
+    context = core.send_context()
+    steps = _Steps(core, context, window_id, leaf_id, source_cwd)
     if not await steps.possible():
         return None
-    agent = await ground.agent(window_id)
+    agent = await context.agent(window_id)
     refused: ForkWrong | None = None
     for _ in range(_TRIES):
         step = await steps.next(agent)
         if step is None:
             break
         try:
-            live = await _done(ground, agent, step, window_id)
+            live = await _done(context, agent, step, window_id)
         except ForkWrong as error:
             refused = error
             continue
@@ -51,20 +51,20 @@ async def forked_session(
 
 
 async def _done(
-    ground: SendContext, agent: AgentPort, step: route.Fork | route.ForkAt, window_id: str
+    context: SendContext, agent: AgentPort, step: route.Fork | route.ForkAt, window_id: str
 ) -> LiveSession | None:
-    release = ground.agents.hold(agent)
+    release = context.agents.hold(agent)
     try:
         at = None
         if isinstance(step, route.ForkAt):
-            async with ground.services.db.read() as reader:
+            async with context.services.db.read() as reader:
                 at = (step.turn, await anchor_of(reader, step.turn, agent.abilities.quirks))
-        return await ground.fork(agent, step.link, window_id, at)
+        return await context.fork(agent, step.link, window_id, at)
     except SessionHeld as held:
-        await ground.distrust(held, window_id)
-        raise ForkWrong(f"{ground.spec.title} gave its fork the id of another session") from held
+        await context.distrust(held, window_id)
+        raise ForkWrong(f"{context.spec.title} gave its fork the id of another session") from held
     except SessionGone as error:
-        await ground.lose(step.link, str(error), window_id)
+        await context.lose(step.link, str(error), window_id)
         raise
     finally:
         release()
@@ -76,22 +76,22 @@ class _Steps:
     def __init__(
         self,
         core: ConversationRuntime,
-        ground: SendContext,
+        context: SendContext,
         window_id: str,
         leaf_id: str | None,
         source_cwd: str,
     ) -> None:
         self._core = core
-        self._ground = ground
+        self._context = context
         self._window_id = window_id
         self._leaf_id = leaf_id
         # The sessions that can be forked work where the source does, wherever the fork is to work.
-        self._target = replace(ground.target, cwd=source_cwd)
+        self._target = replace(context.target, cwd=source_cwd)
         self._tried: set[route.StepKey] = set()
 
     async def possible(self) -> bool:
         """False where a fork is known to be of no use, without asking anybody."""
-        agent = self._ground.agents.live(self._ground.spec, self._ground.record.family)
+        agent = self._context.agents.live(self._context.spec, self._context.record.family)
         async with self._core.services.db.read() as reader:
             situation = await self._situation(reader, agent)
         if not situation.powers.forks or not route.gap_of(situation.path, None):
@@ -117,7 +117,7 @@ class _Steps:
     async def _situation(self, reader: Reader, agent: AgentPort | None) -> route.Situation:
         path = [*await messages.path(reader, self._leaf_id), _NEXT_PROMPT]
         abilities = agent.abilities if agent else None
-        situation = await self._ground.situation_with(reader, abilities, self._window_id, path)
+        situation = await self._context.situation_with(reader, abilities, self._window_id, path)
         return replace(situation, target=self._target)
 
 

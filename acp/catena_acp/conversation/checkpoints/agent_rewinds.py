@@ -75,10 +75,10 @@ class AskedRewinds:
         self._seat_of = seat_of
         self._watched: dict[str, asyncio.Event] = {}  # by window: its turn has ended
         self._shown: set[str] = set()
-        core.subscribe(self._hear)
+        core.subscribe(self._handle)
 
-    def _hear(self, news: ConversationEvent) -> None:
-        match news:
+    def _handle(self, event: ConversationEvent) -> None:
+        match event:
             case TurnStarted(window_id=window_id, turn=turn):
                 core = self._core
                 ours = core.tenure and not core.closing and turn.stop_reason is None
@@ -124,7 +124,7 @@ class AskedRewinds:
                 f"rewind {request.id}", title=words_of(checkpoint, core.services.clock()), kind="rewind"
             )
             asked = PermissionAsked(f"rewind {request.id}", call, _OPTIONS)
-            core.asks.add(window_id, "", _Question(self, window_id, request, checkpoint), asked, None)
+            core.permissions.add(window_id, "", _Question(self, window_id, request, checkpoint), asked, None)
 
     def answered(
         self, window_id: str, request: RewindRequest, checkpoint: Checkpoint, *, granted: bool

@@ -66,7 +66,7 @@ class Checkpoints:
         self._frequency: Frequency | None = None  # None until it was read
         self._letting_go: set[asyncio.Task[None]] = set()
         self._seen: set[str] = set()  # tool calls that have ended and were looked at
-        core.subscribe(self._hear)
+        core.subscribe(self._handle)
         AskedRewinds(core, seat_of)
 
     @property
@@ -149,12 +149,12 @@ class Checkpoints:
 
     # --- those that are made by themselves
 
-    def _hear(self, news: ConversationEvent) -> None:
-        if isinstance(news, HoldChanged):
+    def _handle(self, event: ConversationEvent) -> None:
+        if isinstance(event, HoldChanged):
             self._frequency = None  # another client may have set it meanwhile
         if self._core.tenure is None or self._core.closing or not self._makes(Frequency.TURN, Frequency.TOOL):
             return
-        match news:
+        match event:
             case TurnStarted(turn=turn) if turn.stop_reason is None:
                 self._core.spawn(self._quietly(lambda: self._at_start_of(turn)))
             case MessageAdded(message=message) | MessageChanged(message=message):
@@ -232,7 +232,7 @@ class Checkpoints:
             for link in freed:
                 if link.state is LinkState.PARKED:
                     spec = self._core.spec_of(link.agent, link.profile)
-                    await let_go(self._core.ground(spec=spec), [link])
+                    await let_go(self._core.send_context(spec=spec), [link])
 
 
 async def drawn(

@@ -273,22 +273,22 @@ async def probe_link(core: ConversationRuntime, link_id: str) -> Probe:
 async def _look(core: ConversationRuntime, link: Link) -> tuple[Loads, str]:
     try:
         spec = core.spec_of(link.agent, link.profile)
-        ground = core.ground(spec=spec)
-        agent = await ground.agents.running(spec, core.record.family, core.record.cwd, ground.agent_started)
+        context = core.send_context(spec=spec)
+        agent = await context.agents.running(spec, core.record.family, core.record.cwd, context.agent_started)
     except AgentError as error:
         return Loads.UNKNOWN, f"{link.agent} could not be asked: {error}"
     abilities = agent.abilities
-    if ground.sessions.of(link):
+    if context.sessions.of(link):
         return Loads.YES, "it is open here"
     if abilities.quirks.load_destroys:
         return Loads.UNKNOWN, f"looking could harm it: {spec.title} may lose a session by opening it"
     if not abilities.reopens:
         return Loads.NO, f"{spec.title} cannot open a session again"
-    release = ground.agents.hold(agent)
+    release = context.agents.hold(agent)
     try:
-        await ground.sessions.look(link, agent, replace(ground.place, cwd=link.cwd), ground.ear)
+        await context.sessions.look(link, agent, replace(context.place, cwd=link.cwd), context.listener)
     except SessionGone as error:
-        await ground.lose(link, str(error))
+        await context.lose(link, str(error))
         return Loads.NO, str(error)
     except AgentError as error:
         return Loads.UNKNOWN, f"{spec.title} could not be asked: {error}"

@@ -89,25 +89,25 @@ async def prices(
             window = await windows.get(reader, window_id)
             leaf_id = window.leaf_id if window else None
         path = [*await messages.path(reader, leaf_id), _NEXT_PROMPT]
-        grounds = [core.ground(spec=spec) for spec in specs]
-        return [await _price(ground, reader, window_id, leaf_id, path, apart) for ground in grounds]
+        contexts = [core.send_context(spec=spec) for spec in specs]
+        return [await _price(context, reader, window_id, leaf_id, path, apart) for context in contexts]
 
 
 async def _price(
-    ground: SendContext,
+    context: SendContext,
     reader: Reader,
     window_id: str,
     leaf_id: str | None,
     path: Sequence[PathRow],
     apart: bool,
 ) -> Price:
-    agent = ground.agents.live(ground.spec, ground.record.family)
-    situation = await ground.situation_with(reader, agent.abilities if agent else None, window_id, path)
+    agent = context.agents.live(context.spec, context.record.family)
+    situation = await context.situation_with(reader, agent.abilities if agent else None, window_id, path)
     if apart:
         situation = replace(situation, conversation_id="", window_id="")
-    knows, how, unabridged_from = _first_step(route.candidates(situation)[0], ground)
-    prior = await what_to_tell(reader, path, knows, leaf_id, ground.services.budget)
-    spec = ground.spec
+    knows, how, unabridged_from = _first_step(route.candidates(situation)[0], context)
+    prior = await what_to_tell(reader, path, knows, leaf_id, context.services.budget)
+    spec = context.spec
     return Price(
         how=_with_telling(how, knows, prior),
         told=prior.told if prior else 0,
@@ -117,15 +117,15 @@ async def _price(
         left_out=prior.left_out if prior else 0,
         exact=agent is not None,
         abridged=unabridged_from is not None,
-        before_logout=await said_before_logout(reader, path, ground.record, spec.name, spec.profile),
+        before_logout=await said_before_logout(reader, path, context.record, spec.name, spec.profile),
     )
 
 
-def _first_step(step: route.Step, ground: SendContext) -> tuple[str | None, ContextSource, str | None]:
+def _first_step(step: route.Step, context: SendContext) -> tuple[str | None, ContextSource, str | None]:
     """What the session would know, how it would come to that, and from where on that is unabridged."""
     match step:
         case route.Use(link):
-            live = ground.sessions.of(link)
+            live = context.sessions.of(link)
             return link.knows, live.opened if live else ContextSource.RESUMED, link.unabridged_from
         case route.Fork(link):
             return link.knows, ContextSource.FORKED, link.unabridged_from

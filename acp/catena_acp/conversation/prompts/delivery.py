@@ -120,9 +120,9 @@ class PromptDelivery:
     def _sending_of(self, attempt: Attempt) -> Sending:
         """One that waited goes out as it was typed."""
         if (item := attempt.item) is None:
-            return Sending(self._core.ground(), self._window_id, attempt.row)
-        ground = self._core.ground(item.cwd)
-        return Sending(ground, self._window_id, attempt.row, lambda live: self.typed_in.restore(live, item))
+            return Sending(self._core.send_context(), self._window_id, attempt.row)
+        context = self._core.send_context(item.cwd)
+        return Sending(context, self._window_id, attempt.row, lambda live: self.typed_in.restore(live, item))
 
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
         await shielded(self.steering.settled())

@@ -79,13 +79,13 @@ class IdleWork:
                 live = self._core.sessions.of(link) if link else None
                 if link is None or live is None or not _at_rest(link, live, turn):
                     return
-                ground = self._core.ground(link.cwd)
-                if (ground.spec.name, ground.spec.profile) != (link.agent, link.profile):
+                context = self._core.send_context(link.cwd)
+                if (context.spec.name, context.spec.profile) != (link.agent, link.profile):
                     return
                 if wanted.probe:
-                    await probe(ground, live, self._later)
+                    await probe(context, live, self._later)
                 if wanted.park:
-                    await park(ground, live, turn, self._window_id, self._later)
+                    await park(context, live, turn, self._window_id, self._later)
         except (AgentError, ReadOnly, StoreError, TimeoutError):
             return  # nothing was promised: the next edit there is told
 

@@ -42,7 +42,7 @@ async def _prepared(core: ConversationRuntime, window_id: str) -> bool:
     """False where another agent was chosen meanwhile."""
     agent = core.record.agent, core.record.profile
     try:
-        preparing = Preparing(core.ground(), window_id)
+        preparing = Preparing(core.send_context(), window_id)
         live = await preparing.open()
         stands = await preparing.still_stands()
         if agent != (core.record.agent, core.record.profile):
@@ -62,14 +62,14 @@ async def _prepared(core: ConversationRuntime, window_id: str) -> bool:
 class Preparing:
     """Gets a window's next session ready: its commands, modes and models can then be shown."""
 
-    def __init__(self, ground: SendContext, window_id: str) -> None:
-        self._ground = ground
+    def __init__(self, context: SendContext, window_id: str) -> None:
+        self._context = context
         self._window_id = window_id
         self._leaf_id: str | None = None
 
     async def still_stands(self) -> bool:
         """True where the window was not moved since the session was looked for."""
-        async with self._ground.services.db.read() as reader:
+        async with self._context.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
         return window is not None and window.leaf_id == self._leaf_id
 
@@ -78,38 +78,38 @@ class Preparing:
 
         Raises AgentError.
         """
-        ground = self._ground
-        async with ground.services.db.read() as reader:
+        context = self._context
+        async with context.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
         self._leaf_id = leaf_id = window.leaf_id if window else None
-        await ground.around.come_back(self._window_id, leaf_id, ground.record.cwd)
+        await context.environment.come_back(self._window_id, leaf_id, context.record.cwd)
         live = await self._opened(leaf_id)
         if live and live.opened is not ContextSource.CONTINUED:
-            await ground.around.restore(live, leaf_id, self._window_id)
+            await context.environment.restore(live, leaf_id, self._window_id)
         return live
 
     async def _opened(self, leaf_id: str | None) -> LiveSession | None:
-        ground = self._ground
-        agent = await ground.agent(self._window_id)
-        async with ground.services.db.read() as reader:
+        context = self._context
+        agent = await context.agent(self._window_id)
+        async with context.services.db.read() as reader:
             path = await messages.path(reader, leaf_id)
-            situation = await ground.situation(reader, agent, self._window_id, [*path, _NEXT_PROMPT])
+            situation = await context.situation(reader, agent, self._window_id, [*path, _NEXT_PROMPT])
         match route.candidates(situation)[0]:
             case route.Use(link):
-                if live := await ground.open_session_of(link):
+                if live := await context.open_session_of(link):
                     return live
                 if agent.abilities.quirks.load_destroys:
                     return None
-                ground.doing(self._window_id, Doing.OPENING)
+                context.doing(self._window_id, Doing.OPENING)
                 try:
-                    return await ground.sessions.open_cold(
-                        link, agent, ground.place_for(self._window_id), ground.ear
+                    return await context.sessions.open_cold(
+                        link, agent, context.place_for(self._window_id), context.listener
                     )
                 except SessionGone as error:
-                    await ground.lose(link, str(error), self._window_id)
+                    await context.lose(link, str(error), self._window_id)
                     return None
             case route.New() if route.gap_of(situation.path, None) == 0:
-                ground.doing(self._window_id, Doing.OPENING)
-                return await ground.open_new(agent, self._window_id)
+                context.doing(self._window_id, Doing.OPENING)
+                return await context.open_new(agent, self._window_id)
             case _:
                 return None

@@ -200,7 +200,7 @@ class QueuedSettings:
         if before and live and live.agent.alive and _in_force(live.state) == ours:
             why = await self._set(live, before[1], before[2])
             # The turn before tells what the waiting prompt was typed in; this is what comes back after a restart.
-            await self._core.around.note_in_force(self._window_id, live)
+            await self._core.environment.note_in_force(self._window_id, live)
             if why:
                 text = f"{live.state.agent_title} did not go back to the mode and model of before: {why}."
                 self._core.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))

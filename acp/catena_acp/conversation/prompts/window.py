@@ -119,7 +119,7 @@ class Window:
             self._way.cancel()
             return
         self._core.now(self._window_id, Doing.STOPPING)
-        self._core.asks.cancel(running.live.link_id)
+        self._core.permissions.cancel(running.live.link_id)
         await running.stop()
 
     async def kill_agent(self) -> None:
@@ -301,11 +301,11 @@ class Window:
     ) -> None:
         try:
             await shielded(self._prompt.close_unclosed())
-            attempt, news = await shielded(birth())
+            attempt, event = await shielded(birth())
         except (StoreError, ReadOnly) as error:
             born.set_exception(error)
             return
-        self._core.publish(news)
+        self._core.publish(event)
         born.set_result(None)
         await self.carry(attempt)
 

@@ -58,18 +58,18 @@ class FollowingWindow:
         """What is to be told since the last look."""
         if not await self._find_place(reader, standing):
             return []
-        news = await self._changes(reader, standing)
+        events = await self._changes(reader, standing)
         if standing.window_id is None:
-            news += [LeafMoved(self.id, self._leaf)] if self._lost else []
+            events += [LeafMoved(self.id, self._leaf)] if self._lost else []
             self._lost = False
         elif self.follows:
-            news += await self._growth(reader, standing)
+            events += await self._growth(reader, standing)
             if standing.queue != self._queue:
                 self._queue = standing.queue
-                news.append(QueueChanged(self.id, standing.queue))
+                events.append(QueueChanged(self.id, standing.queue))
         self._rows = {id: row for id, row in self._rows.items() if progress.may_change(row, standing.running)}
         self._heard &= self._rows.keys()
-        return news
+        return events
 
     async def keep(self, tx: Writer) -> None:
         """Put its place into the store, unless the person went elsewhere in the meantime."""
@@ -113,11 +113,11 @@ class FollowingWindow:
         """What became of rows that were told."""
         over = {row.turn_id for row in self._rows.values() if row.turn_id} - standing.running
         due = [id for id, row in self._rows.items() if _is_due(row, over)]
-        news: list[ConversationEvent] = []
+        events: list[ConversationEvent] = []
         for row in await progress.reread(reader, due) if due else ():
-            news += self._difference(self._rows[row.id], row)
+            events += self._difference(self._rows[row.id], row)
             self._rows[row.id] = row
-        return news
+        return events
 
     def _difference(self, before: Message, now: Message) -> Iterable[ConversationEvent]:
         if now == before:
@@ -289,11 +289,11 @@ class _Followed:
                     for view in moved:
                         await view.keep(tx)
         self._learn(standing)
-        for view, news in zip(list(self._views.values()), looks, strict=True):
+        for view, events in zip(list(self._views.values()), looks, strict=True):
             if standing.busy and view.follows and core.doing(view.id) is Doing.IDLE:
                 core.begin_turn(view.id)
                 core.now(view.id, Doing.WORKING)
-            for item in news if not view.went else ():
+            for item in events if not view.went else ():
                 core.publish(item)
             if not standing.busy:
                 core.now(view.id, Doing.IDLE)

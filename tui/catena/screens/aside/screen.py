@@ -23,7 +23,7 @@ from catena.transcript.widget.stage import FRAME
 from catena.widgets.composer import Composer
 from catena.widgets.row_list import key_hints
 from catena_acp.continuity.events import MessageAdded, MessageChanged, MessageGrew
-from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideNews, AsideOpened
+from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened
 from catena_acp.errors import AgentError
 from catena_store.records import Kind
 
@@ -177,7 +177,7 @@ class AsideScreen(ModalScreen[LeftAside]):
         self._say(said)
         self._hint()
 
-    def _draw(self, news: AsideNews) -> None:
+    def _draw(self, news: AsideEvent) -> None:
         match news:
             case MessageAdded(message=message):
                 self._transcript.add(message)
