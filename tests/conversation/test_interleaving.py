@@ -263,7 +263,7 @@ async def test_r06_who_has_logged_in_does_not_end_the_agent_under_a_prompt_that_
         await conversation.say(desk.window_id, "say one")
         await gate.reached.wait()
         logged_in = asyncio.ensure_future(conversation.logged_in(other))
-        (place,) = conversation._core._agents._places.values()
+        (place,) = conversation._core.agents._places.values()
         # It waits for the prompt, or, where it does not, the agent is gone.
         await until(lambda: bool(place.free._waiters) or logged_in.done())
         gate.open()

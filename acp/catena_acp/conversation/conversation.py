@@ -226,7 +226,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         """Answer a permission with one of the agent's options; None is `cancelled`."""
         window_id = self._core.permissions.answer(ask_id, option_id)
         if window_id and self.doing(window_id) is Doing.ASKING and not self.asked(window_id):
-            self._core.now(window_id, Doing.WORKING)
+            self._core.set_doing(window_id, Doing.WORKING)
 
     async def unqueue(self, window_id: str, item_id: str) -> None:
         """Take a waiting prompt out of the queue for good. Raises NotFound."""
@@ -368,7 +368,7 @@ class Conversation(ChainFace, CheckpointFace, BranchFace, UndoFace, IdleFace, As
         if (left := self._left.pop(window_id, None)) is not None:  # opened again: its turn went on
             self._windows[window_id] = left
             if left.busy:
-                self._core.now(window_id, Doing.ASKING if self.asked(window_id) else Doing.WORKING)
+                self._core.set_doing(window_id, Doing.ASKING if self.asked(window_id) else Doing.WORKING)
 
     def leave(self, window_id: str) -> None:
         """The window was closed for good: what it owned is anybody's. Its turn goes on."""

@@ -122,7 +122,7 @@ class Logins:
         context = self._core.send_context()
 
         async def end() -> None:
-            self._core.now(window_id, Doing.STARTING)
+            self._core.set_doing(window_id, Doing.STARTING)
             await context.agents.end(context.spec, context.record.family)
 
         await self._seat_of(window_id).ahead(end)
@@ -216,7 +216,7 @@ class Logins:
 
     async def _log_in(self, window_id: str, method_id: str, context: SendContext, agent: AgentPort) -> None:
         self._core.begin_turn(window_id)
-        self._core.now(window_id, Doing.LOGGING_IN)
+        self._core.set_doing(window_id, Doing.LOGGING_IN)
         release = context.agents.hold(agent)
         try:
             try:

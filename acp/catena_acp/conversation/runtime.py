@@ -22,7 +22,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import Services, SpecOf, Tenure, title_of
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.environment import Environment
-from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
+from catena_acp.continuity.sessions.sessions import LiveSession, Sessions
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.continuity.turns.permissions import PendingPermissions
 from catena_acp.continuity.turns.tool_data import call_of
@@ -62,9 +62,8 @@ class ConversationRuntime:
         self.permissions = PendingPermissions(self.publish)
         self.environment = Environment(services, record.id, self.publish)
         self.sessions = sessions
-        self._session_listener = SessionListener(self._handle, self._session_changed, self._settle)
         self._late_updates = LateUpdates(services, tenure, self.publish) if tenure else None
-        self._agents = agents
+        self.agents = agents
         self._spec_of = spec_of
         self._agent_started = agent_started
         self._listeners: list[Callable[[ConversationEvent], None]] = []
@@ -99,7 +98,7 @@ class ConversationRuntime:
         if window_id in self._doing:
             self._doing[window_id] = (self.doing(window_id), self.services.monotonic())
 
-    def now(self, window_id: str, doing: Doing) -> None:
+    def set_doing(self, window_id: str, doing: Doing) -> None:
         """The window's turn does something else."""
         # A window that was left in mid-turn stays left.
         before, since = self._doing.get(window_id, (doing, 0.0))
@@ -156,28 +155,18 @@ class ConversationRuntime:
             return agent
 
     def send_context(self, cwd: str | None = None, spec: AgentSpec | None = None) -> SendContext:
-        """What a prompt is sent with; in another directory where it was typed there. Raises ReadOnly, AgentMissing."""
+        """The context of one prompt; in ``cwd`` where it was typed there. Raises ReadOnly, AgentMissing."""
         tenure = self.writable()
-        assert self._late_updates is not None, "whoever may write has it"
         return SendContext(
-            services=self.services,
-            tenure=tenure,
-            record=replace(self.record, cwd=cwd) if cwd else self.record,
-            spec=spec or self._spec_of(self.record.agent, self.record.profile),
-            agents=self._agents,
-            sessions=self.sessions,
-            listener=self._session_listener,
-            open_windows=lambda: self.windows,
-            agent_started=lambda agent: self._agent_started(self.record.family, agent),
-            publish=self.publish,
-            doing=self.now,
-            asked=self._asked,
-            attach=self._attach,
-            detach=self.turn_over,
-            settle=self._late_updates.settle,
-            claimed=self.carried_by,
-            environment=self.environment,
+            self,
+            tenure,
+            replace(self.record, cwd=cwd) if cwd else self.record,
+            spec or self._spec_of(self.record.agent, self.record.profile),
         )
+
+    def agent_started(self, agent: AgentPort) -> None:
+        """Note an agent process that was started for this conversation."""
+        self._agent_started(self.record.family, agent)
 
     async def rename(self, title: str | None, *, by: str | None = None) -> None:
         """Give the conversation a title; what was done ``by`` a person in a window can be undone there."""
@@ -233,13 +222,13 @@ class ConversationRuntime:
             spec = self._spec_of(self.record.agent, self.record.profile)
         except AgentMissing:
             return self.record.agent
-        agent = self._agents.live(spec, self.record.family)
+        agent = self.agents.live(spec, self.record.family)
         return title_of(spec, agent.abilities) if agent else self.services.titles.of(spec)
 
     def last_lines(self) -> tuple[str, ...]:
         """The last lines of standard error of the agent that the next prompt goes to, as far as it runs."""
         try:
-            agent = self._agents.live(
+            agent = self.agents.live(
                 self._spec_of(self.record.agent, self.record.profile), self.record.family
             )
         except AgentMissing:
@@ -257,7 +246,7 @@ class ConversationRuntime:
     @property
     def own_sessions(self) -> list[LiveSession]:
         """The live sessions that tell us, and no other conversation of the family."""
-        return [live for live in self.sessions if live.listener is self._session_listener]
+        return [live for live in self.sessions if live.listener is self]
 
     def agent_died(self, agent: AgentPort) -> None:
         """A process of ours ends; what it carries is cold from now on."""
@@ -265,20 +254,20 @@ class ConversationRuntime:
         for window_id in [window_id for window_id, link_id in self._carriers.items() if link_id in dead]:
             self.carried_by_none(window_id)
 
-    def turn_over(self, running: RunningTurn) -> None:
-        """The turn is closed: what its session still tells comes between turns."""
+    def detach(self, running: RunningTurn) -> None:
+        """Take what the closed turn's session still tells as late updates."""
         self._running.pop(running.live.link_id, None)
         self.permissions.cancel(running.live.link_id)
         for event in running.leftover():
-            self._handle(running.live, event)
+            self.handle(running.live, event)
 
-    async def settle(self) -> None:
-        """Bring into the store what sessions have told between turns."""
-        if self._late_updates:
+    async def settle(self, link_id: str | None = None) -> None:
+        """Bring into the store what sessions, or the one of ``link_id``, have told between turns."""
+        if self._late_updates is None:
+            return
+        if link_id is None:
             await self._late_updates.settle_all()
-
-    async def _settle(self, link_id: str) -> None:
-        if self._late_updates:
+        else:
             await self._late_updates.settle(link_id)
 
     async def close(self) -> None:
@@ -286,27 +275,27 @@ class ConversationRuntime:
         if self._tasks:
             await asyncio.wait(set(self._tasks))
         await self.settle()
-        await asyncio.gather(
-            *(self.sessions.let_go(live) for live in self.sessions if live.listener is self._session_listener)
-        )
+        await asyncio.gather(*(self.sessions.let_go(live) for live in self.sessions if live.listener is self))
 
     # --- what sessions tell
 
-    def _attach(self, running: RunningTurn) -> None:
+    def attach(self, running: RunningTurn) -> None:
+        """Route the events of the turn's session to the turn."""
         self._running[running.live.link_id] = running
 
-    def _handle(self, live: LiveSession, event: Event) -> None:
+    def handle(self, live: LiveSession, event: Event) -> None:
+        """Route an event of a session to its turn, its permission request or the late updates."""
         if isinstance(event, TitleChanged) and event.title and self.record.title is None and self.tenure:
             self.spawn(self._retitle(event.title))
         running = self._running.get(live.link_id)
         if running and running.live is live:
             running.receive(event)
         elif isinstance(event, PermissionAsked | PermissionWithdrawn):
-            self._asked(live, event)
+            self.handle_permission(live, event)
         elif self._late_updates:
             self._late_updates.receive(live, event)
 
-    def _asked(self, live: LiveSession, event: PermissionAsked | PermissionWithdrawn) -> None:
+    def handle_permission(self, live: LiveSession, event: PermissionAsked | PermissionWithdrawn) -> None:
         """A permission is asked or withdrawn; within a turn, after the tool call it is about was committed."""
         if isinstance(event, PermissionWithdrawn):
             self.permissions.withdrawn(event.ask_id)
@@ -324,7 +313,7 @@ class ConversationRuntime:
         if running and running.stopping:
             self.permissions.cancel(live.link_id)
         elif running:
-            self.now(window_id, Doing.ASKING)
+            self.set_doing(window_id, Doing.ASKING)
 
     async def _retitle(self, title: str) -> None:
         with contextlib.suppress(StoreError, ReadOnly):
@@ -335,7 +324,8 @@ class ConversationRuntime:
                 await conversations.set_title(tx, self.record.id, title)
             self._renamed(title)
 
-    def _session_changed(self, live: LiveSession) -> None:
+    def handle_state(self, live: LiveSession) -> None:
+        """Publish the changed state of a session to the windows that it carries."""
         for window_id, link_id in self._carriers.items():
             if link_id == live.link_id:
                 self.publish(SessionChanged(window_id, live.state))

@@ -111,7 +111,7 @@ async def _keep(
     """Close the fork and add its link; None where its source moved while it was made."""
     try:
         # What came before the fork was answered may be in it: the source has moved then.
-        await context.settle(source.id)
+        await context.host.settle(source.id)
         link = await _add(context, source, opened, took)
     except (StoreError, AgentError):
         await take_away(context, live, opened, Cause.PARK)
@@ -158,7 +158,7 @@ async def _tell_once(context: SendContext, live: LiveSession, window_id: str) ->
         if _TOLD_OF_PARKING in known:
             return
         await agents.set_ability(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
-    context.publish(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
+    context.host.publish(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
 
 
 TELLS = (

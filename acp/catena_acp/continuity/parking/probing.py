@@ -55,7 +55,7 @@ async def _answer(context: SendContext, live: LiveSession, later: Later) -> str 
         return IGNORED
     plain = await fork_apart(context, live, Cause.PROBE, later)
     await shielded(take_away(context, live, plain, Cause.PROBE))
-    await context.settle(live.link_id)
+    await context.host.settle(live.link_id)
     async with context.services.db.read() as reader:
         link = await links.get(reader, live.link_id)
     unchanged = link is not None and link.version == before == live.version

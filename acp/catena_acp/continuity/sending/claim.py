@@ -48,7 +48,7 @@ class Claim:
         None where the session can carry the prompt no more. Raises NotSent where it may not carry this one.
         """
         context, row = self._context, self._row
-        git = await context.environment.git(context.record.cwd)
+        git = await context.host.environment.git(context.record.cwd)
         async with context.tenure.write() as tx:
             link = await links.get(tx, live.link_id)
             situation = await context.situation(tx, agent, self._window_id, self._path)
@@ -62,7 +62,7 @@ class Claim:
             cause = await self._cause(tx, how, before, link)
             turn = _turn(context, live, link, row, self._window_id, how, cause, prior)
             await turns.insert(tx, turn)
-            await context.environment.note_beginning(tx, turn.id, live.state, git)
+            await context.host.environment.note_beginning(tx, turn.id, live.state, git)
             stamped = await messages.set_turn(tx, row.id, turn.id, link.id)
             abridged = link.unabridged_from is not None and not (prior and prior.cut)
             again = link.knows is None and link.reach is not None
@@ -77,7 +77,7 @@ class Claim:
             seam = await self._add_seam(tx, turn, before, abridged=abridged, again=again)
         live.version = link.version
         live.opened = ContextSource.CONTINUED
-        live.listener = context.listener  # another conversation of the family may have opened it, to fork it
+        live.listener = context.host  # another conversation of the family may have opened it, to fork it
         last_id = seam.id if seam else row.id
         running = RunningTurn(
             context.services,
@@ -86,14 +86,14 @@ class Claim:
             turn,
             self._window_id,
             last_id,
-            context.publish,
-            context.asked,
+            context.host.publish,
+            context.host.handle_permission,
         )
-        context.claimed(self._window_id, live)
-        context.publish(TurnStarted(self._window_id, turn))
-        context.publish(MessageChanged(self._window_id, stamped))
+        context.host.carried_by(self._window_id, live)
+        context.host.publish(TurnStarted(self._window_id, turn))
+        context.host.publish(MessageChanged(self._window_id, stamped))
         if seam:
-            context.publish(MessageAdded(self._window_id, seam))
+            context.host.publish(MessageAdded(self._window_id, seam))
         return running
 
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:

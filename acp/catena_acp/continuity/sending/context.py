@@ -1,9 +1,10 @@
-"""What one conversation sends with: its standing parts, and how it comes to further sessions."""
+"""The context of one prompt on its way to a session, and the opening and forking of sessions for it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from catena_acp.abilities import Abilities
 from catena_acp.continuity.events import ConversationEvent, Doing, LinkChanged
@@ -24,33 +25,76 @@ from catena_store.records import Cause, ContextSource, ConversationRecord, Link,
 FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
 
 
+class Host(SessionListener, Protocol):
+    """The live conversation that a prompt is sent from, as far as sending needs it."""
+
+    @property
+    def services(self) -> Services: ...
+    @property
+    def agents(self) -> Agents: ...
+    @property
+    def sessions(self) -> Sessions: ...
+    @property
+    def environment(self) -> Environment: ...
+    @property
+    def windows(self) -> frozenset[str]:
+        """The windows that are open in this client."""
+        ...
+
+    def publish(self, event: ConversationEvent) -> None:
+        """Hand an event to every listener."""
+        ...
+
+    def set_doing(self, window_id: str, doing: Doing) -> None:
+        """Note and publish what the window's turn does now."""
+        ...
+
+    def agent_started(self, agent: AgentPort) -> None:
+        """Note an agent process that was started for this conversation."""
+        ...
+
+    def handle_permission(self, live: LiveSession, event: PermissionAsked | PermissionWithdrawn) -> None:
+        """Publish a permission request of the session, or that it was withdrawn."""
+        ...
+
+    def carried_by(self, window_id: str, live: LiveSession) -> None:
+        """Note that this session carries the window from now on."""
+        ...
+
+    def attach(self, running: RunningTurn) -> None:
+        """Route the events of the turn's session to the turn."""
+        ...
+
+    def detach(self, running: RunningTurn) -> None:
+        """Take what the turn's session says from now on as late updates."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SendContext:
-    """What sending works with: one conversation's standing parts."""
+    """A live conversation with what is special for one prompt: the lease, the directory and the agent."""
 
-    services: Services
+    host: Host
     tenure: Tenure
-    record: ConversationRecord
+    record: ConversationRecord  # with the directory that the prompt was typed in
     spec: AgentSpec
-    agents: Agents
-    sessions: Sessions
-    listener: SessionListener
-    open_windows: Callable[[], frozenset[str]]
-    agent_started: Callable[[AgentPort], None]
-    publish: Callable[[ConversationEvent], None]
-    doing: Callable[[str, Doing], None]
-    asked: Callable[[LiveSession, PermissionAsked | PermissionWithdrawn], None]
-    attach: Callable[[RunningTurn], None]  # the turn takes its session's events from here on
-    detach: Callable[[RunningTurn], None]  # … and from here on no more
-    settle: Callable[[str], Awaitable[None]]  # what a session told between turns is in the store
-    claimed: Callable[[str, LiveSession], None]  # the window is carried by this session
-    environment: Environment
+
+    @property
+    def services(self) -> Services:
+        return self.host.services
+
+    @property
+    def agents(self) -> Agents:
+        return self.host.agents
+
+    @property
+    def sessions(self) -> Sessions:
+        return self.host.sessions
 
     @property
     def place(self) -> SessionPlace:
-        return SessionPlace(
-            self.record.cwd, self.environment.existing_directories, self.environment.mcp_servers
-        )
+        environment = self.host.environment
+        return SessionPlace(self.record.cwd, environment.existing_directories, environment.mcp_servers)
 
     def place_for(self, window_id: str) -> SessionPlace:
         """The place of a session that carries a window: with the tools that its agent is handed."""
@@ -66,8 +110,10 @@ class SendContext:
     async def agent(self, window_id: str) -> AgentPort:
         """The running agent, started where it is not."""
         if self.agents.live(self.spec, self.record.family) is None:
-            self.doing(window_id, Doing.STARTING)
-        return await self.agents.running(self.spec, self.record.family, self.record.cwd, self.agent_started)
+            self.host.set_doing(window_id, Doing.STARTING)
+        return await self.agents.running(
+            self.spec, self.record.family, self.record.cwd, self.host.agent_started
+        )
 
     async def situation(
         self, reader: Reader, agent: AgentPort, window_id: str, path: Sequence[PathRow]
@@ -90,7 +136,7 @@ class SendContext:
             links=family_links,
             busy=frozenset(await turns.busy_links(reader, ids)),
             clean_turns=await turns.clean_on(reader, ids) if powers.forks_at else (),
-            open_windows=self.open_windows(),
+            open_windows=self.host.windows,
             warm=self.sessions.warm(family_links),
             powers=powers,
         )
@@ -113,7 +159,7 @@ class SendContext:
         async with self.tenure.write() as tx:
             lost = await self._lose(tx, link, why)
         if window_id := window_id or lost.owner:
-            self.publish(LinkChanged(window_id, lost, why))
+            self.host.publish(LinkChanged(window_id, lost, why))
 
     async def distrust(self, held: SessionHeld, window_id: str) -> None:
         """A fork got the id of another session: an id that is handed out twice is trusted by nobody."""
@@ -138,9 +184,9 @@ class SendContext:
             lost = await self._lose(tx, held, why) if held else None
             link = await self._add(tx, opened, Cause.NEW, window_id)
         if lost:
-            self.publish(LinkChanged(window_id, lost, why))
-        self.publish(LinkChanged(window_id, link, None))
-        return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.listener, place)
+            self.host.publish(LinkChanged(window_id, lost, why))
+        self.host.publish(LinkChanged(window_id, link, None))
+        return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.host, place)
 
     async def open_session_of(self, link: Link) -> LiveSession | None:
         """The link's live session; None where it was opened with other directories than there are now, and closes."""
@@ -148,8 +194,8 @@ class SendContext:
         if live is None:
             return None
         # Another conversation of the family may have opened it, to fork it, and would close it with its own.
-        live.listener = self.listener
-        if self.environment.outgrown(live):
+        live.listener = self.host
+        if self.host.environment.outgrown(live):
             await self.sessions.let_go(live)
             return None
         return live
@@ -189,16 +235,16 @@ class SendContext:
         if moved:
             await agent.close_session(opened.session_id)
             return None
-        self.publish(LinkChanged(window_id, link, None))
+        self.host.publish(LinkChanged(window_id, link, None))
         how = ContextSource.FORKED_AT if at else ContextSource.FORKED
-        return self.sessions.adopt(link, agent, opened, how, self.listener, place)
+        return self.sessions.adopt(link, agent, opened, how, self.host, place)
 
     async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:
         """Open a session that is to be forked; False where it is open. Raises as ``Sessions.open_cold``."""
         if self.sessions.of(source) is not None:
             return False
         place = replace(self.place_for(source.owner or window_id), cwd=source.cwd)
-        await self.sessions.open_cold(source, agent, place, self.listener)
+        await self.sessions.open_cold(source, agent, place, self.host)
         return True
 
     async def _add(

@@ -84,7 +84,7 @@ class Sending:
         Raises NotSent where no session accepted it.
         """
         texts = 0
-        await self._context.environment.come_back(
+        await self._context.host.environment.come_back(
             self._window_id, self._row.parent_id, self._context.record.cwd
         )
         while texts < 2:
@@ -95,7 +95,7 @@ class Sending:
                 if step is None:
                     break
                 self._tried.add(route.key_of(step))
-                self._context.doing(self._window_id, Doing.OPENING)
+                self._context.host.set_doing(self._window_id, Doing.OPENING)
                 match step:
                     case route.Use(link):
                         running = await self._use(link, agent)
@@ -146,14 +146,14 @@ class Sending:
         if live is None:
             try:
                 live = await self._context.sessions.open_cold(
-                    link, agent, self._context.place_for(self._window_id), self._context.listener
+                    link, agent, self._context.place_for(self._window_id), self._context.host
                 )
             except AgentError as error:
                 await self._failed(link, error)
                 return None
-        await self._context.settle(link.id)
+        await self._context.host.settle(link.id)
         if live.opened is not ContextSource.CONTINUED:
-            await self._context.environment.restore(live, self._row.id, self._window_id)
+            await self._context.host.environment.restore(live, self._row.id, self._window_id)
         if self._ready:
             await self._ready(live)
         return await self._claim_whole(live, agent)
@@ -200,8 +200,8 @@ class Sending:
         async with self._context.services.db.read() as reader:
             files = await attachments.of_message(reader, self._row.id)
         blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
-        self._context.attach(running)
-        self._context.doing(self._window_id, Doing.WORKING)
+        self._context.host.attach(running)
+        self._context.host.set_doing(self._window_id, Doing.WORKING)
         self.text_is_out = True
         try:
             return await running.run(blocks)
@@ -215,7 +215,7 @@ class Sending:
         self.text_is_out = False  # nothing of it was heard: where the store fails now, it is given back
         await shielded(with_retries(lambda: running.mark_not_sent(error)))
         # What the session still tells is not this prompt's any more, and must raise the session's reach.
-        self._context.detach(running)
+        self._context.host.detach(running)
         self.turn = None
         raise_if_cancelled()
         async with self._context.services.db.read() as reader:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from catena_acp.continuity.events import SessionState
 from catena_acp.continuity.routing.replay_check import Expected, Said, Verdict, verdict
@@ -35,13 +36,20 @@ class ForkWrong(AgentError):
     """The fork does not hold what was asked for; its source may still be right."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionListener:
-    """The callbacks of the conversation that a live session belongs to."""
+class SessionListener(Protocol):
+    """The conversation that the events of a live session go to."""
 
-    handle: Callable[[LiveSession, Event], None]
-    state_changed: Callable[[LiveSession], None]
-    settle: Callable[[str], Awaitable[None]]  # what a link's session told between turns is in the store
+    def handle(self, live: LiveSession, event: Event) -> None:
+        """Take an event of the session; called in order, on the loop, and must not wait."""
+        ...
+
+    def handle_state(self, live: LiveSession) -> None:
+        """Take note that the session's state changed."""
+        ...
+
+    async def settle(self, link_id: str) -> None:
+        """Bring into the store what the link's session told between turns."""
+        ...
 
 
 @dataclass(slots=True)
@@ -70,7 +78,7 @@ class LiveSession:
         state = with_event(self.state, event)
         if state is not self.state:
             self.state = state
-            self.listener.state_changed(self)
+            self.listener.handle_state(self)
 
     def _receive(self, event: Event) -> None:
         self.take(event)

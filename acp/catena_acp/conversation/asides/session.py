@@ -7,7 +7,6 @@ which no prompt can go to it, and is lost with the aside.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -19,11 +18,11 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import title_of
 from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
-from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession, SessionListener
+from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, put_back, wanted_on
 from catena_acp.continuity.wording import how_words
 from catena_acp.errors import AgentError, AgentRefused, SessionGone
-from catena_acp.events import SessionOpened
+from catena_acp.events import Event, SessionOpened
 from catena_acp.port import AgentPort
 from catena_acp.trouble.diagnosis import diagnose
 from catena_acp.trouble.troubles import Trouble
@@ -91,7 +90,9 @@ class Opening:
         """Open it. Raises AgentError, ReadOnly, StoreError; then nothing is left of it."""
         context = self._context
         record = context.record
-        agent = await context.agents.running(context.spec, record.family, record.cwd, context.agent_started)
+        agent = await context.agents.running(
+            context.spec, record.family, record.cwd, context.host.agent_started
+        )
         release = context.agents.hold(agent)
         try:
             async with context.services.db.read() as reader:
@@ -136,7 +137,7 @@ class Opening:
             await context.sessions.drop_stale(source)
             if not agent.abilities.quirks.fork_cold and context.sessions.of(source) is None:
                 place = replace(context.place, cwd=source.cwd)
-                await context.sessions.open_cold(source, agent, place, context.listener)
+                await context.sessions.open_cold(source, agent, place, context.host)
             anchor = None
             async with context.services.db.read() as reader:
                 source = await links.get(reader, source.id) or source
@@ -213,13 +214,25 @@ class Opening:
         )
 
 
+class _Unheard:
+    """A session listener that ignores everything: the answer to the question is read elsewhere."""
+
+    def handle(self, live: LiveSession, event: Event) -> None:
+        pass
+
+    def handle_state(self, live: LiveSession) -> None:
+        pass
+
+    async def settle(self, link_id: str) -> None:
+        pass
+
+
 async def _put_back_model(
     agent: AgentPort, link: Link, opened: SessionOpened, wanted: WantedSettings | None
 ) -> tuple[list[str], str | None]:
     """Let the branch's model answer, as far as it does; its mode stays the agent's own, since an aside only reads."""
-    deaf = SessionListener(lambda _live, _event: None, lambda _live: None, lambda _link: asyncio.sleep(0))
     state = opened_state(agent, link.id, opened)
-    live = LiveSession(link.id, link.session_id, agent, link.version, ContextSource.FORKED, state, deaf)
+    live = LiveSession(link.id, link.session_id, agent, link.version, ContextSource.FORKED, state, _Unheard())
     if wanted is None:
         return [], state.model
     about = {option.id for option in state.options if option.category in _MODEL}

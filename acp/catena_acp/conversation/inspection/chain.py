@@ -274,7 +274,9 @@ async def _look(core: ConversationRuntime, link: Link) -> tuple[Loads, str]:
     try:
         spec = core.spec_of(link.agent, link.profile)
         context = core.send_context(spec=spec)
-        agent = await context.agents.running(spec, core.record.family, core.record.cwd, context.agent_started)
+        agent = await context.agents.running(
+            spec, core.record.family, core.record.cwd, context.host.agent_started
+        )
     except AgentError as error:
         return Loads.UNKNOWN, f"{link.agent} could not be asked: {error}"
     abilities = agent.abilities
@@ -286,7 +288,7 @@ async def _look(core: ConversationRuntime, link: Link) -> tuple[Loads, str]:
         return Loads.NO, f"{spec.title} cannot open a session again"
     release = context.agents.hold(agent)
     try:
-        await context.sessions.look(link, agent, replace(context.place, cwd=link.cwd), context.listener)
+        await context.sessions.look(link, agent, replace(context.place, cwd=link.cwd), context.host)
     except SessionGone as error:
         await context.lose(link, str(error))
         return Loads.NO, str(error)

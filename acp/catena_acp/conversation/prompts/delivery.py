@@ -83,7 +83,7 @@ class PromptDelivery:
                 await shielded(self._give_back(attempt, self.claimed))
         finally:
             if self._sending and self._sending.turn:
-                core.turn_over(self._sending.turn)
+                core.detach(self._sending.turn)
             self._sending, self.ended = None, None if problem else ended
             stop = ended.stop_reason if ended else None
             well = stop is not None and (stop.clean or stop is StopReason.CANCELLED) and not _holds(problem)
@@ -91,7 +91,7 @@ class PromptDelivery:
             if not well or elsewhere:
                 # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
                 await shielded(self._queue.hold())
-            core.now(self._window_id, Doing.IDLE)
+            core.set_doing(self._window_id, Doing.IDLE)
             core.publish(TurnEnded(self._window_id, ended, problem))
         return well
 

@@ -82,10 +82,10 @@ class Preparing:
         async with context.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
         self._leaf_id = leaf_id = window.leaf_id if window else None
-        await context.environment.come_back(self._window_id, leaf_id, context.record.cwd)
+        await context.host.environment.come_back(self._window_id, leaf_id, context.record.cwd)
         live = await self._opened(leaf_id)
         if live and live.opened is not ContextSource.CONTINUED:
-            await context.environment.restore(live, leaf_id, self._window_id)
+            await context.host.environment.restore(live, leaf_id, self._window_id)
         return live
 
     async def _opened(self, leaf_id: str | None) -> LiveSession | None:
@@ -100,16 +100,16 @@ class Preparing:
                     return live
                 if agent.abilities.quirks.load_destroys:
                     return None
-                context.doing(self._window_id, Doing.OPENING)
+                context.host.set_doing(self._window_id, Doing.OPENING)
                 try:
                     return await context.sessions.open_cold(
-                        link, agent, context.place_for(self._window_id), context.listener
+                        link, agent, context.place_for(self._window_id), context.host
                     )
                 except SessionGone as error:
                     await context.lose(link, str(error), self._window_id)
                     return None
             case route.New() if route.gap_of(situation.path, None) == 0:
-                context.doing(self._window_id, Doing.OPENING)
+                context.host.set_doing(self._window_id, Doing.OPENING)
                 return await context.open_new(agent, self._window_id)
             case _:
                 return None

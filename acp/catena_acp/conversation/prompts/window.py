@@ -118,7 +118,7 @@ class Window:
         if (running := self._prompt.running) is None:
             self._way.cancel()
             return
-        self._core.now(self._window_id, Doing.STOPPING)
+        self._core.set_doing(self._window_id, Doing.STOPPING)
         self._core.permissions.cancel(running.live.link_id)
         await running.stop()
 
@@ -181,7 +181,7 @@ class Window:
         if not task.cancelled():
             task.exception()  # raised where it is waited for, if anybody still does
         if not self.busy:
-            self._core.now(self._window_id, Doing.IDLE)
+            self._core.set_doing(self._window_id, Doing.IDLE)
         self._serve_late()
 
     async def _until_prepared(self) -> None:

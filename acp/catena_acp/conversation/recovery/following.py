@@ -292,11 +292,11 @@ class _Followed:
         for view, events in zip(list(self._views.values()), looks, strict=True):
             if standing.busy and view.follows and core.doing(view.id) is Doing.IDLE:
                 core.begin_turn(view.id)
-                core.now(view.id, Doing.WORKING)
+                core.set_doing(view.id, Doing.WORKING)
             for item in events if not view.went else ():
                 core.publish(item)
             if not standing.busy:
-                core.now(view.id, Doing.IDLE)
+                core.set_doing(view.id, Doing.IDLE)
 
     def _learn(self, standing: Progress) -> None:
         core, before = self.core, self.core.record
