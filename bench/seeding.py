@@ -14,7 +14,16 @@ from bench.words import markdown
 from catena_store.chains import links, turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, Writer
-from catena_store.records import Cause, ContextSource, Kind, MessageState, NewMessage, StopReason, Turn
+from catena_store.records import (
+    Cause,
+    ContextSource,
+    Kind,
+    MessageState,
+    NewLink,
+    NewMessage,
+    StopReason,
+    Turn,
+)
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 BATCH = 500
@@ -62,15 +71,17 @@ class Seeder:
             last = rows[-1].id
             link = await links.add(
                 tx,
-                id=self.new_id(),
-                conversation_id=conversation,
-                agent=self.agent,
-                profile="",
-                session_id=REPLAYED_SESSION,
-                cwd=self.cwd,
-                cause=Cause.NEW,
-                knows=last,
-                reach=last,
+                NewLink(
+                    id=self.new_id(),
+                    conversation_id=conversation,
+                    agent=self.agent,
+                    profile="",
+                    session_id=REPLAYED_SESSION,
+                    cwd=self.cwd,
+                    cause=Cause.NEW,
+                    knows=last,
+                    reach=last,
+                ),
             )
             for prompt, answer in zip(rows[::2], rows[1::2], strict=True):
                 await turns.insert(tx, self._finished_turn(conversation, link.id, prompt.id, answer.id))

@@ -374,6 +374,27 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
+class NewLink:
+    """What is needed to add a link to a chain; the pointers are as in ``Link``."""
+
+    id: str
+    conversation_id: str
+    agent: str
+    profile: str
+    session_id: str
+    cwd: str
+    cause: Cause
+    source_id: str | None = None
+    base: str | None = None
+    knows: str | None = None
+    reach: str | None = None
+    unabridged_from: str | None = None
+    state: LinkState = LinkState.OPEN
+    owner: str | None = None
+    cost_total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message to be added."""
 

@@ -15,7 +15,7 @@ from catena_acp.continuity.events import Doing, LeafMoved, MessageAdded
 from catena_acp.conversation.inspection.chain import Chain, Loads, NotToBePicked
 from catena_store.chains import links, turns
 from catena_store.database.database import Writer
-from catena_store.records import Cause, ContextSource, Kind, LinkState, Turn
+from catena_store.records import Cause, ContextSource, Kind, LinkState, NewLink, Turn
 from support.clients.command_line import Catena
 from support.clients.imports import FORBIDDEN, imported
 from support.clients.listed import CONVERSATION, two_sessions
@@ -294,14 +294,16 @@ async def test_m03_the_chain_that_is_shown_is_capped_and_the_whole_of_it_can_be_
             for number in range(200):
                 link = await links.add(
                     tx,
-                    id=f"link{number}",
-                    conversation_id=desk.conversation.id,
-                    agent="rehearsal",
-                    profile="",
-                    session_id=f"session{number}",
-                    cwd=str(world.project),
-                    cause=Cause.NEW if number % 10 else Cause.PARK,
-                    state=LinkState.OPEN if number % 10 else LinkState.PARKED,
+                    NewLink(
+                        id=f"link{number}",
+                        conversation_id=desk.conversation.id,
+                        agent="rehearsal",
+                        profile="",
+                        session_id=f"session{number}",
+                        cwd=str(world.project),
+                        cause=Cause.NEW if number % 10 else Cause.PARK,
+                        state=LinkState.OPEN if number % 10 else LinkState.PARKED,
+                    ),
                 )
                 if number % 10:
                     await carry(tx, f"turn{number}", turn, link.id)

@@ -29,6 +29,7 @@ from catena_store.records import (
     LinkState,
     Message,
     MessageState,
+    NewLink,
     NewMessage,
     Owner,
     StopReason,
@@ -116,10 +117,8 @@ async def left(tmp_path: Path) -> AsyncIterator[Left]:
                 return NewMessage(id=id, conversation_id="c", parent_id=parent, kind=kind, text=id, **more)  # type: ignore[arg-type]
 
             await messages.insert_many(tx, [row("U1", None, Kind.USER)])
-            await links.add(
-                tx, id="L", conversation_id="c", agent="model", profile="", session_id="s1", cwd="/shop",
-                cause=Cause.NEW, owner="w",
-            )  # fmt: skip
+            link = NewLink("L", "c", "model", "", "s1", "/shop", Cause.NEW, owner="w")
+            await links.add(tx, link)
             await turns.insert(tx, clean_turn("T1", "L", "U1", "U1"))
             await messages.insert(tx, row("a1", "U1", Kind.AGENT, turn_id="T1", link_id="L"))
             await turns.set_last(tx, "T1", "a1")

@@ -9,7 +9,7 @@ from typing import Final
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, SessionHeld, StoreError
-from catena_store.records import Cause, Link, LinkEvent, LinkState
+from catena_store.records import Link, LinkEvent, LinkState, NewLink
 
 BORN: Final = "born"
 CARRIED: Final = "carried"  # a prompt went out; the view of a chain is ordered by this
@@ -25,61 +25,41 @@ class Unset(Enum):
 UNSET: Final = Unset.UNSET
 
 
-async def add(
-    tx: Writer,
-    *,
-    id: str,
-    conversation_id: str,
-    agent: str,
-    profile: str,
-    session_id: str,
-    cwd: str,
-    cause: Cause,
-    source_id: str | None = None,
-    base: str | None = None,
-    knows: str | None = None,
-    reach: str | None = None,
-    whole: str | None = None,
-    state: LinkState = LinkState.OPEN,
-    owner: str | None = None,
-    cost_total: float | None = None,
-) -> Link:
+async def add(tx: Writer, new: NewLink) -> Link:
     """Add a link at the end of the conversation's chain.
 
     Raises SessionHeld where another link that is not lost has the session, StoreError for a blank session id,
     and NotFound where a pointer leads nowhere.
     """
-    if not session_id.strip():
+    if not new.session_id.strip():
         raise StoreError("a session without an id cannot be kept")
-    if state is not LinkState.LOST:
-        await _check_free(tx, agent, profile, session_id)
-    at = await rows.rowids(tx, (base, knows, reach, whole))
+    if new.state is not LinkState.LOST:
+        await _check_free(tx, new.agent, new.profile, new.session_id)
+    pointers = (new.base, new.knows, new.reach, new.unabridged_from)
+    at = await rows.rowids(tx, pointers)
     await tx.run(
         "INSERT INTO link (id, conversation_id, agent, profile, session_id, cwd, cause, source_id,"
         " base, knows, reach, whole, state, owner, cost_total, created_at, sequence)"
         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
         " (SELECT coalesce(max(sequence), 0) + 1 FROM link WHERE conversation_id = ?2))",
         (
-            id,
-            conversation_id,
-            agent,
-            profile,
-            session_id,
-            cwd,
-            cause,
-            source_id,
-            at[base],
-            at[knows],
-            at[reach],
-            at[whole],
-            state,
-            owner,
-            cost_total,
+            new.id,
+            new.conversation_id,
+            new.agent,
+            new.profile,
+            new.session_id,
+            new.cwd,
+            new.cause,
+            new.source_id,
+            *(at[pointer] for pointer in pointers),
+            new.state,
+            new.owner,
+            new.cost_total,
             tx.now(),
         ),
     )
-    await record(tx, id, BORN)
-    return await _existing(tx, id)
+    await record(tx, new.id, BORN)
+    return await _existing(tx, new.id)
 
 
 async def get(r: Reader, id: str) -> Link | None:

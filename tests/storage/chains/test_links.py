@@ -9,7 +9,7 @@ import pytest
 from catena_store.chains import links
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, SessionHeld, StoreError
-from catena_store.records import Cause, LinkState
+from catena_store.records import Cause, LinkState, NewLink
 from support.storage.rows import Clock, Explained, new_conversation, new_link, say, store
 
 
@@ -30,21 +30,23 @@ async def test_a_link_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
         await new_link(tx, "l1")
         link = await links.add(
             tx,
-            id="l2",
-            conversation_id="c1",
-            agent="claude",
-            profile="work",
-            session_id="abc",
-            cwd="/shop",
-            cause=Cause.FORK_AT,
-            source_id="l1",
-            base="u1",
-            knows="u1",
-            reach="u2",
-            whole=None,
-            state=LinkState.PARKED,
-            owner="w1",
-            cost_total=0.25,
+            NewLink(
+                id="l2",
+                conversation_id="c1",
+                agent="claude",
+                profile="work",
+                session_id="abc",
+                cwd="/shop",
+                cause=Cause.FORK_AT,
+                source_id="l1",
+                base="u1",
+                knows="u1",
+                reach="u2",
+                unabridged_from=None,
+                state=LinkState.PARKED,
+                owner="w1",
+                cost_total=0.25,
+            ),
         )
         assert await links.get(tx, "l2") == link
         assert (link.base, link.knows, link.reach, link.unabridged_from) == ("u1", "u1", "u2", None)

@@ -13,6 +13,7 @@ from catena_store.records import (
     Kind,
     LinkState,
     MessageState,
+    NewLink,
     NewMessage,
     StopReason,
     Turn,
@@ -79,14 +80,16 @@ async def two_sessions(tx: Writer) -> None:
     async def link(id: str, cause: Cause = Cause.NEW, state: LinkState = LinkState.OPEN) -> None:
         await links.add(
             tx,
-            id=id,
-            conversation_id=CONVERSATION,
-            agent="rehearsal",
-            profile="",
-            session_id=f"s-{id}",
-            cwd="/shop",
-            cause=cause,
-            state=state,
+            NewLink(
+                id=id,
+                conversation_id=CONVERSATION,
+                agent="rehearsal",
+                profile="",
+                session_id=f"s-{id}",
+                cwd="/shop",
+                cause=cause,
+                state=state,
+            ),
         )
 
     await link("a")

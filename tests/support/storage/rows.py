@@ -18,6 +18,7 @@ from catena_store.records import (
     Link,
     Message,
     MessageState,
+    NewLink,
     NewMessage,
     Owner,
     Turn,
@@ -95,7 +96,7 @@ async def new_link(tx: Writer, id: str, conversation: str = "c1", **fields: Any)
         "cause": Cause.NEW,
         **fields,
     }
-    return await links.add(tx, id=id, conversation_id=conversation, **given)
+    return await links.add(tx, NewLink(id=id, conversation_id=conversation, **given))
 
 
 def a_turn(id: str, prompt: str, link: str, **fields: Any) -> Turn:

@@ -18,7 +18,7 @@ from catena_acp.errors import AgentError
 from catena_acp.events import SessionOpened
 from catena_store.chains import links
 from catena_store.errors import StoreError
-from catena_store.records import Cause, Link, LinkState
+from catena_store.records import Cause, Link, LinkState, NewLink
 
 Later = Callable[[Coroutine[Any, Any, None]], None]  # does something beside the next prompt
 
@@ -83,14 +83,16 @@ async def _keep_in_mind(context: SendContext, live: LiveSession, opened: Session
     async with context.tenure.write() as tx:
         link = await links.add(
             tx,
-            id=context.services.new_id(),
-            conversation_id=context.record.id,
-            agent=context.spec.name,
-            profile=context.spec.profile,
-            session_id=opened.session_id,
-            cwd=context.record.cwd,
-            cause=cause,
-            source_id=live.link_id,
-            state=LinkState.LOST,
+            NewLink(
+                id=context.services.new_id(),
+                conversation_id=context.record.id,
+                agent=context.spec.name,
+                profile=context.spec.profile,
+                session_id=opened.session_id,
+                cwd=context.record.cwd,
+                cause=cause,
+                source_id=live.link_id,
+                state=LinkState.LOST,
+            ),
         )
         await links.move(tx, link.id, ended="it was not needed")

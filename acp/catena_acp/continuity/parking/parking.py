@@ -20,7 +20,7 @@ from catena_acp.events import SessionOpened
 from catena_store.chains import agents, links, parked_links
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import Cause, Link, LinkState, Turn
+from catena_store.records import Cause, Link, LinkState, NewLink, Turn
 
 _TOLD_OF_PARKING = "told_of_parking"  # what is kept of an agent, of whichever version
 _ANY_VERSION = ""
@@ -130,20 +130,22 @@ async def _add(context: SendContext, source: Link, opened: SessionOpened, took: 
             return None
         link = await links.add(
             tx,
-            id=context.services.new_id(),
-            conversation_id=source.conversation_id,
-            agent=source.agent,
-            profile=source.profile,
-            session_id=opened.session_id,
-            cwd=source.cwd,
-            cause=Cause.PARK,
-            source_id=source.id,
-            base=source.knows,
-            knows=source.knows,
-            reach=source.reach,
-            whole=source.unabridged_from,
-            state=LinkState.PARKED,
-            cost_total=source.cost_total,
+            NewLink(
+                id=context.services.new_id(),
+                conversation_id=source.conversation_id,
+                agent=source.agent,
+                profile=source.profile,
+                session_id=opened.session_id,
+                cwd=source.cwd,
+                cause=Cause.PARK,
+                source_id=source.id,
+                base=source.knows,
+                knows=source.knows,
+                reach=source.reach,
+                unabridged_from=source.unabridged_from,
+                state=LinkState.PARKED,
+                cost_total=source.cost_total,
+            ),
         )
         await parked_links.record_duration(tx, link.id, took)
         return link

@@ -20,7 +20,16 @@ from catena_acp.port import AgentPort, AgentSpec, SessionPlace
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld
-from catena_store.records import Cause, ContextSource, ConversationRecord, Link, LinkState, PathRow, Turn
+from catena_store.records import (
+    Cause,
+    ContextSource,
+    ConversationRecord,
+    Link,
+    LinkState,
+    NewLink,
+    PathRow,
+    Turn,
+)
 
 FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
 
@@ -257,20 +266,22 @@ class SendContext:
     ) -> Link:
         return await links.add(
             tx,
-            id=self.services.new_id(),
-            conversation_id=self.record.id,
-            agent=self.spec.name,
-            profile=self.spec.profile,
-            session_id=opened.session_id,
-            cwd=self.record.cwd,
-            cause=cause,
-            source_id=pointers.id if pointers else None,
-            base=pointers.knows if pointers else None,
-            knows=pointers.knows if pointers else None,
-            reach=pointers.reach if pointers else None,
-            whole=pointers.unabridged_from if pointers else None,
-            owner=window_id,
-            cost_total=pointers.cost_total if pointers else None,
+            NewLink(
+                id=self.services.new_id(),
+                conversation_id=self.record.id,
+                agent=self.spec.name,
+                profile=self.spec.profile,
+                session_id=opened.session_id,
+                cwd=self.record.cwd,
+                cause=cause,
+                source_id=pointers.id if pointers else None,
+                base=pointers.knows if pointers else None,
+                knows=pointers.knows if pointers else None,
+                reach=pointers.reach if pointers else None,
+                unabridged_from=pointers.unabridged_from if pointers else None,
+                owner=window_id,
+                cost_total=pointers.cost_total if pointers else None,
+            ),
         )
 
 

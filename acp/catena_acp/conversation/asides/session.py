@@ -30,7 +30,7 @@ from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld, StoreError
-from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, PathRow, Turn
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, NewLink, PathRow, Turn
 from catena_store.windows import windows
 
 _QUESTION = PathRow(id="", kind=Kind.USER, turn_id=None)
@@ -201,16 +201,18 @@ class Opening:
         # Suspect and without a turn: the route can neither use it, nor fork it, nor fork it at a turn.
         return await links.add(
             tx,
-            id=self._link_id,
-            conversation_id=self._context.record.id,
-            agent=self._context.spec.name,
-            profile=self._context.spec.profile,
-            session_id=opened.session_id,
-            cwd=self._context.record.cwd,
-            cause=Cause.ASIDE,
-            source_id=source.id if source else None,
-            state=LinkState.SUSPECT,
-            cost_total=source.cost_total if source else None,
+            NewLink(
+                id=self._link_id,
+                conversation_id=self._context.record.id,
+                agent=self._context.spec.name,
+                profile=self._context.spec.profile,
+                session_id=opened.session_id,
+                cwd=self._context.record.cwd,
+                cause=Cause.ASIDE,
+                source_id=source.id if source else None,
+                state=LinkState.SUSPECT,
+                cost_total=source.cost_total if source else None,
+            ),
         )
 
 
