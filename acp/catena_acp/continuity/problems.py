@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from catena_acp.continuity.events import Problem
+from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.continuity.wording import BACK_IN_COMPOSER, ending_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.trouble.diagnosis import diagnose, diagnose_words
@@ -299,5 +300,5 @@ def _named(calls: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _name(call: Mapping[str, Any]) -> str:
-    words = " ".join(str(call.get("title") or call.get("kind") or "a tool call").split())
+    words = " ".join(ToolRecord.from_data(call).label.split())
     return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"

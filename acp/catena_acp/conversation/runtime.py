@@ -23,6 +23,7 @@ from catena_acp.continuity.services import Services, SpecOf, Tenure, title_of
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, Sessions
+from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.continuity.turns.permissions import PendingPermissions
 from catena_acp.continuity.turns.tool_data import call_of
@@ -308,7 +309,7 @@ class ConversationRuntime:
             return
         call_id = event.tool_call.tool_call_id
         data = running.reducer.tool(call_id) if running else None
-        known = call_of(call_id, data) if data else None
+        known = call_of(call_id, ToolRecord.from_data(data)) if data else None
         self.permissions.add(window_id, live.link_id, live.agent, event, known)
         if running and running.stopping:
             self.permissions.cancel(live.link_id)

@@ -14,6 +14,7 @@ from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
+from catena_acp.continuity.tool_record import ToolRecord
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Database, default_path
@@ -217,9 +218,8 @@ def _with_state(message: Message, text: str) -> str:
 
 
 def _tool_line(data: Mapping[str, Any]) -> str:
-    mark = _TOOL_MARKS.get(str(data.get("status")), "·")
-    title = safe_line(str(data.get("title") or data.get("name") or "tool call"))
-    return f"{mark} {title}"
+    call = ToolRecord.from_data(data)
+    return f"{_TOOL_MARKS.get(call.status, '·')} {safe_line(call.title or call.name or 'tool call')}"
 
 
 def print_list(*, cwd: str | None, limit: int | None, json: bool) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena_acp.continuity.routing import route
+from catena_acp.continuity.tool_record import ToolRecord
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Kind, Message, MessageState, PathRow
@@ -111,14 +112,11 @@ def tell(
 
 def ledger_line(tool: Message) -> str:
     """One tool call and its outcome; a call in flight when its session was lost has an unknown one."""
-    data = tool.data
-    title = _one_line(str(data.get("title") or data.get("kind") or "a tool call"))
-    places = [
-        str(place.get("path", "")) for place in data.get("locations") or () if isinstance(place, Mapping)
-    ]
-    extra = [place for place in places if place and place not in title]
+    record = ToolRecord.from_data(tool.data)
+    title = _one_line(record.label)
+    extra = [place.path for place in record.places if place.path and place.path not in title]
     where = f" ({', '.join(extra[:3])})" if extra else ""
-    return f"{title}{where}: {_outcome(tool)}"
+    return f"{title}{where}: {_outcome(record)}"
 
 
 def without_prior_context(text: str) -> str:
@@ -181,8 +179,8 @@ def _introduction(row: Message) -> str:
     return f"At {when} the assistant answered:"
 
 
-def _outcome(tool: Message) -> str:
-    match tool.data.get("status"):
+def _outcome(record: ToolRecord) -> str:
+    match record.status:
         case "completed":
             return "done"
         case "failed":

@@ -1,10 +1,11 @@
-"""A tool call as it is kept in its message's data."""
+"""A tool call of the protocol to and from its message's data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from catena_acp.continuity.tool_record import ToolPart, ToolRecord
 from catena_acp.events import (
     Location,
     ToolCallChanged,
@@ -41,18 +42,18 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
     return new
 
 
-def call_of(tool_call_id: str, data: Mapping[str, Any]) -> ToolCallChanged:
-    """The kept data as a tool call again."""
+def call_of(tool_call_id: str, record: ToolRecord) -> ToolCallChanged:
+    """The stored tool call as the protocol's."""
     return ToolCallChanged(
         tool_call_id=tool_call_id,
-        title=data.get("title"),
-        kind=data.get("kind"),
-        status=data.get("status"),
-        name=data.get("name"),
-        locations=tuple(Location(place["path"], place.get("line")) for place in data.get("locations") or ()),
-        content=tuple(_content_of(entry) for entry in data.get("content") or ()),
-        raw_input=data.get("raw_input"),
-        raw_output=data.get("raw_output"),
+        title=record.title or None,
+        kind=record.kind or None,
+        status=record.status or None,
+        name=record.name or None,
+        locations=tuple(Location(place.path, place.line) for place in record.places),
+        content=tuple(_content_of(part) for part in record.parts),
+        raw_input=record.raw_input,
+        raw_output=record.raw_output,
     )
 
 
@@ -70,13 +71,13 @@ def _content_data(content: ToolContent) -> dict[str, Any]:
             assert_never(content)
 
 
-def _content_of(entry: Mapping[str, Any]) -> ToolContent:
-    match entry:
-        case {"type": "text", "text": str(text)}:
+def _content_of(part: ToolPart) -> ToolContent:
+    match part:
+        case ToolPart("text", text=text):
             return ToolText(text)
-        case {"type": "diff", "path": str(path), "new": str(new)}:
-            return ToolDiff(path, entry.get("old"), new)
-        case {"type": "terminal", "id": str(terminal_id)}:
+        case ToolPart("diff", path=path, old=old, new=str(new)):
+            return ToolDiff(path, old, new)
+        case ToolPart("terminal", terminal_id=terminal_id):
             return ToolTerminal(terminal_id)
         case _:
-            return ToolOther(str(entry.get("kind", "")), str(entry.get("description", "")))
+            return ToolOther(part.kind, part.description)

@@ -22,6 +22,7 @@ from catena_acp.continuity.events import (
 )
 from catena_acp.continuity.parking.parking import let_go
 from catena_acp.continuity.sessions.fork_points import point_at, settled_point
+from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.conversation.branches.branching import Branching
 from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -158,7 +159,7 @@ class Checkpoints:
             case TurnStarted(turn=turn) if turn.stop_reason is None:
                 self._core.spawn(self._quietly(lambda: self._at_start_of(turn)))
             case MessageAdded(message=message) | MessageChanged(message=message):
-                ended = message.kind is Kind.TOOL and message.data.get("status") in _ENDED
+                ended = message.kind is Kind.TOOL and ToolRecord.from_data(message.data).status in _ENDED
                 if ended and message.id not in self._seen and self._makes(Frequency.TOOL):
                     self._seen.add(message.id)
                     self._core.spawn(self._quietly(lambda: self._at_end_of(message)))

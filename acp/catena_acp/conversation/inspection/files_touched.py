@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from typing import Any
 
+from catena_acp.continuity.tool_record import ToolRecord
 from catena_store.records import Kind, Message
 
 _COMPARED = 1500  # changed lines beyond which all between the first and the last count
@@ -45,7 +45,7 @@ def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
     for row in rows:
         if row.kind is not Kind.TOOL:
             continue
-        for touch in _touches(row.data):
+        for touch in _touches(ToolRecord.from_data(row.data)):
             before = files.pop(touch.path, FileTouched(touch.path))
             files[touch.path] = replace(
                 before,
@@ -61,18 +61,15 @@ def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
     return tuple(reversed(files.values()))
 
 
-def _touches(data: Mapping[str, Any]) -> Iterator[FileTouched]:
+def _touches(call: ToolRecord) -> Iterator[FileTouched]:
     """What one tool call did, a file at a time."""
-    status = data.get("status")
-    if status not in ("completed", "unknown"):
+    if call.status not in ("completed", "unknown"):
         return
-    sure = status == "completed"
+    sure = call.status == "completed"
     by_path: dict[str, list[FileDiff]] = {}
-    for entry in _entries(data.get("content")):
-        match entry:
-            case {"type": "diff", "path": str(path), "new": str(new)} if path:
-                old = entry.get("old")
-                by_path.setdefault(path, []).append(FileDiff(old if isinstance(old, str) else None, new))
+    for part in call.parts:
+        if part.path and part.new is not None:
+            by_path.setdefault(part.path, []).append(FileDiff(part.old, part.new))
     for path, diffs in by_path.items():
         counted = [lines_changed(diff.old, diff.new) for diff in diffs] if sure else []
         yield FileTouched(
@@ -83,23 +80,14 @@ def _touches(data: Mapping[str, Any]) -> Iterator[FileTouched]:
             removed=sum(removed for _, removed in counted),
             diffs=tuple(diffs),
         )
-    kind = data.get("kind")
-    if kind != "read" and kind not in _CHANGING:
+    if call.kind != "read" and call.kind not in _CHANGING:
         return
-    paths = dict.fromkeys(
-        place["path"]
-        for place in _entries(data.get("locations"))
-        if isinstance(place.get("path"), str) and place["path"] and place["path"] not in by_path
-    )
+    paths = dict.fromkeys(place.path for place in call.places if place.path and place.path not in by_path)
     for path in paths:
-        if kind == "read" and sure:
+        if call.kind == "read" and sure:
             yield FileTouched(path, read=1)
-        elif kind != "read" and not by_path:
+        elif call.kind != "read" and not by_path:
             yield FileTouched(path, changed=int(sure), unsure=int(not sure))
-
-
-def _entries(value: Any) -> list[dict[str, Any]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def lines_changed(old: str | None, new: str) -> tuple[int, int]:

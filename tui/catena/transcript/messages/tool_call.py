@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 from catena.text.formats import duration_of
 from catena.text.safe_text import safe_line
 from catena.transcript.messages.diff import FileChange, change_of
+from catena_acp.continuity.tool_record import ToolRecord
 from catena_store.records import Message, MessageState
 
 _VERBS = {
@@ -68,11 +68,10 @@ class ToolCall:
     @classmethod
     def of(cls, message: Message, directory: str = "") -> ToolCall:
         """Read ``message``; paths below ``directory`` become relative."""
-        data = message.data
-        kind = _text(data.get("kind")) or "other"
-        diffs, texts = _content(data)
-        locations = tuple(_locations(data, directory))
-        status = _text(data.get("status"))
+        record = ToolRecord.from_data(message.data)
+        kind, status = record.kind or "other", record.status
+        diffs, texts = _content(record)
+        locations = tuple(_locations(record, directory))
         over = message.state is not MessageState.OPEN
         if over and status not in ("completed", "failed"):
             glyph = "✓" if not status and message.state is MessageState.FINAL else _UNKNOWN
@@ -83,13 +82,13 @@ class ToolCall:
             failed=status == "failed",
             running=not over and status == "in_progress",
             verb=_VERBS.get(kind, "Tool"),
-            object=_object(kind, message, locations, diffs, directory),
-            seconds=duration_of(data),
+            object=_object(kind, record, message.text, locations, diffs, directory),
+            seconds=duration_of(message.data),
             locations=locations,
             diffs=tuple(diffs),
             texts=tuple(texts),
-            raw_input=_raw(data.get("raw_input")),
-            raw_output=_raw(data.get("raw_output")),
+            raw_input=_raw(record.raw_input),
+            raw_output=_raw(record.raw_output),
         )
 
 
@@ -102,9 +101,14 @@ def relative(path: str, directory: str) -> str:
 
 
 def _object(
-    kind: str, message: Message, locations: tuple[str, ...], diffs: list[ToolCallDiff], directory: str
+    kind: str,
+    record: ToolRecord,
+    text: str,
+    locations: tuple[str, ...],
+    diffs: list[ToolCallDiff],
+    directory: str,
 ) -> str:
-    title = _without_verb(safe_line(_text(message.data.get("title")) or message.text), kind)
+    title = _without_verb(safe_line(record.title or text), kind)
     if kind in _OF_FILES:
         if locations:
             more = len(set(locations)) - 1
@@ -112,8 +116,8 @@ def _object(
         if diffs:
             return relative(diffs[0].path, directory)
     if kind == "execute":
-        return _command(message.data.get("raw_input")) or title
-    return title or (locations[0] if locations else _text(message.data.get("name")))
+        return _command(record.raw_input) or title
+    return title or (locations[0] if locations else record.name)
 
 
 def _without_verb(title: str, kind: str) -> str:
@@ -136,34 +140,25 @@ def _command(raw_input: object) -> str:
     return ""
 
 
-def _locations(data: Mapping[str, Any], directory: str) -> Iterator[str]:
-    for location in _list(data.get("locations")):
-        path = _text(location.get("path"))
-        line = location.get("line")
-        if path:
-            yield relative(path, directory) + (f":{line}" if isinstance(line, int) and line > 0 else "")
+def _locations(record: ToolRecord, directory: str) -> Iterator[str]:
+    for place in record.places:
+        if place.path:
+            yield relative(place.path, directory) + (f":{place.line}" if (place.line or 0) > 0 else "")
 
 
-def _content(data: Mapping[str, Any]) -> tuple[list[ToolCallDiff], list[str]]:
+def _content(record: ToolRecord) -> tuple[list[ToolCallDiff], list[str]]:
     diffs: list[ToolCallDiff] = []
     texts: list[str] = []
-    for item in _list(data.get("content")):
-        match item.get("type"):
+    for part in record.parts:
+        match part.type:
             case "diff":
-                old = item.get("old")
-                diffs.append(
-                    ToolCallDiff(
-                        _text(item.get("path")),
-                        _text(old) if old is not None else None,
-                        _text(item.get("new")),
-                    )
-                )
+                diffs.append(ToolCallDiff(part.path, part.old, part.new or ""))
             case "text":
-                texts.append(_unfenced(_text(item.get("text"))))
+                texts.append(_unfenced(part.text))
             case "terminal":
-                texts.append(_text(item.get("output")) or "output of a terminal that the agent keeps")
+                texts.append(part.text or "output of a terminal that the agent keeps")
             case _:
-                texts.append(_text(item.get("description")) or _text(item.get("kind")))
+                texts.append(part.description or part.kind)
     return diffs, [text for text in texts if text.strip()]
 
 
@@ -188,11 +183,3 @@ def _raw(value: object) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _list(value: object) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else []

@@ -1,0 +1,79 @@
+"""What is read of a stored tool call, whatever its data holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from catena_acp.continuity.tool_record import ToolPart, ToolPlace, ToolRecord
+from catena_acp.continuity.turns.tool_data import call_of, changed_tool
+from catena_acp.events import Location, ToolCallChanged, ToolDiff, ToolOther, ToolTerminal, ToolText
+
+
+def test_a_stored_tool_call_reads_back_as_the_one_that_was_told() -> None:
+    call = ToolCallChanged(
+        "t1",
+        title="Edit views.py",
+        kind="edit",
+        status="completed",
+        name="apply_patch",
+        locations=(Location("/shop/views.py", 3), Location("/shop/urls.py", None)),
+        content=(
+            ToolText("done"),
+            ToolDiff("/shop/views.py", None, "new\n"),
+            ToolDiff("/shop/urls.py", "old\n", "new\n"),
+            ToolTerminal("term-1"),
+            ToolOther("image", "a picture"),
+        ),
+        raw_input={"patch": "…"},
+        raw_output=["ok"],
+    )
+    data = changed_tool({}, call, "2026-11-22T12:00:00+00:00")
+    assert call_of("t1", ToolRecord.from_data(data)) == call
+
+
+@pytest.mark.parametrize(
+    ("data", "record"),
+    [
+        ({}, ToolRecord("", "", "", "", (), None, None, None)),
+        (
+            {"title": 5, "kind": None, "status": ["completed"], "name": {}, "locations": "x", "content": 7},
+            ToolRecord("", "", "", "", (), 7, None, None),
+        ),
+        (
+            {"title": "Look", "locations": [{"path": "/a", "line": "3"}, "/b", {"line": 4}]},
+            ToolRecord("Look", "", "", "", (ToolPlace("/a", None), ToolPlace("", 4)), None, None, None),
+        ),
+    ],
+)
+def test_what_is_no_text_or_no_list_is_read_as_empty(data: dict[str, Any], record: ToolRecord) -> None:
+    assert ToolRecord.from_data(data) == record
+
+
+def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
+    content = [
+        {"type": "diff", "path": 1, "old": 2, "new": 3},
+        {"type": "text"},
+        {"type": "terminal", "id": "t", "output": "listing"},
+        {"type": "picture", "kind": "image", "description": "a cat"},
+        "nothing",
+    ]
+    assert ToolRecord.from_data({"content": content}).parts == (
+        ToolPart("diff", path="", old="", new=None),
+        ToolPart("text"),
+        ToolPart("terminal", text="listing", terminal_id="t"),
+        ToolPart("other", kind="image", description="a cat"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "label"),
+    [
+        ({"title": "Run ls", "kind": "execute"}, "Run ls"),
+        ({"title": "", "kind": "execute"}, "execute"),
+        ({}, "a tool call"),
+    ],
+)
+def test_a_tool_call_is_called_by_its_title_else_by_its_kind(data: dict[str, Any], label: str) -> None:
+    assert ToolRecord.from_data(data).label == label
