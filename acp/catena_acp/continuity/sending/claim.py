@@ -132,12 +132,7 @@ class Claim:
         """
         if turn.how is ContextSource.CONTINUED or (before is None and turn.how is ContextSource.FRESH):
             return None
-        counts = {
-            "told": turn.told,
-            "told_total": turn.told_total,
-            "tools_listed": turn.tools_listed,
-            "left_out": turn.left_out,
-        }
+        summary = wording.ContextSummary.of_turn(turn)
         seam = await messages.insert(
             tx,
             NewMessage(
@@ -145,7 +140,7 @@ class Claim:
                 conversation_id=turn.conversation_id,
                 parent_id=self._row.id,
                 kind=Kind.SEAM,
-                text=wording.seam_text(turn.how, turn.cause, **counts, abridged=abridged, again=again),
+                text=wording.seam_text(summary, turn.cause, abridged=abridged, again=again),
                 turn_id=turn.id,
                 link_id=turn.link_id,
                 data={
@@ -153,7 +148,10 @@ class Claim:
                     "cause": turn.cause,
                     "abridged": abridged,
                     "again": again,
-                    **counts,
+                    "told": turn.told,
+                    "told_total": turn.told_total,
+                    "tools_listed": turn.tools_listed,
+                    "left_out": turn.left_out,
                 },
             ),
         )

@@ -20,7 +20,7 @@ from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, put_back, wanted_on
-from catena_acp.continuity.wording import how_words
+from catena_acp.continuity.wording import ContextSummary, how_words
 from catena_acp.errors import AgentError, AgentRefused, SessionGone
 from catena_acp.events import Event, SessionOpened
 from catena_acp.port import AgentPort
@@ -55,9 +55,7 @@ class AsideSession:
     @property
     def words(self) -> str:
         """How the session came to what it knows, in one line."""
-        told = how_words(
-            self.how, self.prior.told if self.prior else 0, self.prior.told_total if self.prior else 0
-        )
+        told = how_words(ContextSummary.of_prior(self.how, self.prior))
         if self.prior is None or self.agent.abilities.fork:
             return told
         return f"{self.title} cannot fork: {told}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from catena_acp.continuity.routing.prior_context import ledger_line
-from catena_acp.continuity.wording import how_words
+from catena_acp.continuity.wording import ContextSummary, how_words
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations import messages
@@ -71,7 +71,7 @@ async def read_context(
         prompt=seen[prompt.id],
         number=0 if at is None else at + 1,
         total=len(on_branch),
-        how=how_words(turn.how, turn.told, turn.told_total),
+        how=how_words(ContextSummary.of_turn(turn)),
         knew=spoken - turn.told_total,
         abridged=turn.unabridged_from is not None,
         left_out=tuple(seen[id] for id in left_out),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.wording import ABRIDGED, counted
+from catena_acp.continuity.wording import ContextSummary, price_words
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port import AgentSpec
@@ -22,52 +22,22 @@ from catena_store.records import ContextSource, Kind, PathRow
 from catena_store.windows import windows
 
 _NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
-_CHARACTERS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class Price(ContextSummary):
     """What it takes to go on: how the context would get there, and what would be told."""
 
-    how: ContextSource
-    told: int  # user and agent rows that would be told,
-    told_total: int  # … of so many that the session does not know
-    tools: int  # tool calls that would be listed
-    tokens: int  # about: a quarter of the characters of the very text that would be sent
-    left_out: int
-    exact: bool  # False where the agent does not run, and what it can do is assumed
+    exact: bool = True  # False where the agent does not run, and what it can do is assumed
     abridged: bool = False  # what the session was told earlier was cut
     before_logout: bool = False  # it takes along what was said before the person logged out of the agent
 
     @property
-    def native(self) -> bool:
-        """True where nothing would be replayed."""
-        return not self.told and not self.tools and not self.left_out
-
-    @property
     def words(self) -> str:
         """The price in one line."""
-        parts = []
-        if self.native:
-            parts.append(
-                "new session: nothing to tell"
-                if self.how is ContextSource.FRESH
-                else "native: nothing replayed"
-            )
-        elif self.told_total:
-            done = "caught up with" if self.how is ContextSource.CAUGHT_UP else "told"
-            parts.append(f"{done} {self.told:,} of {counted(self.told_total, 'message')}")
-        if self.tools:
-            parts.append(f"{counted(self.tools, 'tool call')} listed")
-        if self.tokens:
-            parts.append(f"about {_rounded(self.tokens):,} tokens")
-        if self.left_out:
-            parts.append(f"{self.left_out:,} left out")
-        if self.abridged:
-            parts.append(ABRIDGED)
         likely = "" if self.exact else "probably "
         taken_along = f"{SAID_BEFORE}, " if self.before_logout else ""  # first: a narrow screen cuts the end
-        return taken_along + likely + ", ".join(parts)
+        return taken_along + likely + price_words(self, abridged=self.abridged)
 
 
 async def prices(
@@ -108,13 +78,8 @@ async def _price(
     knows, how, unabridged_from = _first_step(route.candidates(situation)[0], context)
     prior = await what_to_tell(reader, path, knows, leaf_id, context.services.budget)
     spec = context.spec
-    return Price(
-        how=_with_telling(how, knows, prior),
-        told=prior.told if prior else 0,
-        told_total=prior.told_total if prior else 0,
-        tools=prior.tools_listed if prior else 0,
-        tokens=-(-len(prior.text) // _CHARACTERS_A_TOKEN) if prior else 0,
-        left_out=prior.left_out if prior else 0,
+    return replace(
+        Price.of_prior(_with_telling(how, knows, prior), prior),
         exact=agent is not None,
         abridged=unabridged_from is not None,
         before_logout=await said_before_logout(reader, path, context.record, spec.name, spec.profile),
@@ -141,9 +106,3 @@ def _with_telling(how: ContextSource, knows: str | None, prior: PriorContext | N
     if knows is None:
         return ContextSource.FRESH
     return ContextSource.CONTINUED if how is ContextSource.FRESH else how
-
-
-def _rounded(tokens: int) -> int:
-    """As exact as a quarter of some characters can be."""
-    unit = 100 if tokens >= 1_000 else 10 if tokens >= 100 else 1
-    return round(tokens / unit) * unit
