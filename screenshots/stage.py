@@ -97,7 +97,7 @@ class Stage:
             if worker.group != "news" and not (asked and worker.group == "acts")
         )
         desk = acts.desk
-        seats = [(tab, tab.conversation._window(tab.window_id)) for tab in desk.tabs.tabs]
+        seats = [(tab, tab.window) for tab in desk.tabs.tabs]
         at_work = any(
             seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
         )

@@ -35,21 +35,21 @@ async def test_m09_a_command_is_called_what_it_calls_itself_in_chain_and_context
     command = command_of(world)
     assert command.title == "catena_acp.rehearsal"
     async with world.client(specs={"own": command}, agent="own") as desk:
-        before = desk.conversation.session(desk.window_id).agent_title
+        before = desk.window.session.agent_title
         assert before == "catena_acp.rehearsal", "nobody has heard another name yet"
         await desk.say("say one")
     started = len(world.requests("initialize"))
     async with world.client(specs={"own": command}, resume=desk) as again:
         conversation, window_id = again.conversation, again.window_id
-        (entry,) = (await conversation.chain(window_id)).entries
-        context = await conversation.context(window_id)
-        aside = await conversation.aside(window_id)
+        (entry,) = (await conversation.chain.read(conversation.window(window_id))).entries
+        context = await conversation.chain.context(conversation.window(window_id))
+        aside = await conversation.asides.begin(conversation.window(window_id))
         assert context is not None
         shown = {
             entry.agent_title,
             context.agent_title,
             aside.title,
-            conversation.session(window_id).agent_title,
+            conversation.window(window_id).session.agent_title,
         }
         assert shown == {"Rehearsal"}
         assert len(world.requests("initialize")) == started, "nothing was started to know it"
@@ -57,16 +57,16 @@ async def test_m09_a_command_is_called_what_it_calls_itself_in_chain_and_context
     with closing(sqlite3.connect(world.store)) as damaged, damaged:
         damaged.execute("DELETE FROM ability")
     async with world.client(specs={"own": command}, resume=desk) as later:
-        assert later.conversation.session(later.window_id).agent_title == "catena_acp.rehearsal"
+        assert later.window.session.agent_title == "catena_acp.rehearsal"
 
 
 async def test_m09_what_the_person_calls_a_command_is_what_it_is_called(world: World) -> None:
     named = replace(command_of(world), title="My agent")
     async with world.client(specs={"own": named}, agent="own") as desk:
         await desk.say("say one")
-        (entry,) = (await desk.conversation.chain(desk.window_id)).entries
+        (entry,) = (await desk.conversation.chain.read(desk.window)).entries
         assert entry.agent_title == "My agent"
-        assert desk.conversation.session(desk.window_id).agent_title == "My agent"
+        assert desk.window.session.agent_title == "My agent"
 
 
 def test_m09_show_prints_the_chain_with_the_name_that_a_command_told(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ class Scene:
         if case.stopped:
             while not await self.said(hostile):
                 await self.person.pilot.pause(0.01)
-            await conversation.stop(hostile.window_id)
+            await conversation.window(hostile.window_id).stop()
         if case.killed:
-            await conversation.kill_agent(hostile.window_id)
+            await conversation.window(hostile.window_id).kill_agent()
 
         answered: set[str] = set()
 
@@ -197,8 +197,8 @@ async def test_w27_r04_whatever_an_agent_does_keys_other_tabs_and_what_was_said_
         await person.until(lambda: hostile.session, "its session")
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with turns_counted() as turns:
-            await neighbour.conversation.say(neighbour.window_id, f"stream {WORDS} rate 200 end=CURTAIN")
-            await hostile.conversation.say(hostile.window_id, name)
+            await neighbour.window.say(f"stream {WORDS} rate 200 end=CURTAIN")
+            await hostile.window.say(name)
             await person.press("k")
             assert person.draft == "k"
             await scene.sit_through(case)
@@ -243,11 +243,11 @@ async def test_w27_r12_an_agent_that_begins_badly_gives_the_prompt_back_and_anot
     async with two_tabs(tmp_path, misdeed) as scene:
         person, hostile, neighbour = scene.person, scene.hostile, scene.neighbour
         with turns_counted() as turns:
-            await neighbour.conversation.say(neighbour.window_id, f"stream {WORDS} rate 200 end=CURTAIN")
+            await neighbour.window.say(f"stream {WORDS} rate 200 end=CURTAIN")
             await person.say("say my precious words")
             if why is None:
                 await person.until(lambda: hostile.busy, "it to be waited for")
-                await hostile.conversation.stop(hostile.window_id)
+                await hostile.window.stop()
             await person.until(lambda: "say my precious words" in person.draft, "the text to come back")
             await person.until(
                 lambda: person.is_over(neighbour) and person.is_over(hostile), "the neighbour's answer"
@@ -293,7 +293,7 @@ async def test_w27_a_setting_that_is_never_answered_holds_nothing_up(tmp_path: P
     async with two_tabs(tmp_path, "silent-settings") as scene:
         person, hostile = scene.person, scene.hostile
         await person.answered("garbage")
-        setting = asyncio.create_task(hostile.conversation.set_mode(hostile.window_id, "m"))
+        setting = asyncio.create_task(hostile.window.set_mode("m"))
         await person.press("k")
         assert person.draft == "k"
         await person.answered("banners")

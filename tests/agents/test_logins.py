@@ -35,7 +35,7 @@ async def two_tabs(world: World, *flags: str) -> AsyncIterator[Desk]:
         conversation = await desk.conversations.create(agent=honest, cwd=str(world.project))
         other = Desk(desk.db, desk.conversations, conversation, await open_window(desk.db, conversation.id))
         conversation.subscribe(other.hear)
-        await conversation.say(other.window_id, "say begun; cue go-on; say ended")
+        await conversation.window(other.window_id).say("say begun; cue go-on; say ended")
         await other.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
         yield desk
         world.cue("go-on", "honest")
@@ -65,17 +65,17 @@ async def test_r06_after_the_agents_own_login_the_same_prompt_goes_out_in_the_sa
     async with two_tabs(world, "--auth=required") as desk:
         over = await desk.say("say hello")
         assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
-        (method,) = await desk.conversation.login_methods(desk.window_id)
+        (method,) = await desk.conversation.logins.methods(desk.window)
         assert (method.name, method.kind) == ("Pretend to log in", "agent")
 
-        await desk.conversation.login(desk.window_id, method.id)
-        owed = await desk.conversation.owed(desk.window_id)
+        await desk.conversation.logins.log_in(desk.window, method.id)
+        owed = await desk.conversation.logins.owed(desk.window)
         assert owed == Owed("say hello", begun=False)
         assert owed.returned
         again = await desk.say(owed.returned)
 
         assert again.turn is not None and again.turn.stop_reason is StopReason.END_TURN
-        assert await desk.conversation.owed(desk.window_id) is None
+        assert await desk.conversation.logins.owed(desk.window) is None
         refused = next(news for news in desk.told if isinstance(news, MessageAdded))
         assert [row.id for row in await desk.branch() if row.kind is Kind.USER] == [refused.message.id]
         assert len({entry["pid"] for entry in world.requests("initialize")}) == 1
@@ -95,10 +95,10 @@ async def test_m07_a_login_in_the_middle_of_a_conversation_keeps_its_session_and
         over = await desk.say("echo")
         assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
 
-        await desk.conversation.login(desk.window_id, "rehearsal-login")
-        assert await desk.conversation.owed(desk.window_id) == Owed(None, begun=False)
-        await desk.conversation.retry(desk.window_id)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
+        assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=False)
+        await desk.window.retry()
+        await desk.window.wait_idle()
 
         first, refused, again = await desk.turns()
         assert refused.prompt_id == again.prompt_id
@@ -116,23 +116,23 @@ async def test_r06_a_login_in_the_terminal_is_that_of_this_agent_and_the_next_pr
 ) -> None:
     async with two_tabs(world, "--auth=terminal") as desk:
         await desk.say("say canary-one")
-        (method,) = await desk.conversation.login_methods(desk.window_id)
+        (method,) = await desk.conversation.logins.methods(desk.window)
         assert (method.name, method.kind) == ("Log in, in the terminal", "terminal")
-        login = await desk.conversation.terminal_login(desk.window_id, method.id)
+        login = await desk.conversation.logins.terminal(desk.window, method.id)
         assert login.argv[-1] == "--login" and login.cwd == str(world.project)
         assert await run(login) == 0
-        await desk.conversation.logged_in(desk.window_id)
-        owed = await desk.conversation.owed(desk.window_id)
+        await desk.conversation.logins.logged_in(desk.window)
+        owed = await desk.conversation.logins.owed(desk.window)
         assert owed is not None and owed.returned == "say canary-one"
         await desk.say(owed.returned)
 
         # The login ends once more, in the middle of the conversation.
         world.fail({"prompt": {"login": True, "times": 1}})
         await desk.say("echo")
-        assert await run(await desk.conversation.terminal_login(desk.window_id, method.id)) == 0
-        await desk.conversation.logged_in(desk.window_id)
-        await desk.conversation.retry(desk.window_id)
-        await desk.conversation.wait_idle(desk.window_id)
+        assert await run(await desk.conversation.logins.terminal(desk.window, method.id)) == 0
+        await desk.conversation.logins.logged_in(desk.window)
+        await desk.window.retry()
+        await desk.window.wait_idle()
 
         (link,) = await desk.links()
         last = (await desk.turns())[-1]
@@ -153,43 +153,43 @@ async def test_r06_a_prompt_that_wanted_a_login_still_goes_out_after_one_in_the_
         await before.say("echo")
         world.fail({})
     async with world.client(resume=before) as desk:
-        assert await desk.conversation.owed(desk.window_id) == Owed(None, begun=False)
-        await desk.conversation.login(desk.window_id, "rehearsal-login")
-        await desk.conversation.retry(desk.window_id)
-        await desk.conversation.wait_idle(desk.window_id)
+        assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=False)
+        await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
+        await desk.window.retry()
+        await desk.window.wait_idle()
         *_, refused, again = await desk.turns()
         assert (again.prompt_id, again.how) == (refused.prompt_id, ContextSource.RESUMED)
         assert "canary-one" in (await desk.branch())[-1].text
-        assert await desk.conversation.owed(desk.window_id) is None
+        assert await desk.conversation.logins.owed(desk.window) is None
 
 
 async def test_r19_a_prompt_that_was_answered_in_part_is_not_sent_again_by_itself(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say partly; login")
-        assert await desk.conversation.owed(desk.window_id) == Owed(None, begun=True)
-        await desk.conversation.login(desk.window_id, "rehearsal-login")
+        assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=True)
+        await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         await desk.say("say something else")
-        assert await desk.conversation.owed(desk.window_id) is None
+        assert await desk.conversation.logins.owed(desk.window) is None
     assert len(world.prompts()) == 2
 
 
 async def test_a_login_that_waits_can_be_given_up_and_begun_again(world: World) -> None:
     world.fail({"authenticate": {"silent": True, "times": 1}})
     async with two_tabs(world, "--auth=required") as desk:
-        login = asyncio.ensure_future(desk.conversation.login(desk.window_id, "rehearsal-login"))
+        login = asyncio.ensure_future(desk.conversation.logins.log_in(desk.window, "rehearsal-login"))
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.LOGGING_IN)
-        await desk.conversation.say(desk.window_id, "say meanwhile")
+        await desk.window.say("say meanwhile")
         await world.heard("authenticate")
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         with pytest.raises(GivenUp):
             await login
         returned = await desk.until_told(PromptReturned)
         assert returned.text == "say meanwhile"
-        await desk.conversation.wait_idle(desk.window_id)
-        assert desk.conversation.doing(desk.window_id) is Doing.IDLE
+        await desk.window.wait_idle()
+        assert desk.window.doing is Doing.IDLE
         assert not world.prompts()
 
-        await desk.conversation.login(desk.window_id, "rehearsal-login")
+        await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         over = await desk.say("say now")
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
 
@@ -197,7 +197,7 @@ async def test_a_login_that_waits_can_be_given_up_and_begun_again(world: World) 
 async def test_a_prompt_said_while_a_login_waits_goes_out_after_it(world: World) -> None:
     world.fail({"authenticate": {"cue": "go-on"}})
     async with world.client("--auth=required") as desk:
-        login = asyncio.ensure_future(desk.conversation.login(desk.window_id, "rehearsal-login"))
+        login = asyncio.ensure_future(desk.conversation.logins.log_in(desk.window, "rehearsal-login"))
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.LOGGING_IN)
         saying = asyncio.ensure_future(desk.say("say after all"))
         await desk.until_told(MessageAdded)
@@ -212,10 +212,10 @@ async def test_a_login_that_the_agent_refuses_is_told_in_its_words_and_changes_n
     async with two_tabs(world, "--auth=required") as desk:
         await desk.say("say one")
         with pytest.raises(AgentRefused, match="There is no such login here"):
-            await desk.conversation.login(desk.window_id, "another")
-        assert await desk.conversation.owed(desk.window_id) == Owed("say one", begun=False)
-        assert (await desk.window()).draft == "say one"
-        assert desk.conversation.doing(desk.window_id) is Doing.IDLE
+            await desk.conversation.logins.log_in(desk.window, "another")
+        assert await desk.conversation.logins.owed(desk.window) == Owed("say one", begun=False)
+        assert (await desk.stored_window()).draft == "say one"
+        assert desk.window.doing is Doing.IDLE
 
 
 async def test_r06_an_agent_that_wants_a_login_before_it_shakes_hands_still_has_its_terminal_login(
@@ -225,9 +225,9 @@ async def test_r06_an_agent_that_wants_a_login_before_it_shakes_hands_still_has_
     async with two_tabs(world, "--auth=terminal") as desk:
         over = await desk.say("say hello")
         assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
-        (method,) = await desk.conversation.login_methods(desk.window_id)
-        assert await run(await desk.conversation.terminal_login(desk.window_id, method.id)) == 0
-        await desk.conversation.logged_in(desk.window_id)
+        (method,) = await desk.conversation.logins.methods(desk.window)
+        assert await run(await desk.conversation.logins.terminal(desk.window, method.id)) == 0
+        await desk.conversation.logins.logged_in(desk.window)
         world.fail({})
         over = await desk.say("say hello")
         assert over.problem is None
@@ -239,12 +239,12 @@ async def test_m08_after_a_logout_the_next_session_knows_nothing_and_the_old_con
 ) -> None:
     async with two_tabs(world) as desk:
         await desk.say("say canary-old")
-        await desk.conversation.logout(desk.window_id)
+        await desk.conversation.logins.log_out(desk.window)
         barrier = (await desk.branch())[-1]
         assert (barrier.barrier, barrier.text) == (True, "logged out by you")
         over = await desk.say("say hello")
         assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
-        await desk.conversation.login(desk.window_id, "rehearsal-login")
+        await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         await desk.say("echo")
 
         turn = (await desk.turns())[-1]
@@ -272,12 +272,12 @@ async def test_m08_a_logout_is_one_of_the_account_and_every_open_window_of_it_be
         second = Desk(desk.db, desk.conversations, conversation, await open_window(desk.db, conversation.id))
         conversation.subscribe(second.hear)
         await second.say("say canary-two")
-        third = await open_window(desk.db, conversation.id, (await second.window()).leaf_id)
-        conversation.enter(third)
+        third = await open_window(desk.db, conversation.id, (await second.stored_window()).leaf_id)
+        conversation.window(third)
         nothing_said = await open_window(desk.db, desk.conversation.id)
-        desk.conversation.enter(nothing_said)
+        desk.conversation.window(nothing_said)
 
-        await desk.conversation.logout(desk.window_id)
+        await desk.conversation.logins.log_out(desk.window)
 
         for window_id in (second.window_id, third):
 
@@ -286,7 +286,7 @@ async def test_m08_a_logout_is_one_of_the_account_and_every_open_window_of_it_be
 
             barrier = await second.until_told(MessageAdded, of_this)
             assert barrier.message.text == "logged out by you"
-        await desk.conversation.login(desk.window_id, "rehearsal-login")
+        await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         over = await second.say("echo")
         assert over.turn is not None and (over.turn.how, over.turn.prior_context) == (
             ContextSource.FRESH,
@@ -306,14 +306,14 @@ async def test_m08_a_prompt_said_while_a_logout_is_under_way_takes_nothing_of_be
     async with two_tabs(world) as desk:
         await desk.say("say canary-old")
         world.fail({"logout": {"cue": "go-on"}})
-        logout = asyncio.ensure_future(desk.conversation.logout(desk.window_id))
+        logout = asyncio.ensure_future(desk.conversation.logins.log_out(desk.window))
         await world.heard("logout")
-        await desk.conversation.say(desk.window_id, "echo")
+        await desk.window.say("echo")
         world.cue("go-on")
         await logout
         over = await desk.until_told(TurnEnded, lambda news: news.problem is not None)
         assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
-        await desk.conversation.login(desk.window_id, "rehearsal-login")
+        await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         await desk.say("echo")
         texts = [row.text for row in await desk.branch() if row.kind in (Kind.SEAM, Kind.USER)]
         assert texts == ["say canary-old", "logged out by you", "echo"]
@@ -327,18 +327,18 @@ async def test_m08_a_logout_is_refused_while_another_conversation_is_at_work_wit
         conversation = await desk.conversations.create(agent=world.spec(), cwd=str(world.project))
         second = Desk(desk.db, desk.conversations, conversation, await open_window(desk.db, conversation.id))
         conversation.subscribe(second.hear)
-        await conversation.say(second.window_id, "say begun; hang")
+        await conversation.window(second.window_id).say("say begun; hang")
         await second.until_told(MessageAdded, lambda news: news.message.text == "begun")
         with pytest.raises(StillAtWork):
-            await desk.conversation.logout(desk.window_id)
-        await conversation.stop(second.window_id)
+            await desk.conversation.logins.log_out(desk.window)
+        await conversation.window(second.window_id).stop()
 
 
 async def test_an_agent_without_a_logout_is_not_logged_out_and_its_own_way_is_said(world: World) -> None:
     async with two_tabs(world, "--auth=none") as desk:
         await desk.say("say canary-one")
         with pytest.raises(LogoutNotOffered, match="Rehearsal offers no logout"):
-            await desk.conversation.logout(desk.window_id)
+            await desk.conversation.logins.log_out(desk.window)
         over = await desk.say("echo")
         assert over.turn is not None and over.turn.how is ContextSource.CONTINUED
         assert not any(row.barrier for row in await desk.branch())
@@ -350,16 +350,16 @@ async def test_a_login_waits_for_the_turn_of_another_window_and_a_logout_is_refu
     async with world.client() as desk:
         await desk.say("say one")
         other = await open_window(desk.db, desk.conversation.id)
-        await desk.conversation.say(other, "say begun; cue go-on; say ended")
+        await desk.conversation.window(other).say("say begun; cue go-on; say ended")
         await desk.until_told(
             MessageAdded, lambda news: news.window_id == other and news.message.kind is Kind.AGENT
         )
         with pytest.raises(StillAtWork):
-            await desk.conversation.logout(desk.window_id)
+            await desk.conversation.logins.log_out(desk.window)
         with pytest.raises(StillAtWork):
-            await desk.conversation.login(other, "rehearsal-login")
+            await desk.conversation.logins.log_in(desk.conversation.window(other), "rehearsal-login")
 
-        waiting = asyncio.ensure_future(desk.conversation.logged_in(desk.window_id))
+        waiting = asyncio.ensure_future(desk.conversation.logins.logged_in(desk.window))
         await asyncio.sleep(0)
         world.cue("go-on")
         await waiting

@@ -32,7 +32,7 @@ async def test_m14_another_profile_has_a_head_of_its_own_and_the_history_bridges
     work = profile(world, "work")
     async with world.client(specs={"work": work}) as desk:
         await desk.say("say one")
-        await desk.conversation.set_agent(desk.window_id, work)
+        await desk.window.set_agent(work)
         over = await desk.say("say two")
         assert over.turn and (over.turn.how, over.turn.told) == (ContextSource.TOLD, 2)
         assert over.turn.cause == "from rehearsal to Rehearsal (work)"
@@ -42,7 +42,7 @@ async def test_m14_another_profile_has_a_head_of_its_own_and_the_history_bridges
             ("rehearsal", ""),
             ("rehearsal", "work"),
         ]
-        await desk.conversation.set_agent(desk.window_id, world.spec())
+        await desk.window.set_agent(world.spec())
         over = await desk.say("say three")
         assert over.turn and (over.turn.how, over.turn.link_id) == (ContextSource.CAUGHT_UP, own.id)
         assert over.turn.cause == "from rehearsal (work) to Rehearsal"
@@ -60,7 +60,7 @@ async def test_m14_the_profile_is_kept_over_a_restart(world: World) -> None:
         assert (again.conversation.record.agent, again.conversation.record.profile) == ("rehearsal", "work")
         over = await again.say("echo")
         assert over.turn and over.turn.how is ContextSource.RESUMED
-        assert again.conversation.session(again.window_id).agent_title == "Rehearsal (work)"
+        assert again.window.session.agent_title == "Rehearsal (work)"
 
 
 async def test_m14_a_profile_that_is_gone_is_missing_and_no_other_account_answers_for_it(
@@ -73,18 +73,18 @@ async def test_m14_a_profile_that_is_gone_is_missing_and_no_other_account_answer
         over = await again.say("say two")
         assert over.turn is None and over.problem and "rehearsal (work)" in over.problem.text
         assert len(world.prompts()) == prompts
-        assert (await again.window()).draft == "say two"
+        assert (await again.stored_window()).draft == "say two"
 
 
 async def test_m14_settings_come_along_to_another_profile(world: World) -> None:
     work = profile(world, "work")
     async with world.client(specs={"work": work}) as desk:
-        await desk.conversation.prepare(desk.window_id)
-        await desk.conversation.set_option(desk.window_id, "model", "chorus")
+        await desk.window.prepare()
+        await desk.window.set_option("model", "chorus")
         await desk.say("say one")
-        await desk.conversation.set_agent(desk.window_id, work)
+        await desk.window.set_agent(work)
         await desk.say("say two")
-        assert desk.conversation.session(desk.window_id).model == "Chorus"
+        assert desk.window.session.model == "Chorus"
 
 
 SETTINGS = """

@@ -46,7 +46,7 @@ async def rolled_over(world: World, *flags: str) -> AsyncIterator[Desk]:
 
 
 async def chain_of(desk: Desk, cap: int | None = 16) -> Chain:
-    return await desk.conversation.chain(desk.window_id, cap=cap)
+    return await desk.conversation.chain.read(desk.window, cap=cap)
 
 
 async def carry(tx: Writer, id: str, like: Turn, link_id: str) -> None:
@@ -90,14 +90,14 @@ async def test_m09_a_probe_finds_out_which_sessions_still_load_and_prompts_none(
         a, b, _ = await desk.links()
         delete_session(world, b.session_id)
         heard, asked = len(world.prompts()), len(world.requests())
-        window, probe = desk.window_id, desk.conversation.probe_link
-        assert (await probe(window, a.id)).loads is Loads.YES
-        assert (await probe(window, b.id)).loads is Loads.NO
+        probe = desk.conversation.chain.probe
+        assert (await probe(a.id)).loads is Loads.YES
+        assert (await probe(b.id)).loads is Loads.NO
         methods = [entry.get("method") for entry in world.requests()[asked:]]
         after = {link.id: link for link in await desk.links()}
         chain = await chain_of(desk)
         branch = len(await desk.branch())
-        assert (await probe(window, b.id)).words == after[b.id].ended
+        assert (await probe(b.id)).words == after[b.id].ended
     assert len(world.prompts()) == heard
     assert "session/close" in methods, "what was cold is cold again"
     assert after[a.id] == a, "a look changes nothing of what is known"
@@ -117,7 +117,7 @@ async def test_m09_a_session_that_cannot_be_asked_now_is_not_lost(world: World) 
     async with rolled_over(world) as desk:
         link = (await desk.links())[0]
         world.fail({"load": NOT_NOW, "resume": NOT_NOW})
-        probe = await desk.conversation.probe_link(desk.window_id, link.id)
+        probe = await desk.conversation.chain.probe(link.id)
         assert (await desk.links())[0] == link
     assert probe.loads is Loads.UNKNOWN
     assert "try later" in probe.words
@@ -126,11 +126,9 @@ async def test_m09_a_session_that_cannot_be_asked_now_is_not_lost(world: World) 
 async def test_m09_a_session_that_holds_something_else_than_the_record_says_is_lost(world: World) -> None:
     async with rolled_over(world) as desk:
         link = (await desk.links())[0]
-        await desk.conversation.probe_link(
-            desk.window_id, (await desk.links())[1].id
-        )  # its replay is faithful
+        await desk.conversation.chain.probe((await desk.links())[1].id)  # its replay is faithful
         world.fail({"load": {"empty": True}})
-        probe = await desk.conversation.probe_link(desk.window_id, link.id)
+        probe = await desk.conversation.chain.probe(link.id)
         state = (await desk.links())[0].state
     assert (probe.loads, state) == (Loads.NO, LinkState.LOST)
 
@@ -138,11 +136,11 @@ async def test_m09_a_session_that_holds_something_else_than_the_record_says_is_l
 async def test_m09_an_older_link_is_picked_and_carries_the_next_prompt_alone(world: World) -> None:
     async with rolled_over(world) as desk:
         a, _, c = await desk.links()
-        leaf = (await desk.window()).leaf_id
-        price = await desk.conversation.price_of_link(desk.window_id, a.id)
+        leaf = (await desk.stored_window()).leaf_id
+        price = await desk.conversation.chain.price_of(desk.window, a.id)
         assert price.native
-        assert (await desk.window()).leaf_id == leaf, "a price moves nothing"
-        assert (await desk.conversation.pick_link(desk.window_id, a.id)).native
+        assert (await desk.stored_window()).leaf_id == leaf, "a price moves nothing"
+        assert (await desk.conversation.chain.pick(desk.window, a.id)).native
         assert any(isinstance(news, LeafMoved) and news.leaf_id == a.reach for news in desk.told)
         chain = await chain_of(desk)
         assert [entry.here for entry in chain.entries] == [True, False, False]
@@ -151,8 +149,8 @@ async def test_m09_an_older_link_is_picked_and_carries_the_next_prompt_alone(wor
         assert world.prompts()[-1] == ["echo"]
         assert "users=2" in (await desk.branch())[-1].text
         # What came later stays: going back to it is the same step.
-        await desk.conversation.pick_link(desk.window_id, c.id)
-        assert (await desk.window()).leaf_id == leaf
+        await desk.conversation.chain.pick(desk.window, c.id)
+        assert (await desk.stored_window()).leaf_id == leaf
         await desk.say("echo")
         assert world.prompts()[-1] == ["echo"]
 
@@ -161,12 +159,12 @@ async def test_m09_a_picked_link_brings_its_agent_back(world: World) -> None:
     specs = {"other": world.spec(name="other")}
     async with world.client(specs=specs) as desk:
         await desk.say("say alpha")
-        await desk.conversation.set_agent(desk.window_id, specs["other"])
+        await desk.window.set_agent(specs["other"])
         await desk.say("say beta")
         first, second = await desk.links()
         titles = [entry.agent_title for entry in (await chain_of(desk)).entries]
         cause = (await chain_of(desk)).entries[1].cause
-        await desk.conversation.pick_link(desk.window_id, first.id)
+        await desk.conversation.chain.pick(desk.window, first.id)
         assert desk.conversation.record.agent == "rehearsal"
         over = await desk.say("echo")
     assert titles == ["Rehearsal", "Other"]
@@ -180,18 +178,18 @@ async def test_m09_a_prompt_said_while_a_link_is_picked_is_said_where_that_link_
     async with world.client() as desk:
         await desk.say("say one")
         (link,) = await desk.links()
-        picking = asyncio.ensure_future(desk.conversation.pick_link(desk.window_id, link.id))
+        picking = asyncio.ensure_future(desk.conversation.chain.pick(desk.window, link.id))
         await asyncio.sleep(0)
         await desk.say("say two")
         await picking
         rows = await desk.branch()
         assert [row.text for row in rows if row.kind is Kind.USER] == ["say one", "say two"]
-        assert desk.conversation.doing(desk.window_id) is Doing.IDLE
+        assert desk.window.doing is Doing.IDLE
 
 
 async def test_m09_what_cannot_be_gone_on_from_is_refused_with_words(world: World) -> None:
     async with rolled_over(world) as desk:
-        window, pick = desk.window_id, desk.conversation.pick_link
+        window, pick = desk.window, desk.conversation.chain.pick
         a, b, c = await desk.links()
         async with desk.db.write() as tx:
             await links.move(tx, a.id, state=LinkState.LOST, ended="deleted")
@@ -200,11 +198,11 @@ async def test_m09_what_cannot_be_gone_on_from_is_refused_with_words(world: Worl
             await pick(window, a.id)
         with pytest.raises(NotToBePicked, match="not certain"):
             await pick(window, b.id)
-        await desk.conversation.say(window, "wait 30")
+        await window.say("wait 30")
         with pytest.raises(NotToBePicked, match="under way"):
             await pick(window, c.id)
-        await desk.conversation.stop(window)
-        await desk.conversation.wait_idle(window)
+        await window.stop()
+        await window.wait_idle()
 
 
 async def test_m09_a_prompt_that_is_sent_while_its_session_is_looked_at_is_carried_by_it_alone(
@@ -215,7 +213,7 @@ async def test_m09_a_prompt_that_is_sent_while_its_session_is_looked_at_is_carri
     async with world.client(resume=desk) as later:
         (link,) = await later.links()
         world.fail({"load": {"cue": "go-on", "times": 1}})
-        probing = asyncio.ensure_future(later.conversation.probe_link(later.window_id, link.id))
+        probing = asyncio.ensure_future(later.conversation.chain.probe(link.id))
         await world.heard("session/load")
         saying = asyncio.ensure_future(later.say("echo"))
         await later.until_told(MessageAdded)
@@ -225,7 +223,7 @@ async def test_m09_a_prompt_that_is_sent_while_its_session_is_looked_at_is_carri
         assert over.turn is not None
         assert over.turn.link_id == link.id
         assert world.prompts()[-1] == ["echo"]
-        assert (await later.conversation.probe_link(later.window_id, link.id)).words == "it is open here"
+        assert (await later.conversation.chain.probe(link.id)).words == "it is open here"
         assert (await later.say("echo")).turn is not None, "a look at an open session does not close it"
         assert "users=3" in (await later.branch())[-1].text
 
@@ -236,7 +234,7 @@ async def test_m09_a_session_whose_agent_may_lose_it_by_opening_is_not_looked_at
         await desk.say("say one")
     async with world.client(*flags, resume=desk) as later:
         (link,) = await later.links()
-        probe = await later.conversation.probe_link(later.window_id, link.id)
+        probe = await later.conversation.chain.probe(link.id)
         assert await later.links() == [link]
     assert probe.loads is Loads.UNKNOWN
     assert "could harm it" in probe.words
@@ -246,14 +244,14 @@ async def test_m09_a_session_whose_agent_may_lose_it_by_opening_is_not_looked_at
 async def test_m09_what_no_agent_accepted_is_not_gone_on_from(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        leaf = (await desk.window()).leaf_id
+        leaf = (await desk.stored_window()).leaf_id
         world.fail({"prompt": {"error": [-32603, "no"]}})
         await desk.say("two")
         world.fail({})
         (first, *_) = await desk.links()
         assert first.reach != leaf
-        price = await desk.conversation.pick_link(desk.window_id, first.id)
-        assert (await desk.window()).leaf_id == leaf
+        price = await desk.conversation.chain.pick(desk.window, first.id)
+        assert (await desk.stored_window()).leaf_id == leaf
         over = await desk.say("echo")
     assert over.turn is not None
     assert (over.turn.how, over.turn.told) == (price.how, price.told)
@@ -268,10 +266,11 @@ async def test_m09_in_a_conversation_that_another_client_holds_the_chain_can_onl
         async with world.client(resume=desk) as second:
             assert second.conversation.read_only
             (entry,) = (await chain_of(second)).entries
-            assert (await second.conversation.context(second.window_id)) is not None
-            for act in (second.conversation.probe_link, second.conversation.pick_link):
-                with pytest.raises(ReadOnly):
-                    await act(second.window_id, entry.link.id)
+            assert (await second.conversation.chain.context(second.window)) is not None
+            with pytest.raises(ReadOnly):
+                await second.conversation.chain.probe(entry.link.id)
+            with pytest.raises(ReadOnly):
+                await second.conversation.chain.pick(second.window, entry.link.id)
 
 
 async def test_m09_an_agent_that_cannot_open_a_session_again_says_no_and_loses_nothing(world: World) -> None:
@@ -279,7 +278,7 @@ async def test_m09_an_agent_that_cannot_open_a_session_again_says_no_and_loses_n
         await desk.say("say one")
     async with world.client("--no-load", "--no-resume", resume=desk) as later:
         link = (await later.links())[0]
-        probe = await later.conversation.probe_link(later.window_id, link.id)
+        probe = await later.conversation.chain.probe(link.id)
         assert (await later.links())[0] == link
     assert probe.loads is Loads.NO
     assert "cannot open a session again" in probe.words

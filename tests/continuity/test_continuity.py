@@ -68,7 +68,7 @@ async def test_p03_a_canary_of_one_branch_is_heard_in_no_other_branch_and_in_no_
     model = Upstream(profile=profile, scene=answering)
     async with client(tmp_path, model) as desk:
         await desk.say("start")
-        fork_in_the_road = (await desk.window()).leaf_id
+        fork_in_the_road = (await desk.stored_window()).leaf_id
         await desk.say("the canary is Frida")
         await desk.say("go on")
         await rewind(desk, fork_in_the_road)
@@ -92,7 +92,7 @@ async def test_p08_an_agent_that_refuses_every_prompt_hears_a_text_twice_at_most
         assert over.problem is not None
         assert sum(texts[-1] == "two" for _, texts in model.prompts) == 2
         assert model.count("new") == 2
-        assert (await desk.window()).draft == "two"
+        assert (await desk.stored_window()).draft == "two"
 
 
 async def test_p09_each_turn_says_how_its_context_got_there(tmp_path: Path) -> None:
@@ -141,9 +141,9 @@ async def test_m02_sessions_a_b_and_a_again_are_two_links_and_three_records(tmp_
     a, b = Upstream("a", scene=answering), Upstream("b", scene=answering)
     async with client(tmp_path, a, b) as desk:
         await desk.say("one")
-        await desk.conversation.set_agent(desk.window_id, b.spec)
+        await desk.window.set_agent(b.spec)
         await desk.say("two")
-        await desk.conversation.set_agent(desk.window_id, a.spec)
+        await desk.window.set_agent(a.spec)
         await desk.say("three")
         chain = await desk.links()
         async with desk.db.read() as reader:
@@ -186,7 +186,7 @@ async def test_m04_a_session_is_in_the_chain_before_its_first_prompt_and_is_used
         assert [link.session_id for link in await kept[0]] == ["model-s1"]
     model.scene = answering
     async with client(tmp_path, model, resume=desk) as again:
-        await again.conversation.retry(again.window_id)
+        await again.window.retry()
         await again.until_told(TurnEnded)
     assert [session for session, _ in model.prompts] == ["model-s1", "model-s1"]
     assert model.count("new") == 1
@@ -199,7 +199,7 @@ async def test_m07_a_rate_limit_keeps_the_session(tmp_path: Path) -> None:
         model.scene = limited
         await desk.say("two")
         model.scene = answering
-        await desk.conversation.retry(desk.window_id)
+        await desk.window.retry()
         await desk.until(lambda: sum(isinstance(item, TurnEnded) for item in desk.told) == 3 or None)
     assert [session for session, _ in model.prompts] == ["model-s1"] * 3
     assert [texts for _, texts in model.prompts] == [("one",), ("two",), ("two",)]
@@ -279,7 +279,7 @@ async def test_r07_the_answer_of_a_second_attempt_is_on_the_branch_that_is_shown
         model.lies["prompt"] = "refused"
         over = await desk.say("beta")
         assert over.turn is not None
-        assert (await desk.window()).leaf_id == over.turn.last_id
+        assert (await desk.stored_window()).leaf_id == over.turn.last_id
 
 
 async def test_r08_after_a_turn_without_a_word_the_next_prompt_goes_another_way(tmp_path: Path) -> None:
@@ -299,9 +299,9 @@ async def test_r08_after_a_turn_without_a_word_the_next_prompt_goes_another_way(
 async def test_r11_a_stopped_turn_keeps_its_partial_text_and_its_session(tmp_path: Path) -> None:
     model = Upstream(scene=waiting)
     async with client(tmp_path, model) as desk:
-        await desk.conversation.say(desk.window_id, "one")
+        await desk.window.say("one")
         await desk.until(lambda: next((running for running in model.running() if running.answered), None))
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         (running,) = model.running()
         assert running.cancel_asked
         running.end("cancelled")
@@ -323,10 +323,10 @@ async def test_r12_stopping_twice_before_the_text_is_out_gives_it_back_once_and_
         model.agents[-1].die()
         model.down = AgentRefused(-32603, "slow")
         for _ in range(2):
-            await desk.conversation.say(desk.window_id, "two")
-            await asyncio.gather(*(desk.conversation.stop(desk.window_id) for _ in range(3)))
-            await desk.conversation.wait_idle(desk.window_id)
-        window = await desk.window()
+            await desk.window.say("two")
+            await asyncio.gather(*(desk.window.stop() for _ in range(3)))
+            await desk.window.wait_idle()
+        window = await desk.stored_window()
         assert window.draft == "two"
         assert all(turn.stop_reason is not None for turn in await desk.turns())
         async with desk.db.read() as reader:
@@ -340,7 +340,7 @@ async def test_r14_nothing_from_above_a_clear_is_heard_below_it(tmp_path: Path) 
     model = Upstream(scene=answering)
     async with client(tmp_path, model) as desk:
         await desk.say("the canary is Frida")
-        await desk.conversation.clear(desk.window_id)
+        await desk.window.clear()
         await desk.say("two")
         await desk.say("three")
         assert "the canary is Frida" in [row.text for row in await desk.branch()]
@@ -358,7 +358,7 @@ async def test_r19_a_prompt_whose_turn_brought_nothing_is_sent_again_as_the_same
         model.scene = limited
         await desk.say("two")
         model.scene = answering
-        await desk.conversation.retry(desk.window_id)
+        await desk.window.retry()
         await desk.until(lambda: sum(isinstance(item, TurnEnded) for item in desk.told) == 3 or None)
         prompts = [row for row in await desk.branch() if row.kind is Kind.USER]
         assert [row.text for row in prompts] == ["one", "two"]
@@ -372,7 +372,7 @@ async def test_r19_a_prompt_whose_turn_brought_text_is_sent_again_only_as_a_sibl
         await desk.say("one")
         assert len(model.prompts) == 1
         model.scene = answering
-        await desk.conversation.retry(desk.window_id)
+        await desk.window.retry()
         await desk.until(lambda: sum(isinstance(item, TurnEnded) for item in desk.told) == 2 or None)
         prompt = next(row for row in await desk.branch() if row.kind is Kind.USER)
         async with desk.db.read() as reader:

@@ -20,7 +20,7 @@ async def test_9_a_second_window_forks_and_both_sessions_hold_only_their_own_bra
     model = Upstream(scene=answering)
     async with client(tmp_path, model) as desk:
         await desk.say("trunk")
-        second = await another_window(desk, (await desk.window()).leaf_id)
+        second = await another_window(desk, (await desk.stored_window()).leaf_id)
         await desk.say("left")
         assert how(await second.say("right")) in (ContextSource.FORKED, ContextSource.TOLD)
         await desk.say("left again")
@@ -61,7 +61,7 @@ async def test_9_a_session_that_was_opened_only_to_be_forked_still_answers_its_o
 async def test_f09_a_message_that_is_told_while_it_grows_is_not_taken_for_known(tmp_path: Path) -> None:
     model = Upstream(profile=Profile(fork=False), scene=waiting)
     async with client(tmp_path, model) as desk:
-        await desk.conversation.say(desk.window_id, "one")
+        await desk.window.say("one")
         growing = await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
         model.scene = answering
         second = await another_window(desk, growing.message.id)
@@ -76,7 +76,7 @@ async def test_closing_a_tab_in_mid_turn_and_with_it_the_conversation_keeps_what
 ) -> None:
     model = Upstream(scene=waiting)
     async with client(tmp_path, model) as desk:
-        await desk.conversation.say(desk.window_id, "one")
+        await desk.window.say("one")
         await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
         desk.conversation.leave(desk.window_id)
         assert desk.conversation.busy
@@ -95,12 +95,10 @@ async def test_w16_a_prompt_that_is_said_the_moment_a_turn_ends_is_sent(tmp_path
 
         def at_once(news: ConversationEvent) -> None:
             if isinstance(news, TurnEnded) and len(said) < 5:
-                said.append(
-                    asyncio.ensure_future(desk.conversation.say(desk.window_id, f"prompt {len(said)}"))
-                )
+                said.append(asyncio.ensure_future(desk.window.say(f"prompt {len(said)}")))
 
         desk.conversation.subscribe(at_once)
-        await desk.conversation.say(desk.window_id, "first")
+        await desk.window.say("first")
         await desk.until(lambda: sum(isinstance(item, TurnEnded) for item in desk.told) == 6 or None)
         await asyncio.gather(*said)
     assert [texts[-1] for _, texts in model.prompts] == ["first", *(f"prompt {at}" for at in range(5))]
@@ -137,7 +135,7 @@ async def test_late_text_below_a_prompt_does_not_lead_the_window_away_from_its_a
                 if late and late.state is MessageState.FINAL:
                     break
         assert late.parent_id == prompt.id
-        assert (await desk.window()).leaf_id == prompt.id
+        assert (await desk.stored_window()).leaf_id == prompt.id
 
 
 async def test_what_a_person_sees_of_a_told_block_is_the_prompt_alone(tmp_path: Path) -> None:
@@ -162,13 +160,13 @@ async def test_what_a_session_says_after_it_refused_a_prompt_keeps_it_off_the_br
             model.scene = waiting
 
         model.scene = refused_once
-        await desk.conversation.say(desk.window_id, "two")
+        await desk.window.say("two")
         await desk.until(lambda: next((running for running in model.running() if running.answered), None))
         model.agents[-1].tell("model-s1", TextChunk("agent", "an answer after all", "late"))
         (running,) = model.running()
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         running.end("cancelled")
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         model.scene = answering
         await desk.say("three")
         async with desk.db.read() as reader:

@@ -150,8 +150,8 @@ async def test_r12_a_prompt_that_no_agent_takes_is_back_in_the_draft_and_in_the_
         over = await desk.say("a long thought that must not be lost")
         assert over.turn is None
         assert over.problem is not None and over.problem.trouble is Trouble.AGENT_MISSING
-        assert (await desk.window()).draft == "a long thought that must not be lost"
-        assert (await desk.window()).leaf_id is None
+        assert (await desk.stored_window()).draft == "a long thought that must not be lost"
+        assert (await desk.stored_window()).leaf_id is None
         async with desk.db.read() as reader:
             typed = [text for _, text in await inputs.recent(reader)]
         assert typed == ["a long thought that must not be lost"]
@@ -159,7 +159,7 @@ async def test_r12_a_prompt_that_no_agent_takes_is_back_in_the_draft_and_in_the_
 
 async def test_m06_an_empty_chat_leaves_no_trace(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.prepare(desk.window_id)
+        await desk.window.prepare()
         assert len(await desk.links()) == 1
     async with world.client() as other:
         async with other.db.read() as reader:
@@ -183,7 +183,7 @@ async def test_text_between_turns_becomes_a_row_that_the_session_is_known_to_hol
         late = await desk.until_told(
             MessageAdded, lambda news: news.message.kind is Kind.AGENT and news.message.turn_id is None
         )
-        assert (await desk.window()).leaf_id == late.message.id
+        assert (await desk.stored_window()).leaf_id == late.message.id
         over = await desk.say("echo")
         assert ended(over) == (ContextSource.CONTINUED, StopReason.END_TURN)
         assert len(world.prompts()[-1]) == 1
@@ -196,7 +196,7 @@ async def test_two_windows_of_one_conversation_never_share_a_session(world: Worl
             desk.db,
             desk.conversations,
             desk.conversation,
-            await open_window(desk.db, desk.conversation.id, (await desk.window()).leaf_id),
+            await open_window(desk.db, desk.conversation.id, (await desk.stored_window()).leaf_id),
         )
         desk.conversation.subscribe(other.hear)
         left, right = await asyncio.gather(desk.say("say left; echo"), other.say("say right; echo"))
@@ -230,7 +230,7 @@ async def test_r16_a_second_client_reads_and_takes_over_when_the_first_is_gone(w
         async with world.client(resume=desk) as second:
             assert second.conversation.read_only
             with pytest.raises(ReadOnly):
-                await second.conversation.say(second.window_id, "say two")
+                await second.window.say("say two")
             assert [row.text for row in await second.branch()] == ["say one", "one"]
     async with world.client(resume=desk) as third:
         assert not third.conversation.read_only

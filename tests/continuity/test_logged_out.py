@@ -21,8 +21,8 @@ def world(tmp_path: Path) -> World:
 
 
 async def logged_out_and_in_again(desk: Desk) -> None:
-    await desk.conversation.logout(desk.window_id)
-    await desk.conversation.login(desk.window_id, "rehearsal-login")
+    await desk.conversation.logins.log_out(desk.window)
+    await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
 
 
 async def test_m08_the_price_of_going_back_above_a_logout_says_what_it_takes_along(world: World) -> None:
@@ -30,22 +30,22 @@ async def test_m08_the_price_of_going_back_above_a_logout_says_what_it_takes_alo
         await desk.say("say canary-old")
         await desk.say("say more")
         first, second = [row for row in await desk.branch() if row.kind is Kind.USER]
-        conversation, window_id = desk.conversation, desk.window_id
-        before = await conversation.price(window_id, leaf_id=second.parent_id)
+        conversation = desk.conversation
+        before = await conversation.chain.price(desk.window, leaf_id=second.parent_id)
         assert not before.before_logout and SAID_BEFORE not in before.words
         await logged_out_and_in_again(desk)
 
-        edit = await conversation.price(window_id, leaf_id=second.parent_id)
+        edit = await conversation.chain.price(desk.window, leaf_id=second.parent_id)
         assert edit.before_logout and edit.words.startswith(f"{SAID_BEFORE}, ")
-        assert not (await conversation.price(window_id, leaf_id=first.parent_id)).before_logout
-        here = await conversation.price(window_id)
+        assert not (await conversation.chain.price(desk.window, leaf_id=first.parent_id)).before_logout
+        here = await conversation.chain.price(desk.window)
         assert not here.before_logout, "below the line nothing is taken along"
         other = world.spec(name="other")
-        elsewhere = await conversation.price(window_id, spec=other, leaf_id=second.parent_id)
+        elsewhere = await conversation.chain.price(desk.window, spec=other, leaf_id=second.parent_id)
         assert not elsewhere.before_logout, "nobody logged out of that one"
 
         told = len(desk.told)
-        await conversation.go_to(window_id, second.parent_id)
+        await desk.window.go_to(second.parent_id)
         moved, remark = [news for news in desk.told[told:] if isinstance(news, LeafMoved | Remarked)]
         assert isinstance(moved, LeafMoved) and isinstance(remark, Remarked)
         assert remark.text.startswith("Said before you logged out of Rehearsal: your next prompt")
@@ -59,12 +59,12 @@ async def test_m08_what_is_said_below_a_logout_is_gone_back_to_without_a_word_of
         await desk.say("say canary-old")
         await logged_out_and_in_again(desk)
         await desk.say("say new")
-        leaf = (await desk.window()).leaf_id
+        leaf = (await desk.stored_window()).leaf_id
         await desk.say("say newer")
         told = len(desk.told)
-        await desk.conversation.go_to(desk.window_id, leaf)
+        await desk.window.go_to(leaf)
         assert not [news for news in desk.told[told:] if isinstance(news, Remarked)]
-        assert not (await desk.conversation.price(desk.window_id)).before_logout
+        assert not (await desk.conversation.chain.price(desk.window)).before_logout
         over = await desk.say("echo")
         assert isinstance(over, TurnEnded)
     assert not any("canary-old" in block for blocks in world.prompts()[1:] for block in blocks)
@@ -81,12 +81,12 @@ async def test_m08_on_the_screen_an_undo_that_leads_above_a_logout_names_what_th
         await person.idle()
         tab = person.tab
         leaf = tab.leaf_id
-        await tab.conversation.rewind(tab.window_id, None)
+        await tab.window.rewind(None)
         await person.until(lambda: tab.leaf_id is None, "the beginning")
         await person.say("say other")
         await person.sees("│ other")
         await person.idle()
-        await tab.conversation.logout(tab.window_id)
+        await tab.conversation.logins.log_out(tab.window)
         await person.sees("logged out by you")
         assert person.app.chat.acts is not None
         person.app.chat.acts.do("undo")

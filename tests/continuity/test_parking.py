@@ -31,7 +31,7 @@ async def said(desk: Desk, *texts: str) -> None:
     for text in texts:
         over = await desk.say(text)
         assert over.turn is not None
-        await desk.conversation.settled(desk.window_id)
+        await desk.window.settled()
 
 
 async def parked(desk: Desk, state: LinkState = LinkState.PARKED) -> list[Link]:
@@ -71,7 +71,7 @@ async def test_f10_a_turn_that_ended_clean_is_parked_as_a_closed_fork_with_the_p
         assert source.version == (await desk.links())[0].version
         assert fork.session_id in [entry["session"] for entry in world.requests("session/close")]
         # It is no part of what a person sees of the chain.
-        chain = await desk.conversation.chain(desk.window_id)
+        chain = await desk.conversation.chain.read(desk.window)
         assert ([entry.link.id for entry in chain.entries], chain.folded) == ([source.id], 1)
 
 
@@ -80,7 +80,7 @@ async def test_f10_nothing_is_parked_after_a_turn_that_did_not_end_clean(tmp_pat
     world = World(tmp_path)
     async with world.client(while_idle=ALWAYS) as desk:
         await desk.say(prompt)
-        await desk.conversation.settled(desk.window_id)
+        await desk.window.settled()
         assert world.requests("session/fork") == []
 
 
@@ -119,7 +119,7 @@ async def test_f10_after_a_restart_the_second_prompt_of_six_is_said_anew_to_exac
         assert heard.endswith("all=say one; tool read README.md; say done|echo")
         assert [row.data["how"] for row in await desk.branch() if row.kind is Kind.SEAM] == [how.value]
         # The parked fork itself was never prompted, and can be forked again; what was said anew is parked, too.
-        await desk.conversation.settled(desk.window_id)
+        await desk.window.settled()
         assert len(await parked(desk)) == (7 if how is ContextSource.FORKED else 0)
 
 
@@ -165,7 +165,7 @@ async def test_f10_the_price_of_going_on_from_a_past_message_names_the_native_wa
         await said(desk, "say one", "say two", "say three")
         past = (await desk.turns())[0].last_id
     async with world.client(*flags, resume=desk, while_idle=ALWAYS) as desk:
-        price = await desk.conversation.price(desk.window_id, leaf_id=past)
+        price = await desk.conversation.chain.price(desk.window, leaf_id=past)
         assert (price.how, price.words) == (how, "probably native: nothing replayed")
 
 
@@ -180,7 +180,7 @@ async def test_k10_a_prompt_does_not_wait_for_a_parked_fork_and_what_it_raced_wi
         await desk.say("say two")
         assert world.requests("session/delete") == [], "the agent has not even made the fork yet"
         world.cue("go-on")
-        await desk.conversation.settled(desk.window_id)
+        await desk.window.settled()
         assert len(world.requests("session/delete")) == 1
         # What was made meanwhile holds the second prompt, and is nobody's.
         first, second = await desk.turns()
@@ -198,7 +198,7 @@ async def test_k10_a_fork_whose_source_moved_meanwhile_is_thrown_away(tmp_path: 
         async with desk.db.write() as tx:
             await links.move(tx, source.id, event="moved by another")
         world.cue("go-on")
-        await desk.conversation.settled(desk.window_id)
+        await desk.window.settled()
         assert await parked(desk) == []
         assert len(world.requests("session/delete")) == 1
 
@@ -221,7 +221,7 @@ async def test_k10_a_fork_that_came_just_before_a_prompt_is_thrown_away_as_well(
         async with asyncio.timeout(20):
             await came.wait()
         await desk.say("say two")
-        await desk.conversation.settled(desk.window_id)
+        await desk.window.settled()
         made = {entry["session"] for entry in world.requests("session/close")}
         (kept,) = await parked(desk)
         assert len(made) == len(world.requests("session/fork")) == 2
@@ -236,13 +236,13 @@ async def test_k10_a_parked_fork_that_is_being_kept_when_a_prompt_comes_is_waite
         world.fail({"close": {"cue": "go-on", "times": 1}})
         await desk.say("say one")
         await world.heard("session/close")
-        await desk.conversation.say(desk.window_id, "hang")
-        work = desk.conversation._window(desk.window_id).idle_work
+        await desk.window.say("hang")
+        work = desk.window.idle_work
         assert work.under_way
         world.cue("go-on")
         await work.settled()
         assert len(await parked(desk)) == 1
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
 
 
 async def test_k10_an_agent_that_dies_while_it_forks_leaves_nothing_and_the_next_prompt_goes_on(

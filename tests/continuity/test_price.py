@@ -52,14 +52,14 @@ def test_p11_a_price_is_one_line_in_words(named: Price, words: str) -> None:
 
 async def test_p11_the_price_of_going_on_is_native_and_starts_no_process(world: World) -> None:
     async with world.client() as desk:
-        fresh = await desk.conversation.price(desk.window_id)
+        fresh = await desk.conversation.chain.price(desk.window)
         assert (fresh.how, fresh.exact, world.requests("initialize")) == (ContextSource.FRESH, False, [])
         await desk.say("say one")
-        going_on = await desk.conversation.price(desk.window_id)
+        going_on = await desk.conversation.chain.price(desk.window)
     assert (going_on.how, going_on.exact, going_on.words) == (ContextSource.CONTINUED, True, NATIVE)
     started = len(world.requests("initialize"))
     async with world.client(resume=desk) as later:
-        cold = await later.conversation.price(later.window_id)
+        cold = await later.conversation.chain.price(later.window)
         assert (cold.how, cold.words) == (ContextSource.RESUMED, f"probably {NATIVE}")
         assert len(world.requests("initialize")) == started
         assert (await later.say("say two")).turn is not None
@@ -72,7 +72,7 @@ async def test_p11_the_price_of_an_agent_that_cannot_reopen_sessions_is_told_als
     async with world.client("--no-load", "--no-resume", "--no-fork") as desk:
         await desk.say("say one")
     async with world.client("--no-load", "--no-resume", "--no-fork", resume=desk) as later:
-        named = await later.conversation.price(later.window_id)
+        named = await later.conversation.chain.price(later.window)
         over = await later.say("say two")
     assert over.turn is not None
     assert (named.how, named.told, named.exact) == (ContextSource.TOLD, 2, False)
@@ -84,10 +84,10 @@ async def test_p11_the_price_of_another_agent_is_what_its_first_prompt_then_carr
     async with world.client(specs={"other": other}) as desk:
         await desk.say("say one; tool read README.md")
         await spoken(desk, 54)
-        named = await desk.conversation.price(desk.window_id, spec=other)
-        assert await desk.conversation.prices(desk.window_id, [other, other]) == [named, named]
+        named = await desk.conversation.chain.price(desk.window, spec=other)
+        assert await desk.conversation.chain.prices(desk.window, [other, other]) == [named, named]
         started = len(world.requests("initialize"))
-        await desk.conversation.set_agent(desk.window_id, other)
+        await desk.window.set_agent(other)
         assert len(world.requests("initialize")) == started
         over = await desk.say("echo")
     turn = over.turn
@@ -104,13 +104,13 @@ async def test_p11_the_price_of_another_agent_is_what_its_first_prompt_then_carr
 async def test_p11_the_price_from_an_earlier_message_and_of_a_fork_is_named_too(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        after_one = (await desk.window()).leaf_id
+        after_one = (await desk.stored_window()).leaf_id
         await desk.say("say two")
-        conversation, window_id = desk.conversation, desk.window_id
-        edit = await conversation.price(window_id, leaf_id=after_one)
-        fork = await conversation.price(window_id, apart=True)
-        anew = await conversation.price(window_id, leaf_id=None)
-        assert (await desk.window()).leaf_id != after_one, "a price moves nothing"
+        conversation = desk.conversation
+        edit = await conversation.chain.price(desk.window, leaf_id=after_one)
+        fork = await conversation.chain.price(desk.window, apart=True)
+        anew = await conversation.chain.price(desk.window, leaf_id=None)
+        assert (await desk.stored_window()).leaf_id != after_one, "a price moves nothing"
     assert (edit.how, edit.told, edit.told_total) == (ContextSource.TOLD, 2, 2)
     assert (fork.how, fork.words) == (ContextSource.FORKED, NATIVE)
     assert (anew.how, anew.words) == (ContextSource.FRESH, "new session: nothing to tell")
@@ -120,11 +120,11 @@ async def test_p09_a_seam_says_that_what_the_session_was_told_earlier_is_abridge
     async with world.client() as desk:
         await spoken(desk, 30)
         await desk.say("say one")
-        told = await desk.conversation.price(desk.window_id)
+        told = await desk.conversation.chain.price(desk.window)
     async with world.client(resume=desk) as later:
         await later.say("say two")
         resumed = [row for row in await later.branch() if row.kind is Kind.SEAM][-1]
-        price = await later.conversation.price(later.window_id)
+        price = await later.conversation.chain.price(later.window)
     assert told.words == price.words == f"{NATIVE}, what it was told earlier is abridged"
     assert resumed.text == "session resumed · nothing told again · what it was told earlier is abridged"
 
@@ -135,7 +135,7 @@ async def test_p11_eight_prices_of_ten_thousand_messages_read_them_once(world: W
         await spoken(desk, 10_000)
         async with queries_counted(desk.db) as queries:
             with calls_counted() as calls:
-                named = await desk.conversation.prices(desk.window_id, [other] * 8)
+                named = await desk.conversation.chain.prices(desk.window, [other] * 8)
     assert {each.left_out for each in named} == {9_980}
     assert sum("WITH RECURSIVE branch (parent_id, uid, " in sql for sql in queries.asked) == 1
     assert len(queries.asked) < 100

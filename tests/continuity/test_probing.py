@@ -21,7 +21,7 @@ async def said(desk: Desk, text: str) -> None:
     """A whole turn, and all that is done after it."""
     over = await desk.say(text)
     assert over.turn is not None
-    await desk.conversation.settled(desk.window_id)
+    await desk.window.settled()
 
 
 async def learnt_of(desk: Desk, name: str = "rehearsal") -> str | None:
@@ -65,7 +65,7 @@ async def test_f10_an_agent_that_forks_everything_is_seen_to_ignore_the_message(
         # What the agent cannot delete is known as ours, and used for nothing.
         _, probe = await desk.links()
         assert (probe.cause, probe.state, probe.ended) == (Cause.PROBE, LinkState.LOST, "it was not needed")
-        assert (await desk.conversation.chain(desk.window_id)).folded == 1
+        assert (await desk.conversation.chain.read(desk.window)).folded == 1
 
 
 async def test_f10_nothing_is_probed_of_an_agent_that_does_not_fork(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ async def test_f10_a_prompt_does_not_wait_for_a_probe_and_what_the_agent_still_f
         assert world.requests("session/delete") == [], "the fork has not been answered yet"
         assert over.turn is not None
         world.cue("go-on")
-        await desk.conversation.settled(desk.window_id)
+        await desk.window.settled()
         assert await learnt_of(desk) == "ignored"
         forked = len(world.requests("session/fork"))
         assert forked >= 2, "what was broken off was done again"

@@ -68,7 +68,7 @@ async def test_a01_an_aside_is_asked_of_a_fork_and_leaves_no_trace(world: World)
         (trunk,) = await desk.links()
         before = await store_hash(desk), transcript(world, trunk).read_bytes()
 
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         assert aside.price.native
         news, end = await asked(aside, "echo")
         assert (end.stop, end.problem) == (StopReason.END_TURN, None)
@@ -93,41 +93,41 @@ async def test_a01_an_aside_is_asked_of_a_fork_and_leaves_no_trace(world: World)
 async def test_a01_while_a_turn_runs_the_aside_is_of_the_end_of_the_turn_before(world: World) -> None:
     async with world.client("--fork-at", while_idle=WhileIdle(probe=True)) as desk:
         await desk.say("say one")
-        await desk.conversation.settled(desk.window_id)
+        await desk.window.settled()
         forks = len(world.requests("session/fork"))
-        await desk.conversation.say(desk.window_id, "say begun; ask may I?; say done")
+        await desk.window.say("say begun; ask may I?; say done")
         question = await desk.until_told(Asked)
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         news, end = await asked(aside, "echo")
         assert end.problem is None and len(world.requests("session/fork")) == forks + 1
         assert words_of(news) == ["session forked at this point · nothing told again"]
         assert "all=say one|" in aside.text and "begun" not in aside.text
         await aside.close()
         await desk.conversation.answer(question.ask_id, question.options[0].id)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert (await desk.branch())[-1].text.endswith("done"), "the turn went on untouched"
 
 
 async def test_a04_while_a_turn_runs_and_nothing_can_be_forked_there_the_aside_is_told(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "say begun; ask may I?; say done")
+        await desk.window.say("say begun; ask may I?; say done")
         question = await desk.until_told(Asked)
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         news, _ = await asked(aside, "echo")
         assert words_of(news) == ["new session · told 2 of 2 messages"]
         told = world.prompts()[-1]
         assert told[0].startswith(BEGIN) and "say one" in told[0] and "begun" not in told[0]
         await aside.close()
         await desk.conversation.answer(question.ask_id, question.options[0].id)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert len([link for link in await desk.links() if link.cause is Cause.NEW]) == 1
 
 
 async def test_a04_without_a_native_fork_a_session_is_told_and_the_price_is_said(world: World) -> None:
     async with world.client("--no-fork") as desk:
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         assert aside.price.words.startswith("told 2 of 2 messages, about ")
         news, _ = await asked(aside, "echo")
         assert words_of(news) == ["Rehearsal cannot fork: new session · told 2 of 2 messages"]
@@ -141,7 +141,7 @@ async def test_a04_without_a_native_fork_a_session_is_told_and_the_price_is_said
 
 async def test_a04_an_empty_conversation_can_be_asked_beside_and_still_leaves_no_trace(world: World) -> None:
     async with world.client() as desk:
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         news, _ = await asked(aside, "say hello")
         assert words_of(news) == ["new session · nothing to tell"]
         assert aside.text == "hello"
@@ -156,7 +156,7 @@ async def test_a03_the_fork_is_closed_and_deleted_where_that_is_offered_and_show
 ) -> None:
     async with world.client(*flags) as desk:
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         await asked(aside, "say beside")
         (link,) = await asides_of(desk)
         file = transcript(world, link)
@@ -166,7 +166,7 @@ async def test_a03_the_fork_is_closed_and_deleted_where_that_is_offered_and_show
         assert file.exists() is bool(flags)
         (link,) = await asides_of(desk)
         assert (link.state, link.ended) == (LinkState.LOST, "the aside is over")
-        chain = await desk.conversation.chain(desk.window_id)
+        chain = await desk.conversation.chain.read(desk.window)
         assert (len(chain.entries), chain.folded) == (1, 1)
         async with desk.db.read() as reader:
             assert len(await conversations.page(reader, limit=10)) == 1
@@ -179,7 +179,7 @@ async def test_a03_the_fork_is_closed_and_deleted_where_that_is_offered_and_show
 async def test_a03_an_aside_that_is_open_when_the_client_leaves_is_thrown_away(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await asked(await desk.conversation.aside(desk.window_id), "say beside")
+        await asked(await desk.conversation.asides.begin(desk.window), "say beside")
         (link,) = await asides_of(desk)
         file = transcript(world, link)
     assert not file.exists()
@@ -188,7 +188,7 @@ async def test_a03_an_aside_that_is_open_when_the_client_leaves_is_thrown_away(w
 async def test_a03_what_an_agents_death_left_open_is_swept_when_it_runs_again(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         _, end = await asked(aside, "say beside; crash")
         assert end.stop is StopReason.AGENT_GONE and end.problem is not None
         assert "was killed" in end.problem and aside.text.startswith("beside")
@@ -196,14 +196,14 @@ async def test_a03_what_an_agents_death_left_open_is_swept_when_it_runs_again(wo
         (left,) = await asides_of(desk)
         assert left.state is LinkState.SUSPECT and transcript(world, left).exists()
     async with world.client(resume=desk) as desk:
-        kept = await desk.conversation.aside(desk.window_id)
+        kept = await desk.conversation.asides.begin(desk.window)
         await asked(kept, "say this one stays")
         await world.heard("session/delete")
         async with asyncio.timeout(20):
             while (await asides_of(desk))[0].state is not LinkState.LOST:  # noqa: ASYNC110 - nobody tells it
                 await asyncio.sleep(0.01)
         assert kept._session is not None
-        await desk.conversation.sweep_asides(kept._session.agent)
+        await desk.conversation.asides.sweep(kept._session.agent)
         swept, mine = await asides_of(desk)
         assert swept.ended == "the aside was left open"
         assert mine.state is LinkState.SUSPECT, "one that is open is left alone"
@@ -217,7 +217,7 @@ async def test_a03_what_an_agents_death_left_open_is_swept_when_it_runs_again(wo
 async def test_a01_where_the_agent_ended_the_next_question_begins_anew_and_that_is_said(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         await asked(aside, "crash")
         news, end = await asked(aside, "echo")
         assert end.problem is None and len(words_of(news)) == 1
@@ -231,12 +231,12 @@ async def test_a01_an_aside_only_reads(world: World) -> None:
     async with world.client() as desk:
         (world.project / "known.txt").write_text("what stands in it")
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         _, end = await asked(aside, "edit notes.txt")
         (notice,) = [row for row in aside.rows if row.kind is Kind.NOTICE]
         assert notice.text.startswith("Rehearsal wanted to do more than read: ")
         assert notice.text.endswith("An aside only reads, so that was refused.")
-        assert end.stop is StopReason.END_TURN and desk.conversation.asked(desk.window_id) == []
+        assert end.stop is StopReason.END_TURN and desk.window.asked == []
         await asked(aside, "write notes.txt no; read known.txt")
         assert not notes.exists()
         written, read = [row for row in aside.rows if row.kind is Kind.TOOL][-2:]
@@ -266,7 +266,7 @@ async def test_a01_reading_is_allowed_once_and_no_more(world: World) -> None:
     environment = (("SCRIPT", READER), ("HEARD", str(world.place / "scripted.jsonl")))
     spec = AgentSpec("reader", "Reader", (sys.executable, str(SCRIPTED_AGENT)), environment)
     async with world.client(specs={"reader": spec}, agent="reader") as desk:
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         await asked(aside, "what stands there?")
         assert aside.text == "chose once"
         assert [row for row in aside.rows if row.kind is Kind.NOTICE] == []
@@ -276,7 +276,7 @@ async def test_a01_reading_is_allowed_once_and_no_more(world: World) -> None:
 async def test_a01_a_question_that_is_stopped_or_left_is_stopped_upstream_too(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         news: list[AsideEvent] = []
         async for each in aside.ask("say half; hang"):
             news.append(each)
@@ -299,7 +299,7 @@ async def test_a01_an_aside_left_while_its_session_opens_leaves_none_behind(worl
     async with world.client() as desk:
         await desk.say("say one")
         world.fail({"fork": {"cue": "go-on"}})
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         leaving = asyncio.ensure_future(asked(aside, "say never"))
         await world.heard("session/fork")
         closing = asyncio.ensure_future(aside.close())
@@ -315,7 +315,7 @@ async def test_a01_what_is_said_in_the_conversation_meanwhile_is_not_in_the_asid
     async with world.client() as desk:
         await desk.say("say one")
         world.fail({"fork": {"cue": "go-on"}})
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         asking = asyncio.ensure_future(asked(aside, "echo"))
         await world.heard("session/fork")
         await desk.say("say meanwhile")
@@ -331,7 +331,7 @@ async def test_a01_what_is_said_in_the_conversation_meanwhile_is_not_in_the_asid
 async def test_a01_what_goes_wrong_is_said_and_what_was_typed_is_kept(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         world.fail({"prompt": {"error": [-32603, "Overloaded", {"status": 529}], "times": 1}})
         _, end = await asked(aside, "say what?")
         assert end.stop is StopReason.ERROR and "overloaded" in (end.problem or "")
@@ -339,7 +339,7 @@ async def test_a01_what_goes_wrong_is_said_and_what_was_typed_is_kept(world: Wor
             await asked(aside, "/compact")
         await aside.close()
         world.fail({"fork": {"login": True}})
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         _, end = await asked(aside, "say who?")
         assert "log in first" in (end.problem or "")
         assert len(world.requests("session/new")) == 1, "a new session would want the same"
@@ -352,7 +352,7 @@ async def test_a01_what_goes_wrong_is_said_and_what_was_typed_is_kept(world: Wor
 async def test_a03_no_prompt_ever_goes_to_an_asides_session(world: World) -> None:
     async with world.client("--fork-at") as desk:
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         await asked(aside, "say beside")
         (trunk,) = [link for link in await desk.links() if link.cause is Cause.NEW]
         (link,) = await asides_of(desk)
@@ -378,15 +378,15 @@ async def test_a03_no_prompt_ever_goes_to_an_asides_session(world: World) -> Non
 async def test_a01_the_branchs_model_answers_in_the_agents_own_mode(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.set_option(desk.window_id, "model", "lead")
-        await desk.conversation.set_mode(desk.window_id, "code")
+        await desk.window.set_option("model", "lead")
+        await desk.window.set_mode("code")
         await desk.say("say two")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         await asked(aside, "settings")
         assert "mode=ask model=lead" in aside.text
         await aside.close()
         world.fail({"set_config_option": {"error": [-32603, "not today"]}})
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         await asked(aside, "settings")
         (notice,) = [row for row in aside.rows if row.kind is Kind.NOTICE]
         assert notice.text.startswith("Rehearsal answers with other settings than in the conversation: Model")
@@ -398,7 +398,7 @@ async def test_a01_the_branchs_model_answers_in_the_agents_own_mode(world: World
 async def test_a03_what_a_client_could_not_end_before_it_left_is_swept_by_the_next(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await asked(await desk.conversation.aside(desk.window_id), "say beside")
+        await asked(await desk.conversation.asides.begin(desk.window), "say beside")
         (left,) = await asides_of(desk)
         world.fail({"close": {"kill": True}})
     world.fail({})

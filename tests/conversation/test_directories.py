@@ -149,8 +149,8 @@ async def test_w15_a_conversation_in_which_nothing_was_said_leaves_no_trace_of_i
 ) -> None:
     async with world.client() as desk:
         await desk.conversation.add_directory(str(world.place / "lib"))
-        await desk.conversation.prepare(desk.window_id)
-        await desk.conversation.set_mode(desk.window_id, "plan")
+        await desk.window.prepare()
+        await desk.window.set_mode("plan")
     async with Database.open(world.store) as db, db.read() as reader:
         for table in ("conversation", "conversation_directory", "window_choice"):
             assert await reader.all(f"SELECT * FROM {table}") == [], table

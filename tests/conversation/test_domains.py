@@ -47,7 +47,7 @@ def git(directory: Path, *arguments: str) -> None:
 
 
 def in_force(desk: Desk) -> dict[str, str | bool]:
-    return {option.id: option.value for option in desk.conversation.session(desk.window_id).options}
+    return {option.id: option.value for option in desk.window.session.options}
 
 
 def remarks(desk: Desk) -> list[str]:
@@ -62,9 +62,9 @@ CHOSEN: dict[str, str | bool] = {"mode": "plan", "model": "lead", "thought": "lo
 
 
 async def choose(desk: Desk) -> None:
-    await desk.conversation.prepare(desk.window_id)
+    await desk.window.prepare()
     for option, value in CHOSEN.items():
-        await desk.conversation.set_option(desk.window_id, option, value)
+        await desk.window.set_option(option, value)
 
 
 # --- settings
@@ -84,7 +84,7 @@ async def test_m10_model_mode_and_every_option_come_back_after_a_restart_and_aft
         assert len(await desk.links()) == 2
         world.fail({})
     async with world.client(resume=desk) as again:
-        await again.conversation.prepare(again.window_id)
+        await again.window.prepare()
         assert in_force(again) == CHOSEN
         await again.say("settings")
         assert "plan" in (await again.branch())[-1].text and "lead" in (await again.branch())[-1].text
@@ -96,10 +96,10 @@ async def test_m10_model_mode_and_every_option_come_back_after_a_restart_and_aft
 async def test_m10_what_was_set_since_the_last_turn_comes_back_too(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.set_option(desk.window_id, "thought", "off")
-        await desk.conversation.set_mode(desk.window_id, "code")
+        await desk.window.set_option("thought", "off")
+        await desk.window.set_mode("code")
     async with world.client(resume=desk) as again:
-        await again.conversation.prepare(again.window_id)
+        await again.window.prepare()
         assert in_force(again) == {"mode": "code", "model": "understudy", "thought": "off", "fast": False}
 
 
@@ -118,28 +118,28 @@ async def test_m10_an_option_that_the_agent_refuses_is_told_and_the_turn_goes_on
 
 async def test_m10_an_agent_without_options_comes_back_in_its_mode(world: World) -> None:
     async with world.client("--no-options") as desk:
-        await desk.conversation.prepare(desk.window_id)
-        await desk.conversation.set_mode(desk.window_id, "code")
+        await desk.window.prepare()
+        await desk.window.set_mode("code")
         await desk.say("say one")
     async with world.client("--no-options", resume=desk) as again:
-        await again.conversation.prepare(again.window_id)
-        assert again.conversation.session(again.window_id).mode == "code"
+        await again.window.prepare()
+        assert again.window.session.mode == "code"
 
 
 async def test_m10_a_waiting_prompts_mode_does_not_come_back_in_place_of_the_persons(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.prepare(desk.window_id)
-        await desk.conversation.set_mode(desk.window_id, "code")
-        await desk.conversation.say(desk.window_id, "say one; cue go-on")
+        await desk.window.prepare()
+        await desk.window.set_mode("code")
+        await desk.window.say("say one; cue go-on")
         await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
-        await desk.conversation.say(desk.window_id, "say two")
-        await desk.conversation.set_mode(desk.window_id, "plan")
+        await desk.window.say("say two")
+        await desk.window.set_mode("plan")
         world.cue("go-on")
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert [turn.mode for turn in await desk.turns()] == ["plan", "code"]
         assert in_force(desk)["mode"] == "plan"
     async with world.client(resume=desk) as again:
-        await again.conversation.prepare(again.window_id)
+        await again.window.prepare()
         assert in_force(again)["mode"] == "plan"
 
 
@@ -172,9 +172,9 @@ async def test_m10_the_model_is_set_first_since_the_other_options_may_depend_on_
     world = World(tmp_path)
     fickle = spec(tmp_path, FICKLE)
     async with world.client(specs={"scripted": fickle}, agent="scripted") as desk:
-        await desk.conversation.prepare(desk.window_id)
-        await desk.conversation.set_option(desk.window_id, "engine", "big")
-        await desk.conversation.set_option(desk.window_id, "effort", "deep")
+        await desk.window.prepare()
+        await desk.window.set_option("engine", "big")
+        await desk.window.set_option("effort", "deep")
         await desk.say("one")
     forgetful = spec(
         tmp_path,
@@ -210,11 +210,11 @@ async def test_m10_a_turn_keeps_branch_worktree_and_commit_and_a_difference_is_t
         assert around[0] and around[0].git_worktree == str(world.project) and around[0].git_commit
     git(world.project, "checkout", "red")
     async with world.client(resume=desk) as again:
-        await again.conversation.prepare(again.window_id)
+        await again.window.prepare()
         await again.say("say three")
         assert remarks(again) == ["The work tree was on branch blue, now on branch red."]
     async with world.client(resume=again) as unchanged:
-        await unchanged.conversation.prepare(unchanged.window_id)
+        await unchanged.window.prepare()
         assert remarks(unchanged) == []
 
 
@@ -415,13 +415,13 @@ async def test_m10_removing_one_domain_from_the_file_leaves_the_others_working(
         over = await desk.say("echo")
         assert over.turn and over.turn.stop_reason is StopReason.END_TURN, over.problem
         assert "users=2" in (await desk.branch())[-1].text, "the messages"
-        leaf = (await desk.window()).leaf_id
+        leaf = (await desk.stored_window()).leaf_id
         async with desk.db.read() as reader:
             left = await left_open_on(reader, leaf)
             files = files_touched(await branches.newest_rows(reader, leaf, Kind.TOOL, limit=100))
             spent = await usage.of_branch(reader, leaf)
         no_options = domain in ("surroundings", "the table of surroundings", "damaged options")
-        state = desk.conversation.session(desk.window_id)
+        state = desk.window.session
         assert (state.mode, state.model) == ("plan", "Lead")
         assert in_force(desk)["thought"] == ("brief" if no_options else "long")
         assert (left.plan is None) == (domain == "plans")

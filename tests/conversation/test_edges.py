@@ -49,7 +49,7 @@ async def test_s05_a_disk_that_fills_in_mid_turn_stops_the_agent_and_loses_nothi
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say begun; cue go-on; stream 3000 rate 3000; hang")
+        await desk.window.say("say begun; cue go-on; stream 3000 rate 3000; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         await pages(desk, 0)
         world.cue("go-on")
@@ -60,7 +60,7 @@ async def test_s05_a_disk_that_fills_in_mid_turn_stops_the_agent_and_loses_nothi
         assert "cannot be kept" in (over.turn.error or "")
         shown = next(row for row in reversed(await desk.branch()) if row.kind is Kind.AGENT)
         assert len(shown.text) > 0
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         after = await desk.say("echo")
         assert after.turn is not None and after.turn.stop_reason is StopReason.END_TURN
         assert all(turn.stop_reason for turn in await desk.turns())
@@ -99,7 +99,7 @@ async def test_late_text_after_a_turn_that_was_cut_stays_on_the_branch_and_the_s
 async def test_one_message_that_comes_in_pieces_between_turns_is_one_row(world: World) -> None:
     async with world.client() as desk:
         await desk.say("late")
-        await asyncio.wait_for(desk.conversation.wait_idle(desk.window_id), 5)
+        await asyncio.wait_for(desk.window.wait_idle(), 5)
         await desk.until(lambda: True if len(_agent_rows(desk)) > 0 else None)
         assert len(_agent_rows(desk)) <= 2
 
@@ -112,8 +112,8 @@ def _agent_rows(desk: Desk) -> list[str]:
 async def test_a_retry_asked_for_twice_at_once_is_one_retry(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await asyncio.gather(*(desk.conversation.retry(desk.window_id) for _ in range(3)))
-        await desk.conversation.wait_idle(desk.window_id)
+        await asyncio.gather(*(desk.window.retry() for _ in range(3)))
+        await desk.window.wait_idle()
         assert len(world.prompts()) == 2
         assert [turn.stop_reason for turn in await desk.turns()] == [StopReason.END_TURN] * 2
 
@@ -124,10 +124,10 @@ async def test_a_retry_that_no_agent_takes_leaves_the_earlier_answer_where_it_wa
         before = [row.id for row in await desk.branch()]
         world.fail({"any": {"error": [-32603, "Internal error"]}})
         at = len(desk.told)
-        await desk.conversation.retry(desk.window_id)
+        await desk.window.retry()
         await desk.until(lambda: next((n for n in desk.told[at:] if isinstance(n, TurnEnded)), None))
         assert [row.id for row in await desk.branch()] == before
-        assert (await desk.window()).draft == ""
+        assert (await desk.stored_window()).draft == ""
 
 
 async def test_a_conversation_opened_while_it_is_being_closed_can_be_written(world: World) -> None:
@@ -175,21 +175,21 @@ async def test_p05_an_agents_own_command_is_held_back_where_it_would_travel_with
         over = await desk.say("/markdown")
         assert over.turn is None and over.problem is not None
         assert over.problem.trouble is Trouble.NO_CARRIER
-        assert (await desk.window()).draft == "/markdown"
+        assert (await desk.stored_window()).draft == "/markdown"
 
 
 async def test_w02_a_new_session_comes_back_in_the_mode_and_with_the_model_of_the_one_before(
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.conversation.prepare(desk.window_id)
-        await desk.conversation.set_mode(desk.window_id, "plan")
-        await desk.conversation.set_option(desk.window_id, "model", "chorus")
+        await desk.window.prepare()
+        await desk.window.set_mode("plan")
+        await desk.window.set_option("model", "chorus")
         await desk.say("say one")
         world.fail({"load": {"error": [-32002, "Resource not found"]}})
         await desk.say("crash")
         await desk.say("say two")
-        state = desk.conversation.session(desk.window_id)
+        state = desk.window.session
         assert (state.mode, state.model) == ("plan", "Chorus")
         assert not any(isinstance(news, Troubled) for news in desk.told)
 
@@ -200,9 +200,9 @@ async def test_a_load_that_was_given_up_never_comes_back_as_new_messages(world: 
         await desk.say("say two")
     world.fail({"load": {"cue": "go-on", "times": 1}})
     async with world.client("--no-resume", resume=desk) as again:
-        await again.conversation.say(again.window_id, "say three")
+        await again.window.say("say three")
         await world.heard("session/load")
-        await again.conversation.stop(again.window_id)
+        await again.window.stop()
         await again.until_told(TurnEnded)
         world.cue("go-on")
         await again.say("echo")
@@ -224,9 +224,9 @@ async def test_r07_a_session_that_lost_all_but_its_last_of_many_equal_turns_is_f
 
 async def test_w01_switching_the_agent_in_mid_turn_leaves_its_question_open(world: World) -> None:
     async with world.client(specs={"other": world.spec(name="other")}) as desk:
-        await desk.conversation.say(desk.window_id, "cue go-on; ask")
+        await desk.window.say("cue go-on; ask")
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
-        await desk.conversation.set_agent(desk.window_id, world.spec(name="other"))
+        await desk.window.set_agent(world.spec(name="other"))
         world.cue("go-on")
         asked = await desk.until_told(Asked)
         await desk.conversation.answer(asked.ask_id, "yes")
@@ -249,16 +249,16 @@ async def test_r11_stopped_twice_while_its_session_is_claimed_a_prompt_comes_bac
     async with world.client() as desk:
         await desk.say("say one")
         monkeypatch.setattr(Claim, "take", slowly)
-        await desk.conversation.say(desk.window_id, "say two")
+        await desk.window.say("say two")
         await claimed.wait()
         for _ in range(2):
-            await desk.conversation.stop(desk.window_id)
+            await desk.window.stop()
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         go_on.set()
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert all(turn.stop_reason for turn in await desk.turns())
-        assert (await desk.window()).draft == "say two"
+        assert (await desk.stored_window()).draft == "say two"
         assert sum(isinstance(news, TurnEnded) for news in desk.told) == 2
     assert world.prompts() == [["say one"]]
 
@@ -275,14 +275,14 @@ async def test_r11_stopped_while_the_turn_before_is_still_being_closed_a_prompt_
     async with world.client() as desk:
         await desk.say("say one")
         monkeypatch.setattr(PromptDelivery, "close_unclosed", slowly)
-        saying = asyncio.ensure_future(desk.conversation.say(desk.window_id, "say two"))
+        saying = asyncio.ensure_future(desk.window.say("say two"))
         await closing.wait()
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await asyncio.sleep(0)
         go_on.set()
         await saying
-        await desk.conversation.wait_idle(desk.window_id)
-        assert (await desk.window()).draft == "say two"
+        await desk.window.wait_idle()
+        assert (await desk.stored_window()).draft == "say two"
         assert any(isinstance(news, PromptReturned) for news in desk.told)
     assert world.prompts() == [["say one"]]
 
@@ -304,7 +304,7 @@ async def test_s05_a_store_that_fails_between_the_claim_and_the_prompt_gives_the
         assert over.problem is not None
         assert (over.problem.trouble, over.problem.returned) == (Trouble.STORE, True)
         assert all(turn.stop_reason for turn in await desk.turns())
-        assert (await desk.window()).draft == "say two"
+        assert (await desk.stored_window()).draft == "say two"
         again = await desk.say("say two")
         assert again.turn is not None and again.turn.how is ContextSource.CONTINUED
     assert world.prompts() == [["say one"], ["say two"]]
@@ -336,7 +336,7 @@ async def test_s05_a_prompt_that_was_refused_at_once_survives_a_store_that_is_lo
             assert over.problem is None and len(turns) == 3
         else:
             assert over.problem is not None and over.problem.trouble is Trouble.STORE
-            assert over.problem.returned and (await desk.window()).draft == "say two"
+            assert over.problem.returned and (await desk.stored_window()).draft == "say two"
             assert tries == 3
 
 
@@ -344,9 +344,9 @@ async def test_s05_a_turn_that_cannot_be_kept_ends_though_its_agent_is_gone_befo
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say begun; cue go-on; stream 3000 rate 3000; hang")
+        await desk.window.say("say begun; cue go-on; stream 3000 rate 3000; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
-        agent = next(iter(desk.conversation._core.sessions)).agent
+        agent = next(iter(desk.conversation._runtime.sessions)).agent
 
         async def too_late(session_id: str) -> None:
             await agent.stop()
@@ -358,7 +358,7 @@ async def test_s05_a_turn_that_cannot_be_kept_ends_though_its_agent_is_gone_befo
         world.cue("go-on")
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason in (StopReason.ERROR, StopReason.AGENT_GONE)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert all(turn.stop_reason for turn in await desk.turns())
 
 
@@ -370,15 +370,15 @@ async def test_s05_a_queue_that_cannot_be_read_for_a_moment_loses_no_prompt_and_
         raise StoreBusy(world.store)
 
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say begun; cue go-on; say ended")
+        await desk.window.say("say begun; cue go-on; say ended")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         if fails_while == "it is taken out":
-            await desk.conversation.say(desk.window_id, "say two")
+            await desk.window.say("say two")
         monkeypatch.setattr(queue, "items", locked)
         if fails_while == "it is put there":
-            await desk.conversation.say(desk.window_id, "say two")
+            await desk.window.say("say two")
         world.cue("go-on")
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert sum(isinstance(news, TurnEnded) for news in desk.told) == 2
     assert world.prompts() == [["say begun; cue go-on; say ended"], ["say two"]]
 
@@ -406,10 +406,10 @@ async def test_r16_an_agent_that_was_just_starting_when_its_conversation_was_clo
 
 async def test_r12_a_prompt_that_is_given_back_stands_before_what_was_typed_meanwhile(world: World) -> None:
     async with world.client() as desk:
-        rows = desk.conversation._window(desk.window_id).rows
+        rows = desk.window.rows
         async with desk.db.write() as tx:
             row = await rows.add(tx, "say well after all")
             await windows.set_draft(tx, desk.window_id, "typed meanwhile")
-        await rows.put_back(Attempt(row, came_from=row.parent_id), None)
-        window = await desk.window()
+        await rows.restore(Attempt(row, came_from=row.parent_id), None)
+        window = await desk.stored_window()
         assert (window.leaf_id, window.draft) == (None, "say well after all\ntyped meanwhile")

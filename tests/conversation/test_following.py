@@ -75,7 +75,7 @@ async def follower(world: World, conversation_id: str, home: str = "rehearsal") 
         async with db.read() as reader:
             leaf = await windows.newest_leaf(reader, conversation_id)
         window_id = await open_window(db, conversation_id, leaf)
-        conversation.enter(window_id)
+        conversation.window(window_id)
         desk = Desk(db, served, conversation, window_id)
         conversation.subscribe(desk.hear)
         yield desk
@@ -134,9 +134,9 @@ async def test_r16_the_second_client_is_told_everything_that_the_first_does_in_o
             doing = [item.doing for item in second.told if isinstance(item, DoingChanged)]
             assert doing == [Doing.WORKING, Doing.IDLE]
             assert second.conversation.record.title == "The play"
-            assert (await second.window()).leaf_id == expected[-1].id
+            assert (await second.stored_window()).leaf_id == expected[-1].id
             with pytest.raises(ReadOnly, match=rf"pid {os.getpid()}, since [\d-]* ?\d\d:\d\d"):
-                await second.conversation.take_over(second.window_id)
+                await second.window.take_over()
 
 
 def _grew(desk: Desk) -> int:
@@ -147,7 +147,7 @@ async def test_r16_text_that_grew_before_the_second_client_came_is_told_whole_an
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "stream 40 rate 100; cue go-on; stream 40 end=CURTAIN")
+        await desk.window.say("stream 40 rate 100; cue go-on; stream 40 end=CURTAIN")
         await desk.until_told(MessageGrew)
         async with follower(world, desk.conversation.id) as second:
             page = await second.branch()
@@ -166,14 +166,14 @@ async def test_r16_text_that_grew_before_the_second_client_came_is_told_whole_an
 
 async def test_r16_what_waits_in_the_first_client_is_seen_in_the_second_but_not_touched(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say here; hang")
-        await desk.conversation.say(desk.window_id, "say later")
+        await desk.window.say("say here; hang")
+        await desk.window.say("say later")
         async with follower(world, desk.conversation.id) as second:
             queued = await second.until_told(QueueChanged)
             assert [item.text for item in queued.items] == ["say later"]
             with pytest.raises(ReadOnly):
-                await second.conversation.unqueue(second.window_id, queued.items[0].id)
-        await desk.conversation.kill_agent(desk.window_id)
+                await second.window.queue.remove(queued.items[0].id)
+        await desk.window.kill_agent()
 
 
 async def test_r16_the_second_client_goes_where_the_first_goes_and_stays_where_its_person_went(
@@ -190,7 +190,7 @@ async def test_r16_the_second_client_goes_where_the_first_goes_and_stays_where_i
                 await windows.set_leaf(tx, desk.window_id, first[-1].id)
             moved = await second.until_told(LeafMoved)
             assert moved.leaf_id == first[-1].id
-            assert (await second.window()).leaf_id == first[-1].id
+            assert (await second.stored_window()).leaf_id == first[-1].id
             async with second.db.write() as tx:
                 await windows.set_leaf(tx, second.window_id, first[0].id)
             at = len(second.told)
@@ -198,7 +198,7 @@ async def test_r16_the_second_client_goes_where_the_first_goes_and_stays_where_i
             await desk.conversation.rename("end")
             await second.until_told(Renamed, lambda news: news.title == "end")
             assert not [item for item in second.told[at:] if isinstance(item, MessageAdded | LeafMoved)]
-            assert (await second.window()).leaf_id == first[0].id
+            assert (await second.stored_window()).leaf_id == first[0].id
 
 
 async def test_r16_a_client_that_leaves_is_told_and_typing_goes_on_with_all_of_the_context(
@@ -213,7 +213,7 @@ async def test_r16_a_client_that_leaves_is_told_and_typing_goes_on_with_all_of_t
         gone = await second.until_told(HoldChanged, lambda news: news.free)
         assert gone.read_only
         with pytest.raises(ReadOnly, match=r"is gone\. Send a message, or /takeover"):
-            await second.conversation.clear(second.window_id)
+            await second.window.clear()
         assert second.conversation.free
         over = await second.say("echo")
         assert over.turn is not None
@@ -257,7 +257,7 @@ async def test_r16_a_client_killed_in_mid_turn_is_told_and_one_of_two_followers_
             for desk in (one, two):
                 await desk.until_told(HoldChanged, lambda news: news.free)
             took = await asyncio.gather(
-                *(desk.conversation.take_over(desk.window_id) for desk in (one, two)), return_exceptions=True
+                *(desk.window.take_over() for desk in (one, two)), return_exceptions=True
             )
             assert [type(each) for each in took if each] == [ReadOnly]
             winner, other = (one, two) if took[0] is None else (two, one)
@@ -296,12 +296,12 @@ async def test_r16_a_client_whose_conversation_was_taken_reads_on_keeps_the_text
             async with db.write() as tx:
                 await seize_lease(tx, desk.conversation.id, thief)
             with pytest.raises(ReadOnly):
-                await desk.conversation.say(desk.window_id, "say mine")
+                await desk.window.say("say mine")
             assert desk.conversation.read_only
             lost = await desk.until_told(HoldChanged)
             assert (lost.read_only, lost.free) == (True, False)
             with pytest.raises(ReadOnly, match=r"elsewhere \(pid 1\) has this conversation"):
-                await desk.conversation.take_over(desk.window_id)
+                await desk.window.take_over()
             # Its heart has not beaten for a minute: another machine's process counts as gone.
             async with db.write() as tx:
                 await tx.run("UPDATE lease SET heartbeat_at = heartbeat_at - 61000")
@@ -319,7 +319,7 @@ async def test_r16_a_client_that_does_nothing_learns_from_its_heartbeat_that_ano
 ) -> None:
     monkeypatch.setattr(conversations, "HEARTBEAT_SECONDS", 0.02)
     async with world.client() as desk:
-        desk.conversation.enter(desk.window_id)
+        desk.conversation.window(desk.window_id)
         async with Database.open(world.store) as db, db.write() as tx:
             await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         lost = await desk.until_told(HoldChanged)
@@ -330,13 +330,13 @@ async def test_r16_a_client_that_does_nothing_learns_from_its_heartbeat_that_ano
 async def test_r16_a_prompt_that_meets_the_loss_on_its_way_returns_to_the_composer(world: World) -> None:
     world.fail({"new": {"cue": "go-on"}})
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say mine")
+        await desk.window.say("say mine")
         async with Database.open(world.store) as db, db.write() as tx:
             await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         world.cue("go-on")
         returned = await desk.until_told(PromptReturned)
         assert returned.text == "say mine"
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert desk.conversation.read_only
     assert world.prompts() == []
 
@@ -348,16 +348,14 @@ async def test_r16_the_turn_of_a_client_that_lost_the_conversation_is_stopped_in
     if quiet:
         monkeypatch.setattr(conversations, "HEARTBEAT_SECONDS", 0.02)
     async with world.client() as desk:
-        await desk.conversation.say(
-            desk.window_id, f"say begun; cue go-on; {'hang' if quiet else 'say b; hang'}"
-        )
+        await desk.window.say(f"say begun; cue go-on; {'hang' if quiet else 'say b; hang'}")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         async with Database.open(world.store) as db, db.write() as tx:
             await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
         world.cue("go-on")
         over = await desk.until_told(TurnEnded)
         assert over.problem is not None and over.problem.trouble is Trouble.READ_ONLY
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         await world.heard("session/cancel")
         assert sum(isinstance(news, TurnEnded) for news in desk.told) == 1
 
@@ -419,7 +417,7 @@ async def test_r16_a_conversation_that_was_closed_is_not_taken_over_by_nobody(wo
             await desk.conversations.close(desk.conversation.id)
             await second.conversations.close(desk.conversation.id)
             with pytest.raises(ReadOnly):
-                await second.conversation.take_over(second.window_id)
+                await second.window.take_over()
             async with second.db.read() as reader:
                 assert await leases.get(reader, desk.conversation.id) is None
 
@@ -447,7 +445,7 @@ async def test_r16_a_take_over_that_failed_leaves_the_dead_clients_agents_to_the
             with monkeypatch.context() as once:
                 once.setattr(conversations, "recover", busy)
                 with pytest.raises(StoreBusy):
-                    await second.conversation.take_over(second.window_id)
+                    await second.window.take_over()
     async with (
         Database.open(world.store) as db,
         Conversations.serve(
@@ -465,11 +463,11 @@ async def test_r16_nothing_is_set_in_a_session_whose_conversation_another_client
         await desk.say("say one")
         async with Database.open(world.store) as db, db.write() as tx:
             await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
-        desk.conversation.taken_away()
+        desk.conversation.lose()
         with pytest.raises(ReadOnly):
-            await desk.conversation.set_mode(desk.window_id, "plan")
+            await desk.window.set_mode("plan")
         with pytest.raises(ReadOnly):
-            await desk.conversation.set_option(desk.window_id, "model", "understudy")
+            await desk.window.set_option("model", "understudy")
     assert not world.requests("session/set_mode") and not world.requests("session/set_config_option")
 
 
@@ -477,7 +475,7 @@ async def test_r16_a_conversation_that_is_lost_while_it_is_closed_is_not_followe
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say begun; hang")
+        await desk.window.say("say begun; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
         async with Database.open(world.store) as db, db.write() as tx:
             await seize_lease(tx, desk.conversation.id, Owner(new_id(), "elsewhere", 1, "then"))
@@ -567,8 +565,8 @@ async def test_r16_the_second_client_stays_with_one_of_two_windows_that_are_talk
             fork = (await desk.branch())[-1].id
             other = await open_window(desk.db, desk.conversation.id, fork)
             for number in range(2):
-                await desk.conversation.say(other, f"say other {number}")
-                await desk.conversation.wait_idle(other)
+                await desk.conversation.window(other).say(f"say other {number}")
+                await desk.conversation.window(other).wait_idle()
                 await desk.say(f"say this {number}")
             await second.until(lambda: _told_whole(second, "this 1"))
             assert not [item for item in second.told if isinstance(item, LeafMoved)]
@@ -605,9 +603,9 @@ async def test_r12_who_takes_over_is_told_that_a_prompt_that_was_never_sent_is_t
             await seize_lease(tx, conversation.id, Owner(new_id(), socket.gethostname(), 2**30, "then"))
             await messages.insert(tx, prompt)
             await windows.advance(tx, window_id, "unsent")
-        conversation.taken_away()
-        await conversation.take_over(window_id)
-        assert (await desk.window()).leaf_id is None
+        conversation.lose()
+        await desk.window.take_over()
+        assert (await desk.stored_window()).leaf_id is None
         assert [news for news in desk.told if isinstance(news, LeafMoved)][-1].leaf_id is None
         assert [news.text for news in desk.told if isinstance(news, PromptReturned)] == ["say it"]
 

@@ -91,7 +91,7 @@ async def waiting(desk: Desk) -> list[QueueItem]:
 
 async def second_window(desk: Desk) -> str:
     window_id = await open_window(desk.db, desk.conversation.id)
-    desk.conversation.enter(window_id)
+    desk.conversation.window(window_id)
     return window_id
 
 
@@ -107,20 +107,20 @@ async def test_w16_sent_now_as_the_turn_before_it_ends_a_prompt_is_not_stopped_b
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        conversation, window_id = desk.conversation, desk.window_id
-        await conversation.say(window_id, "ask One?")
+        conversation = desk.conversation
+        await desk.window.say("ask One?")
         first = await desk.until_told(Asked)
-        await conversation.say(window_id, "ask Two?")
+        await desk.window.say("ask Two?")
         (item,) = await waiting(desk)
         gate = held_up(monkeypatch, PromptQueue, "put_first", after=True)
-        sending = asyncio.ensure_future(conversation.send_now(window_id, item.id))
+        sending = asyncio.ensure_future(desk.window.send_now(item.id))
         await gate.reached.wait()
         await conversation.answer(first.ask_id, "allow")
         second = await desk.until_told(Asked, lambda news: news.ask_id != first.ask_id)
         gate.open()
         await sending
         await conversation.answer(second.ask_id, "allow")
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         assert [turn.stop_reason for turn in await desk.turns()] == [StopReason.END_TURN] * 2
 
 
@@ -128,20 +128,20 @@ async def test_w16_what_is_let_go_while_the_leaf_moves_is_sent_after_that(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        conversation, window_id = desk.conversation, desk.window_id
-        await conversation.say(window_id, "ask One?; error -32603 no")
+        conversation = desk.conversation
+        await desk.window.say("ask One?; error -32603 no")
         asked = await desk.until_told(Asked)
-        await conversation.say(window_id, "say two")
+        await desk.window.say("say two")
         await conversation.answer(asked.ask_id, "allow")
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         assert [item.held for item in await waiting(desk)] == [True]
         gate = held_up(monkeypatch, ConversationRuntime, "settle")
-        going = asyncio.ensure_future(conversation.go_to(window_id, (await desk.window()).leaf_id))
+        going = asyncio.ensure_future(desk.window.go_to((await desk.stored_window()).leaf_id))
         await gate.reached.wait()
-        await conversation.send_queued(window_id)
+        await desk.window.send_queued()
         gate.open()
         await going
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         assert await waiting(desk) == []
         assert (await desk.branch())[-1].text == "two"
 
@@ -150,15 +150,14 @@ async def test_w16_a_stop_after_the_end_of_a_turn_leaves_nothing_in_the_queue_un
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        conversation, window_id = desk.conversation, desk.window_id
-        gate = held_up(monkeypatch, QueuedSettings, "give_back")
-        await conversation.say(window_id, "say one")
+        gate = held_up(monkeypatch, QueuedSettings, "switch_back")
+        await desk.window.say("say one")
         await gate.reached.wait()
-        await conversation.say(window_id, "say two")
-        await conversation.stop(window_id)
+        await desk.window.say("say two")
+        await desk.window.stop()
         gate.open()
         assert (await second_end(desk)).problem is None
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         assert await waiting(desk) == []
 
 
@@ -166,26 +165,26 @@ async def test_e02_an_edit_that_is_asked_for_while_the_window_goes_elsewhere_com
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        conversation, window_id = desk.conversation, desk.window_id
+        conversation = desk.conversation
         await desk.say("say one")
         await desk.say("say two")
         rows = await desk.branch()
         edited = [row for row in rows if row.kind is Kind.USER][1]
         answer = next(row for row in rows if row.kind is Kind.AGENT)
-        seat = conversation._window(window_id)
+        window = desk.window
         gate = held_up(monkeypatch, ConversationRuntime, "settle")
-        going = asyncio.ensure_future(conversation.go_to(window_id, answer.id))
+        going = asyncio.ensure_future(desk.window.go_to(answer.id))
         await gate.reached.wait()
-        editing = asyncio.ensure_future(conversation.edit(window_id, edited.id, "ask Three?"))
+        editing = asyncio.ensure_future(desk.window.edit(edited.id, "ask Three?"))
         # It waits for the other, or, where it does not, it is answered already.
-        await until(lambda: bool(seat._one_apart._waiters) or any(isinstance(n, Asked) for n in desk.told))
+        await until(lambda: bool(window._one_apart._waiters) or any(isinstance(n, Asked) for n in desk.told))
         gate.open()
         await asyncio.gather(going, editing)
         asked = await desk.until_told(Asked)
         running = (await desk.turns())[-1]
-        assert (await desk.window()).leaf_id == running.last_id
+        assert (await desk.stored_window()).leaf_id == running.last_id
         await conversation.answer(asked.ask_id, "allow")
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         assert [row.text for row in await desk.branch() if row.kind is Kind.USER] == ["say one", "ask Three?"]
 
 
@@ -194,22 +193,21 @@ async def test_r14_a_clear_does_not_come_between_a_prompt_that_is_being_opened_a
 ) -> None:
     async with world.client() as desk:
         gate = held_up(monkeypatch, Agent, "new_session")
-        await desk.conversation.say(desk.window_id, "say one")
+        await desk.window.say("say one")
         await gate.reached.wait()
         with pytest.raises(StillAtWork):
-            await desk.conversation.clear(desk.window_id)
+            await desk.window.clear()
         gate.open()
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert [row.text for row in await desk.branch()] == ["say one", "one"]
-        await desk.conversation.clear(desk.window_id)
+        await desk.window.clear()
         assert (await desk.branch())[-1].barrier
 
 
 async def test_k04_an_edit_stops_the_turn_though_a_rewind_waits_for_the_end_of_it(world: World) -> None:
     async with world.client() as desk:
-        conversation, window_id = desk.conversation, desk.window_id
         await desk.say("say one")
-        await conversation.say(window_id, "ask Two?")
+        await desk.window.say("ask Two?")
         await desk.until_told(Asked)
         prompt = [row for row in await desk.branch() if row.kind is Kind.USER][-1]
         order: list[str] = []
@@ -217,11 +215,11 @@ async def test_k04_an_edit_stops_the_turn_though_a_rewind_waits_for_the_end_of_i
         async def later() -> None:
             order.append("later")
 
-        rewinding = asyncio.ensure_future(conversation._window(window_id).apart(later, wait=True))
-        await until(lambda: conversation._window(window_id)._apart == 1)
-        await conversation.edit(window_id, prompt.id, "say three")
+        rewinding = asyncio.ensure_future(desk.window.apart(later, wait=True))
+        await until(lambda: desk.window._apart == 1)
+        await desk.window.edit(prompt.id, "say three")
         await rewinding
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         assert order == ["later"]
         assert [turn.stop_reason for turn in await desk.turns()][1:] == [
             StopReason.CANCELLED,
@@ -243,14 +241,14 @@ async def test_f01_a_window_that_was_forked_in_place_is_not_taken_back_by_a_move
         )
         await show.reached.wait()
         gate = held_up(monkeypatch, ConversationRuntime, "settle")
-        going = asyncio.ensure_future(conversation.go_to(window_id, leaf))
+        going = asyncio.ensure_future(desk.window.go_to(leaf))
         await gate.reached.wait()
         show.open()
         forked = await forking
         gate.open()
         with pytest.raises(StoreError, match="shows another conversation by now"):
             await going
-        assert (await desk.window()).conversation_id == forked.conversation.id
+        assert (await desk.stored_window()).conversation_id == forked.conversation.id
 
 
 async def test_r06_who_has_logged_in_does_not_end_the_agent_under_a_prompt_that_is_being_opened(
@@ -260,10 +258,10 @@ async def test_r06_who_has_logged_in_does_not_end_the_agent_under_a_prompt_that_
         conversation = desk.conversation
         other = await second_window(desk)
         gate = held_up(monkeypatch, Agent, "new_session")
-        await conversation.say(desk.window_id, "say one")
+        await desk.window.say("say one")
         await gate.reached.wait()
-        logged_in = asyncio.ensure_future(conversation.logged_in(other))
-        (place,) = conversation._core.agents._places.values()
+        logged_in = asyncio.ensure_future(conversation.logins.logged_in(conversation.window(other)))
+        (place,) = conversation._runtime.agents._places.values()
         # It waits for the prompt, or, where it does not, the agent is gone.
         await until(lambda: bool(place.free._waiters) or logged_in.done())
         gate.open()
@@ -280,14 +278,14 @@ async def test_r07_a_load_that_was_given_up_is_waited_for_and_not_begun_twice(wo
         await desk.say("say one")
     world.fail({"load": {"cue": "go-on", "times": 1}})
     async with world.client(resume=desk) as again:
-        await again.conversation.say(again.window_id, "say two")
+        await again.window.say("say two")
         await world.heard("session/load")
-        await again.conversation.stop(again.window_id)
+        await again.window.stop()
         await again.until_told(TurnEnded)
-        await again.conversation.say(again.window_id, "echo")
+        await again.window.say("echo")
         world.cue("go-on")
         over = await second_end(again)
-        await again.conversation.wait_idle(again.window_id)
+        await again.window.wait_idle()
         assert over.turn is not None and over.turn.how is ContextSource.RESUMED
         texts = [row.text for row in await again.branch() if row.kind in (Kind.USER, Kind.AGENT)]
         assert texts[:3] == ["say one", "one", "echo"] and "users=2" in texts[3] and len(texts) == 4
@@ -321,10 +319,10 @@ async def test_r08_a_retry_that_comes_while_the_queue_is_looked_into_is_not_forg
 ) -> None:
     async with world.client() as desk:
         gate = held_up(monkeypatch, PromptQueue, "take_next")
-        await desk.conversation.say(desk.window_id, "say one")
+        await desk.window.say("say one")
         await desk.until_told(TurnEnded)
         await gate.reached.wait()
-        await desk.conversation.retry(desk.window_id)
+        await desk.window.retry()
         gate.open()
         await second_end(desk)
         assert [prompt[-1] for prompt in world.prompts()] == ["say one", "say one"]
@@ -334,14 +332,13 @@ async def test_r08_a_stop_also_gives_up_the_retry_that_waits_for_the_look_into_t
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        conversation, window_id = desk.conversation, desk.window_id
-        gate = held_up(monkeypatch, QueuedSettings, "give_back")
-        await conversation.say(window_id, "say one")
+        gate = held_up(monkeypatch, QueuedSettings, "switch_back")
+        await desk.window.say("say one")
         await gate.reached.wait()
-        await conversation.retry(window_id)
-        await conversation.stop(window_id)
+        await desk.window.retry()
+        await desk.window.stop()
         gate.open()
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         await desk.say("say two")
         assert [prompt[-1] for prompt in world.prompts()] == ["say one", "say two"]
 
@@ -350,11 +347,11 @@ async def test_s05_a_full_store_is_told_of_once_though_a_prompt_waits_behind_the
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        conversation, window_id = desk.conversation, desk.window_id
+        conversation = desk.conversation
         monkeypatch.setattr(waits, "_PAUSES", ())
-        await conversation.say(window_id, "ask One?")
+        await desk.window.say("ask One?")
         asked = await desk.until_told(Asked)
-        await conversation.say(window_id, "say two")
+        await desk.window.say("say two")
         tries = 0
         end = RunningTurn.end
 
@@ -376,8 +373,8 @@ async def test_s05_a_full_store_is_told_of_once_though_a_prompt_waits_behind_the
             for _ in range(100):  # steps in which it would be tried on and on
                 await asyncio.sleep(0)
         assert tries == 2 and len(await waiting(desk)) == 1
-        await conversation.send_queued(window_id)
-        await conversation.wait_idle(window_id)
+        await desk.window.send_queued()
+        await desk.window.wait_idle()
         assert (await desk.branch())[-1].text == "two"
 
 
@@ -399,7 +396,7 @@ async def test_r16_an_end_that_the_store_did_not_take_does_not_keep_a_conversati
         await desk.say("say one")
         async with desk.db.write() as tx:
             await seize_lease(tx, conversation.id, Owner("another", "elsewhere", 1, ""))
-        conversation.taken_away()
+        conversation.lose()
         async with desk.db.write() as tx:
             await leases.release(tx, conversation.id, "another")
         assert (await desk.say("say two")).problem is None
@@ -411,14 +408,13 @@ async def test_w17_an_agent_that_is_chosen_while_another_is_got_ready_is_the_one
 ) -> None:
     understudy = world.spec(name="understudy")
     async with world.client(specs={"understudy": understudy}) as desk:
-        conversation, window_id = desk.conversation, desk.window_id
         gate = held_up(monkeypatch, Agent, "new_session")
-        preparing = asyncio.ensure_future(conversation.prepare(window_id))
+        preparing = asyncio.ensure_future(desk.window.prepare())
         await gate.reached.wait()
-        await conversation.set_agent(window_id, understudy)
+        await desk.window.set_agent(understudy)
         gate.open()
         await preparing
-        shown = conversation.session(window_id)
+        shown = desk.window.session
         assert shown.agent_title == "Understudy" and shown.link_id is not None
 
 
@@ -437,7 +433,7 @@ async def test_f01_conversations_of_a_family_share_their_sessions_though_one_is_
         gate.open()
         forked = await forking
         source = await desk.conversations.open(desk.conversation.id)
-        assert source._core.sessions is forked.conversation._core.sessions
+        assert source._runtime.sessions is forked.conversation._runtime.sessions
 
 
 async def test_w15_a_directory_that_is_added_while_a_session_opens_is_given_to_it_with_the_next_prompt(
@@ -447,12 +443,12 @@ async def test_w15_a_directory_that_is_added_while_a_session_opens_is_given_to_i
         more = world.place / "more"
         more.mkdir()
         gate = held_up(monkeypatch, Agent, "new_session")
-        await desk.conversation.say(desk.window_id, "say one")
+        await desk.window.say("say one")
         await gate.reached.wait()
         await desk.conversation.add_directory(str(more))
         gate.open()
         await desk.until_told(TurnEnded)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         over = await desk.say("say two")
         assert over.turn is not None and over.turn.how is ContextSource.RESUMED
     (load,) = world.requests("session/load")
@@ -467,7 +463,7 @@ async def test_r13_a_turn_that_begins_while_its_conversation_is_closed_is_stoppe
         await desk.say("say one")
         await desk.conversations.fork(conversation, window_id=desk.window_id)  # it keeps the agent running
         opening = held_up(monkeypatch, SendContext, "open_session_of")
-        await conversation.say(desk.window_id, "say busy; hang")
+        await desk.window.say("say busy; hang")
         await opening.reached.wait()
         ending = held_up(monkeypatch, IdleWork, "close")
         closing = asyncio.ensure_future(desk.conversations.close(conversation.id))
@@ -484,7 +480,7 @@ async def test_r13_no_agent_is_started_for_a_tab_that_was_closed_before_its_sess
 ) -> None:
     async with world.client() as desk:
         gate = held_up(monkeypatch, Environment, "come_back")
-        preparing = asyncio.ensure_future(desk.conversation.prepare(desk.window_id))
+        preparing = asyncio.ensure_future(desk.window.prepare())
         await gate.reached.wait()
         desk.conversation.leave(desk.window_id)
         await desk.conversations.close(desk.conversation.id)
@@ -545,11 +541,11 @@ async def test_r12_what_is_said_while_its_conversation_is_closed_is_the_draft_ag
         gate = held_up(monkeypatch, ConversationRuntime, "close")
         closing = asyncio.ensure_future(desk.conversations.close(desk.conversation.id))
         await gate.reached.wait()
-        await desk.conversation.say(desk.window_id, "say too late")
+        await desk.window.say("say too late")
         await second_end(desk)
         gate.open()
         await closing
-        assert (await desk.window()).draft == "say too late"
+        assert (await desk.stored_window()).draft == "say too late"
     assert world.prompts() == [["say one"]]
 
 
@@ -557,19 +553,18 @@ async def test_r11_a_stop_does_not_wait_for_ever_where_the_turn_is_cut_off_befor
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        conversation, window_id = desk.conversation, desk.window_id
         stopping: list[asyncio.Future[None]] = []
         true = RunningTurn.run
 
         async def cut_off(self: RunningTurn, blocks: list[PromptBlock]) -> Any:
             stopping.append(asyncio.ensure_future(self.stop()))
-            way = conversation._window(window_id)._way
+            way = desk.window._way
             assert way is not None
             asyncio.get_running_loop().call_soon(way.cancel)
             return await true(self, blocks)
 
         monkeypatch.setattr(RunningTurn, "run", cut_off)
-        await conversation.say(window_id, "say one")
+        await desk.window.say("say one")
         await desk.until_told(TurnEnded)
         async with asyncio.timeout(20):
             await stopping[0]
@@ -580,17 +575,17 @@ async def test_h08_a_name_that_the_person_is_just_giving_is_not_replaced_by_the_
 ) -> None:
     async with world.client() as desk:
         conversation = desk.conversation
-        await conversation.say(desk.window_id, "ask One?; title Of the agent")
+        await desk.window.say("ask One?; title Of the agent")
         asked = await desk.until_told(Asked)
         gate = held_up(monkeypatch, journal, "rename")  # in its transaction, so that others wait for it
         renaming = asyncio.ensure_future(conversation.rename("Of the person", by=desk.window_id))
         await gate.reached.wait()
         await conversation.answer(asked.ask_id, "allow")
-        await until(lambda: bool(conversation._core._tasks))
+        await until(lambda: bool(conversation._runtime._tasks))
         gate.open()
         await renaming
-        await conversation.wait_idle(desk.window_id)
-        await until(lambda: not conversation._core._tasks)
+        await desk.window.wait_idle()
+        await until(lambda: not conversation._runtime._tasks)
         assert conversation.record.title == "Of the person"
 
 
@@ -600,15 +595,15 @@ async def test_m06_a_window_that_is_opened_again_in_mid_turn_has_that_turn_and_w
     async with world.client() as desk:
         conversation, window_id = desk.conversation, desk.window_id
         await second_window(desk)
-        await conversation.say(window_id, "ask One?")
+        await desk.window.say("ask One?")
         asked = await desk.until_told(Asked)
         conversation.leave(window_id)
-        conversation.enter(window_id)
-        assert conversation.doing(window_id) is Doing.ASKING
-        await conversation.say(window_id, "echo")
+        window = conversation.window(window_id)
+        assert window.doing is Doing.ASKING
+        await window.say("echo")
         assert [item.text for item in await waiting(desk)] == ["echo"]
         await conversation.answer(asked.ask_id, "allow")
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         assert "users=2" in (await desk.branch())[-1].text
         assert len(await desk.links()) == 1
 
@@ -622,11 +617,11 @@ async def test_m06_a_conversation_that_was_opened_to_undo_something_stays_for_a_
         await desk.conversation.rename("Another name", by=window_id)
         desk.conversation.leave(window_id)
         await desk.conversations.close(desk.conversation.id)
-        gate = held_up(monkeypatch, Conversation, "read_anew", after=True)
+        gate = held_up(monkeypatch, Conversation, "reload", after=True)
         undoing = asyncio.ensure_future(Undo(desk.db, desk.conversations).undo(Scope(window_id, None)))
         await gate.reached.wait()
         desk.conversation = await desk.conversations.open(desk.conversation.id)
-        desk.conversation.enter(window_id)
+        desk.conversation.window(window_id)
         desk.conversation.subscribe(desk.hear)
         gate.open()
         assert await undoing is not None
@@ -642,13 +637,13 @@ async def test_f11_a_session_that_another_conversation_opened_to_fork_it_is_not_
     async with world.client("--no-cold-fork", resume=desk) as again:
         forked = await again.conversations.fork(again.conversation, window_id=again.window_id)
         gate = held_up(monkeypatch, Claim, "take")
-        await again.conversation.say(again.window_id, "echo")
+        await again.window.say("echo")
         await gate.reached.wait()
-        forked.conversation.leave(forked.window_id)
+        forked.conversation.leave(forked.window.id)
         await again.conversations.close(forked.conversation.id)
         gate.open()
         over = await again.until_told(TurnEnded)
-        await again.conversation.wait_idle(again.window_id)
+        await again.window.wait_idle()
         assert over.turn is not None and over.turn.how is ContextSource.RESUMED
         assert [link.state for link in await again.links()] == [LinkState.OPEN]
 
@@ -658,16 +653,16 @@ async def test_r16_a_turn_of_before_does_not_take_away_a_conversation_that_was_t
 ) -> None:
     async with world.client() as desk:
         conversation = desk.conversation
-        await conversation.say(desk.window_id, "say busy; hang hard")
+        await desk.window.say("say busy; hang hard")
         await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
         async with desk.db.write() as tx:
             await seize_lease(tx, conversation.id, Owner("another", "elsewhere", 1, ""))
-        conversation.taken_away()
+        conversation.lose()
         assert conversation.read_only
         async with desk.db.write() as tx:
             await leases.release(tx, conversation.id, "another")
-        await conversation.take_over(await second_window(desk))
-        await conversation.kill_agent(desk.window_id)
+        await conversation.window(await second_window(desk)).take_over()
+        await desk.window.kill_agent()
         await desk.until_told(TurnEnded)
         assert not conversation.read_only
 
@@ -681,9 +676,9 @@ async def test_r16_where_the_person_goes_elsewhere_during_a_look_nothing_of_the_
         await desk.say("say two")
         async with world.client(resume=desk) as second:
             second.window_id = await open_window(
-                second.db, second.conversation.id, (await desk.window()).leaf_id
+                second.db, second.conversation.id, (await desk.stored_window()).leaf_id
             )
-            second.conversation.enter(second.window_id)
+            second.conversation.window(second.window_id)
             await desk.say("say three")
             await second.until_told(
                 MessageAdded, lambda news: news.window_id == second.window_id and news.message.text == "three"
@@ -691,7 +686,7 @@ async def test_r16_where_the_person_goes_elsewhere_during_a_look_nothing_of_the_
             gate = first_write_held(monkeypatch, second.db)  # the next one is that of a look
             await desk.say("say four")
             await gate.reached.wait()
-            await second.conversation.go_to(second.window_id, first_answer)
+            await second.window.go_to(first_answer)
             gate.open()
             await desk.conversation.rename("The end")
             await second.until_told(
@@ -702,7 +697,7 @@ async def test_r16_where_the_person_goes_elsewhere_during_a_look_nothing_of_the_
                 at for at, news in enumerate(mine) if news == LeafMoved(second.window_id, first_answer)
             )
             assert not [news for news in mine[moved:] if isinstance(news, MessageAdded)]
-            assert (await second.window()).leaf_id == first_answer
+            assert (await second.stored_window()).leaf_id == first_answer
 
 
 def first_write_held(monkeypatch: pytest.MonkeyPatch, db: Database) -> Gate:

@@ -138,8 +138,8 @@ async def test_m13_a_forked_session_starts_from_its_sources_total(tmp_path: Path
         await desk.say("say one")
         (first,) = await desk.turns()
         second_window = await _another_window(desk)
-        await desk.conversation.say(second_window, "say two")
-        await desk.conversation.wait_idle(second_window)
+        await desk.conversation.window(second_window).say("say two")
+        await desk.conversation.window(second_window).wait_idle()
         turns = await desk.turns()
         assert turns[1].how == "forked"
         cost = turns[1].cost
@@ -151,9 +151,9 @@ async def test_m13_a_forked_session_starts_from_its_sources_total(tmp_path: Path
 
 
 async def _another_window(desk: Desk) -> str:
-    window = await desk.window()
+    window = await desk.stored_window()
     window_id = await open_window(desk.db, desk.conversation.id, window.leaf_id)
-    desk.conversation.enter(window_id)
+    desk.conversation.window(window_id)
     return window_id
 
 
@@ -180,14 +180,14 @@ async def test_m13_what_asides_cost_is_a_line_of_its_own_also_when_they_are_thro
         await desk.say("say one two three")
         (turn,) = await desk.turns()
         assert turn.cost
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         for question in ("say yes", "say no"):
             assert [each async for each in aside.ask(question)]
         await aside.close()
-        beside = await desk.conversation.aside(desk.window_id)
+        beside = await desk.conversation.asides.begin(desk.window)
         assert [each async for each in beside.ask("say maybe")]
         await beside.close()
-        leaf = (await desk.window()).leaf_id
+        leaf = (await desk.stored_window()).leaf_id
         async with desk.db.read() as reader:
             found = await spending(reader, desk.conversation.id, leaf)
     assert [turns_and_cost(part) for part in (found.turn, found.branch, found.conversation)] == [
@@ -208,7 +208,7 @@ async def test_m13_an_aside_that_is_left_while_it_is_answered_is_counted_too(tmp
     world = World(tmp_path)
     async with world.client() as desk:
         await desk.say("say one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         asking = aside.ask("say begun; hang")
         async for _ in asking:
             if aside.text == "begun":
@@ -228,7 +228,7 @@ async def test_m13_an_agent_whose_total_begins_again_in_an_aside_makes_no_negati
 ) -> None:
     async with client(tmp_path, Upstream(scene=telling(0.5, 0.1, 0.05, 0.3))) as desk:
         await desk.say("one")
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         for question in ("two", "three", "four"):
             assert [each async for each in aside.ask(question)]
         await aside.close()

@@ -71,18 +71,18 @@ async def test_h08_a_conversation_in_which_a_prompt_was_said_while_it_waits_for_
         await desk.say("say one")
         conversation, window_id = desk.conversation, desk.window_id
         async with held(desk.db) as let_go:
-            put_away = conversation.put_away(
+            put_away = conversation.archive(
                 Act.DELETE, window_id=None, workspace_id=None, closing=[window_id]
             )
             deleting = asyncio.ensure_future(put_away)
             await waits(deleting, desk.db)
-            saying = asyncio.ensure_future(conversation.say(window_id, "say two"))
+            saying = asyncio.ensure_future(desk.window.say("say two"))
             await until(lambda: conversation.in_turn(window_id))
             let_go.set()
             with pytest.raises(StillAtWork):
                 await deleting
         await saying
-        await conversation.wait_idle(window_id)
+        await desk.window.wait_idle()
         assert [row.text for row in await desk.branch()][-2:] == ["say two", "two"]
         async with desk.db.read() as reader:
             assert not (await conversations.marks(reader, conversation.id)).deleted
@@ -94,9 +94,9 @@ async def test_k11_an_act_on_a_tab_in_which_a_prompt_was_said_while_it_waits_for
     async with world.client() as desk:
         await desk.say("say one")
         fork = await desk.conversations.fork(desk.conversation, window_id=desk.window_id)
-        other = Desk(desk.db, desk.conversations, fork.conversation, fork.window_id)
+        other = Desk(desk.db, desk.conversations, fork.conversation, fork.window.id)
         undo = Undo(desk.db, desk.conversations)
-        scope = Scope(fork.window_id, None)
+        scope = Scope(fork.window.id, None)
         (entry,) = await undo.entries(scope)
         assert entry.act is Act.FORK
         async with held(desk.db) as let_go:
@@ -110,13 +110,13 @@ async def test_k11_an_act_on_a_tab_in_which_a_prompt_was_said_while_it_waits_for
             with pytest.raises(NotToBeUndone, match="A turn is under way here"):
                 await undoing
         await saying
-        await fork.conversation.wait_idle(fork.window_id)
+        await fork.window.wait_idle()
         assert (await other.branch())[-1].text == "two"
 
 
 async def hold_until_said(db: Database, desk: Desk) -> asyncio.Future[None]:
     async with db.read():
-        saying = asyncio.ensure_future(desk.conversation.say(desk.window_id, "say two"))
+        saying = asyncio.ensure_future(desk.window.say("say two"))
         await until(lambda: desk.conversation.in_turn(desk.window_id))
     return saying
 

@@ -225,7 +225,7 @@ async def test_a01_an_answer_can_be_stopped_and_esc_closes_at_any_time(world: Wo
 async def test_a01_a_question_that_cannot_be_asked_is_back_in_the_composer(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
-        person.tab.conversation.taken_away()
+        person.tab.conversation.lose()
         await person.say("/btw what for?")
         await person.sees("here it can only be read")
         await person.until(lambda: person.draft == "/btw what for?", "the question to be back")
@@ -241,7 +241,7 @@ async def test_a03_asides_show_in_no_list_and_leave_no_row(world: World) -> None
         await back(person)
         await gone(person, world)
         conversation = person.tab.conversation
-        chain = await conversation.chain(person.tab.window_id, cap=None)
+        chain = await conversation.chain.read(conversation.window(person.tab.window_id), cap=None)
         assert [entry.link.cause for entry in chain.entries] == [Cause.NEW] and chain.folded
         assert len(await person.app.chat.acts.desk.tabs.summaries(None, 10)) == 1  # type: ignore[union-attr]
         await person.say("/chain")

@@ -18,7 +18,7 @@ from support.screen.pilot import Person, at_the_screen
 
 
 async def chain_of(person: Person) -> Chain:
-    return await person.tab.conversation.chain(person.tab.window_id)
+    return await person.tab.conversation.chain.read(person.tab.window)
 
 
 async def open_chain(person: Person) -> ChainScreen:

@@ -52,7 +52,7 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
         await person.say("/checkpoint good")
         await person.sees("Checkpoint “good”: /rewind good comes back here. Files are not part of it.")
         await said(person, "beta")
-        made = (await person.tab.conversation.checkpoint_named("good")).created_at.astimezone()
+        made = (await person.tab.conversation.checkpoints.find("good")).created_at.astimezone()
 
         await the_list(person)
         shown = await person.sees(
@@ -135,13 +135,13 @@ async def test_k07_what_d_asks_is_not_overwritten_by_a_price_that_comes_late(wor
         await said(person, "alpha")
         await person.say("/checkpoint good")
         await person.sees("Checkpoint “good”")
-        known, price = asyncio.Event(), person.tab.conversation.price
+        known, price = asyncio.Event(), person.tab.conversation.chain.price
 
         async def late(*where: Any, **more: Any) -> Price:
             await known.wait()
             return await price(*where, **more)
 
-        person.tab.conversation.price = late  # type: ignore[method-assign]
+        person.tab.conversation.chain.price = late  # type: ignore[method-assign]
         screen = await the_list(person)
         await person.sees("1 checkpoint,")
         await person.press("d")
@@ -184,7 +184,7 @@ async def test_k01_how_often_is_set_by_a_word(world: World) -> None:
         await person.say("/checkpoints tool")
         await person.sees("after every tool call here")
         await person.done()
-        assert await person.tab.conversation.checkpoint_frequency() is Frequency.TOOL
+        assert await person.tab.conversation.checkpoints.frequency() is Frequency.TOOL
         await person.say("/checkpoints off")
         await person.sees("No checkpoints are made here")
         await person.say("/checkpoint")
@@ -206,10 +206,10 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
         ]
         await person.say("/checkpoint good")
         await person.sees("Checkpoint “good”")
-        good = await person.tab.conversation.checkpoint_named("good")
+        good = await person.tab.conversation.checkpoints.find("good")
         await person.say("say half; wait")
         await person.sees("│ half")
-        async with person.tab.conversation.writing() as tx:
+        async with person.tab.conversation.write() as tx:
             await rewind_requests.ask(
                 tx,
                 id="q",

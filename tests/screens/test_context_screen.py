@@ -89,13 +89,13 @@ async def test_p10_what_was_left_out_and_which_tool_calls_were_listed_can_be_see
         await spoken(desk, 100)
         await desk.say("tool read README.md")
     async with world.client(specs={"other": world.spec(name="other")}, resume=desk) as later:
-        await later.conversation.set_agent(later.window_id, world.spec(name="other"))
+        await later.window.set_agent(world.spec(name="other"))
         await later.say("echo")
-        context = await later.conversation.context(later.window_id)
+        context = await later.conversation.chain.context(later.window)
         assert context is not None
-        earlier = await later.conversation.context(later.window_id, turn_id=context.before)
+        earlier = await later.conversation.chain.context(later.window, turn_id=context.before)
         branch = await later.branch()
-        of_row = await later.conversation.context(later.window_id, branch[5].id)
+        of_row = await later.conversation.chain.context(later.window, branch[5].id)
     told, _ = world.prompts()[-1]
     assert context.prior_context == told
     assert (context.turn.how, context.knew, context.number, context.total) == (ContextSource.TOLD, 0, 2, 2)

@@ -361,8 +361,8 @@ class Unlooked:
         view, tabs = person.acts.desk.view, person.acts.desk.tabs
         tab = person.tab
         view.moving = tab  # its news wait
-        await tab.conversation.say(tab.window_id, "many-unjoinable-chunks")
-        await tab.conversation.wait_idle(tab.window_id)
+        await tab.window.say("many-unjoinable-chunks")
+        await tab.window.wait_idle()
         self.added = self.placed = 0
         view.moving = None
         tabs.heard.set()

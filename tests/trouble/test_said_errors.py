@@ -55,8 +55,8 @@ def world(tmp_path: Path) -> World:
 
 async def retried(desk: Desk) -> TurnEnded:
     at = len(desk.told)
-    await desk.conversation.retry(desk.window_id)
-    await desk.conversation.wait_idle(desk.window_id)
+    await desk.window.retry()
+    await desk.window.wait_idle()
     return next(news for news in desk.told[at:] if isinstance(news, TurnEnded))
 
 
@@ -81,7 +81,7 @@ async def test_r01_r06_r19_a_prompt_that_got_nothing_but_its_error_in_words_goes
         assert [row.kind for row in rows[2:]] == [Kind.USER, Kind.AGENT, Kind.NOTICE]
         assert "API Error" in rows[3].text  # the agent's words stay where they were said
         if trouble is Trouble.LOGIN_NEEDED:
-            assert await desk.conversation.owed(desk.window_id) == Owed(None, begun=False)
+            assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=False)
         assert (await retried(desk)).problem is None
         await desk.say("three")
         turns, links, rows = await desk.turns(), await desk.links(), await desk.branch()
@@ -118,7 +118,7 @@ async def test_r11_an_agent_that_calls_a_stop_an_end_keeps_its_session(world: Wo
     async with world.client(specs={"scripted": scripted}, agent="scripted") as desk:
         await desk.say("one")
         at = len(desk.told)
-        await desk.conversation.say(desk.window_id, "wait")
+        await desk.window.say("wait")
         await desk.until(
             lambda: next(
                 (
@@ -129,8 +129,8 @@ async def test_r11_an_agent_that_calls_a_stop_an_end_keeps_its_session(world: Wo
                 None,
             )
         )
-        await desk.conversation.stop(desk.window_id)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.stop()
+        await desk.window.wait_idle()
         await desk.say("two")
         turns, links = await desk.turns(), await desk.links()
 

@@ -46,13 +46,13 @@ async def beside(world: World, desk: Desk) -> AsyncIterator[None]:
     conversation = await desk.conversations.create(agent=calm(world)["calm"], cwd=str(world.project))
     other = Desk(desk.db, desk.conversations, conversation, await open_window(desk.db, conversation.id))
     conversation.subscribe(other.hear)
-    await conversation.say(other.window_id, "stream 20 rate 60; cue go-on; say CURTAIN")
+    await conversation.window(other.window_id).say("stream 20 rate 60; cue go-on; say CURTAIN")
     await other.until_told(MessageGrew)
     assert conversation.busy
     yield
     world.cue("go-on", "calm")
     over = await other.until_told(TurnEnded)
-    await conversation.wait_idle(other.window_id)
+    await conversation.window(other.window_id).wait_idle()
     assert over.problem is None and over.turn is not None
     assert over.turn.stop_reason is StopReason.END_TURN
     prompt, answer = await other.branch()
@@ -67,9 +67,9 @@ def notice_of(rows: list[Message]) -> Message:
 
 async def retried(desk: Desk) -> TurnEnded:
     at = len(desk.told)
-    await desk.conversation.retry(desk.window_id)
+    await desk.window.retry()
     over = await desk.until(lambda: next((n for n in desk.told[at:] if isinstance(n, TurnEnded)), None))
-    await desk.conversation.wait_idle(desk.window_id)
+    await desk.window.wait_idle()
     return over
 
 
@@ -196,7 +196,7 @@ async def test_r01_who_goes_on_with_another_agent_reads_in_the_seam_which_limit_
         over = await desk.say("say half; ratelimit 7200")
         assert over.problem is not None and over.problem.resets_at is not None
         notice = notice_of(await desk.branch())
-        await desk.conversation.set_agent(desk.window_id, calm(world)["calm"])
+        await desk.window.set_agent(calm(world)["calm"])
         after = await desk.say("echo")
     until = time_words(over.problem.resets_at, notice.created_at)
     assert after.turn is not None and after.turn.how is ContextSource.TOLD
@@ -231,7 +231,7 @@ async def test_m07_a_limit_while_a_session_is_opened_gives_the_prompt_back_and_k
         assert (over.problem.trouble, over.problem.returned) == (Trouble.RATE_LIMIT, True)
         assert over.problem.offers[0] is Offer.WAIT
         assert "Your text is back in the composer." in over.problem.text
-        assert (await again.window()).draft == "echo"
+        assert (await again.stored_window()).draft == "echo"
         after = await again.say("echo")
         assert after.turn is not None and after.turn.how is ContextSource.RESUMED
         assert len(await again.links()) == 1
@@ -308,11 +308,11 @@ async def test_r09_an_error_as_the_only_text_stays_the_agent_s_words_and_says_wh
     words = "exceeded retry limit, last status: 429 Too Many Requests"
     async with world.client(specs=calm(world)) as desk:
         async with beside(world, desk):
-            await desk.conversation.say(desk.window_id, "cue go-on; errortext")
-            await desk.conversation.say(desk.window_id, "say what waited")
+            await desk.window.say("cue go-on; errortext")
+            await desk.window.say("say what waited")
             world.cue("go-on")
             over = await desk.until_told(TurnEnded)
-            await desk.conversation.wait_idle(desk.window_id)
+            await desk.window.wait_idle()
             rows = await desk.branch()
         problem = over.problem
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
@@ -367,7 +367,7 @@ async def test_r14_clear_is_ours_while_another_conversation_goes_on(world: World
     async with world.client(specs=calm(world)) as desk:
         await desk.say("say canary-old")
         async with beside(world, desk):
-            await desk.conversation.say(desk.window_id, "/clear")
+            await desk.window.say("/clear")
             over = await desk.say("echo")
             rows = await desk.branch()
     assert over.turn is not None and over.turn.how is ContextSource.FRESH
@@ -424,7 +424,7 @@ async def test_a_problem_says_whether_the_prompt_is_back_in_the_composer(world: 
         assert isinstance(problem, Problem) and over.turn is None
         assert (problem.trouble, problem.returned) == (Trouble.OVERLOAD, True)
         assert problem.offers == (Offer.RETRY, Offer.OTHER_AGENT)
-        assert (await desk.window()).draft == "say one"
+        assert (await desk.stored_window()).draft == "say one"
 
 
 async def test_r15_a_compaction_between_turns_counts_as_abridged_too(tmp_path: Path) -> None:

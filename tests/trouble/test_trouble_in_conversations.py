@@ -87,7 +87,7 @@ async def test_p08_an_agent_that_always_refuses_is_asked_at_most_once_on_a_new_s
         await desk.say("say one")
         world.fail({"prompt": {"error": [-32603, "Internal error"]}})
         over = await desk.say("please go on")
-        window = await desk.window()
+        window = await desk.stored_window()
     assert over.turn is None and over.problem is not None
     assert "Internal error" in over.problem.text
     assert window.draft == "please go on"
@@ -119,7 +119,7 @@ async def test_r04_an_agent_killed_in_mid_turn_leaves_its_partial_text_and_is_st
 ) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "say half an answer; hang")
+        await desk.window.say("say half an answer; hang")
         await desk.until_told(
             MessageAdded, lambda news: "half" in news.message.text and news.message.link_id is not None
         )
@@ -129,7 +129,7 @@ async def test_r04_an_agent_killed_in_mid_turn_leaves_its_partial_text_and_is_st
         rows = await desk.branch()
         assert [row.state for row in rows if row.text.startswith("half")] == [MessageState.INTERRUPTED]
         assert rows[-1].kind is Kind.NOTICE
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         over = await desk.say("echo")
     assert over.turn is not None and over.turn.how is ContextSource.CAUGHT_UP
     assert "half an answer" in world.prompts()[-1][0]
@@ -148,7 +148,7 @@ async def test_r04_an_agent_killed_between_turns_is_resumed_with_nothing_told(wo
 
 async def test_r04_an_agent_killed_while_it_asks_withdraws_the_question(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "ask")
+        await desk.window.say("ask")
         asked = await desk.until_told(Asked)
         os.kill(pids(world)[-1], signal.SIGKILL)
         await desk.until_told(AskSettled, lambda news: news.ask_id == asked.ask_id)
@@ -162,7 +162,7 @@ async def test_r04_an_agent_that_dies_while_its_session_is_opened_gives_the_prom
         over = await desk.say("say one")
         assert over.turn is None and over.problem is not None
         assert over.problem.trouble is Trouble.AGENT_GONE
-        assert (await desk.window()).draft == "say one"
+        assert (await desk.stored_window()).draft == "say one"
         world.fail({})
         over = await desk.say("say one")
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
@@ -232,18 +232,18 @@ async def test_r09_an_error_that_comes_as_the_agents_only_text_is_shown_as_its_w
 
 async def test_r10_a_silent_agent_is_left_alone_until_it_is_stopped(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "hang")
+        await desk.window.say("hang")
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason is StopReason.CANCELLED
 
 
 async def test_r11_stop_cancels_the_turn_and_its_questions_and_keeps_the_session(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say half; begin Something long; ask")
+        await desk.window.say("say half; begin Something long; ask")
         asked = await desk.until_told(Asked)
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await desk.until_told(AskSettled, lambda news: news.ask_id == asked.ask_id)
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason is StopReason.CANCELLED
@@ -261,10 +261,10 @@ async def test_r11_stop_cancels_the_turn_and_its_questions_and_keeps_the_session
 async def test_r11_an_agent_that_does_not_heed_a_stop_can_be_ended(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "say half; hang hard")
+        await desk.window.say("say half; hang hard")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "half")
-        await desk.conversation.stop(desk.window_id)
-        await desk.conversation.kill_agent(desk.window_id)
+        await desk.window.stop()
+        await desk.window.kill_agent()
         over = await desk.until_told(
             TurnEnded, lambda news: news.turn is not None and news.turn.how is ContextSource.CONTINUED
         )
@@ -272,7 +272,7 @@ async def test_r11_an_agent_that_does_not_heed_a_stop_can_be_ended(world: World)
             StopReason.AGENT_GONE,
             StopReason.CANCELLED,
         )
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         after = await desk.say("echo")
         assert after.turn is not None and after.turn.stop_reason is StopReason.END_TURN
 
@@ -292,7 +292,7 @@ async def test_r19_a_rate_limited_prompt_is_sent_again_as_the_same_row(world: Wo
         over = await desk.say("echo")
         assert over.turn is not None and over.turn.stop_reason is StopReason.ERROR
         at = len(desk.told)
-        await desk.conversation.retry(desk.window_id)
+        await desk.window.retry()
         await desk.until(lambda: next((n for n in desk.told[at:] if isinstance(n, TurnEnded)), None))
         users = [row for row in await desk.branch() if row.kind is Kind.USER]
         assert [row.text for row in users] == ["say one", "echo"]
@@ -313,7 +313,7 @@ async def test_r06_a_login_that_is_needed_is_told_and_the_prompt_is_given_back(w
 async def test_r14_nothing_above_a_clear_is_told_again_and_all_of_it_stays(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say canary-old")
-        await desk.conversation.clear(desk.window_id)
+        await desk.window.clear()
         over = await desk.say("say new")
         assert over.turn is not None and over.turn.how is ContextSource.FRESH
         await desk.say("crash")
@@ -327,11 +327,11 @@ async def test_r14_nothing_above_a_clear_is_told_again_and_all_of_it_stays(world
 
 async def test_w16_prompts_said_while_busy_wait_and_go_out_in_order(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "cue go-on; say one")
-        await desk.conversation.say(desk.window_id, "say two")
-        await desk.conversation.say(desk.window_id, "say three")
+        await desk.window.say("cue go-on; say one")
+        await desk.window.say("say two")
+        await desk.window.say("say three")
         world.cue("go-on")
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         users = [row.text for row in await desk.branch() if row.kind is Kind.USER]
     assert users == ["cue go-on; say one", "say two", "say three"]
     assert [blocks[-1] for blocks in world.prompts()] == users
@@ -339,30 +339,30 @@ async def test_w16_prompts_said_while_busy_wait_and_go_out_in_order(world: World
 
 async def test_w16_an_error_holds_what_waits_until_the_person_says_go(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "cue go-on; error -32603 no")
-        await desk.conversation.say(desk.window_id, "say two")
+        await desk.window.say("cue go-on; error -32603 no")
+        await desk.window.say("say two")
         world.cue("go-on")
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert len(world.prompts()) == 1
-        await desk.conversation.send_queued(desk.window_id)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.send_queued()
+        await desk.window.wait_idle()
     assert [blocks[-1] for blocks in world.prompts()][-1] == "say two"
 
 
 async def test_a_stop_before_the_agent_is_up_gives_the_prompt_back(world: World) -> None:
     slow = world.spec(name="slow", CATENA_REHEARSAL_START_DELAY="30")
     async with world.client(specs={"slow": slow}, agent="slow") as desk:
-        await desk.conversation.say(desk.window_id, "say one")
+        await desk.window.say("say one")
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.STARTING)
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await desk.until_told(PromptReturned, lambda news: news.text == "say one")
-        assert (await desk.window()).draft == "say one"
+        assert (await desk.stored_window()).draft == "say one"
 
 
 async def test_closing_in_mid_turn_records_the_turn_as_interrupted_and_goes_on_later(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "say half; hang")
+        await desk.window.say("say half; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "half")
     async with world.client(resume=desk) as again:
         turns = await again.turns()

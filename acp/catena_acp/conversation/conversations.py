@@ -29,7 +29,7 @@ from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.forks import Forked, Forking, ForkRequest
 from catena_acp.conversation.recovery.following import Following
-from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_put_back, where_ours_stand
+from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_restored, where_ours_stand
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentPort, AgentSpec
@@ -39,8 +39,7 @@ from catena_store.database.database import Database, Writer
 from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.ids import new_id as random_id
 from catena_store.ids import utc_now
-from catena_store.records import AgentGroup, Lease, Owner
-from catena_store.records import ConversationRecord as Record
+from catena_store.records import AgentGroup, ConversationRecord, Lease, Owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +195,7 @@ class Conversations:
 
     async def fork(
         self,
-        source: Conversation | Record,
+        source: Conversation | ConversationRecord,
         *,
         window_id: str | None,
         at: str | None = None,
@@ -230,15 +229,15 @@ class Conversations:
         await self._services.titles.load(db)
         tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.OwnLease) else None
         sessions = self._sessions.setdefault(record.family, Sessions(self._services))
-        core = ConversationRuntime(
+        runtime = ConversationRuntime(
             self._services, record, tenure, self._agents, sessions, self._spec_of, self._agent_started
         )
-        await core.environment.load()
-        core.lost = lambda: self._following.follow(core, lost=True)
+        await runtime.environment.load()
+        runtime.lost = lambda: self._following.follow(runtime, lost=True)
         if isinstance(taken, leases.ForeignLease):
-            core.held_by(taken.lease.owner, free=False)
-            self._following.follow(core)
-        return Conversation(core, lambda: self._take_over(core), lambda: list(self._live.values()))
+            runtime.held_by(taken.lease.owner, free=False)
+            self._following.follow(runtime)
+        return Conversation(runtime, lambda: self._take_over(runtime), lambda: list(self._live.values()))
 
     async def _acquire(self, tx: Writer, conversation_id: str) -> leases.OwnLease | leases.ForeignLease:
         taken = await leases.acquire(tx, conversation_id, self.owner, is_dead=self._is_dead)
@@ -246,7 +245,7 @@ class Conversations:
             self._left_by[conversation_id] = taken.taken_from
         return taken
 
-    async def _begin_tenure(self, record: Record, taken: leases.OwnLease) -> Tenure:
+    async def _begin_tenure(self, record: ConversationRecord, taken: leases.OwnLease) -> Tenure:
         """End what the client before left running, close what it left open; again where that failed before."""
         tenure = Tenure(self._services, record.id, taken.lease.epoch)
         left_by, title = self._left_by.get(record.id), self._title_of(record.agent, record.profile)
@@ -254,30 +253,30 @@ class Conversations:
         self._left_by.pop(record.id, None)
         return tenure
 
-    async def _take_over(self, core: ConversationRuntime) -> None:
+    async def _take_over(self, runtime: ConversationRuntime) -> None:
         """Make a conversation ours that we only followed. Raises ReadOnly where a client that lives has it."""
-        conversation_id = core.record.id
+        conversation_id = runtime.record.id
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
-            if core.tenure is not None:
+            if runtime.tenure is not None:
                 return
-            if core.closing:  # nobody would give the lease back
-                raise ReadOnly(core.holder, self.owner.host, free=core.free)
+            if runtime.closing:  # nobody would give the lease back
+                raise ReadOnly(runtime.holder, self.owner.host, free=runtime.free)
             async with self._services.db.read() as reader:
                 lease = await leases.get(reader, conversation_id)
             if lease is None or lease.owner.id == self.owner.id or self._is_dead(lease):
                 async with self._services.db.write() as tx:
                     taken = await self._acquire(tx, conversation_id)
                 if isinstance(taken, leases.OwnLease):
-                    stood = await where_ours_stand(core)
-                    tenure = await self._begin_tenure(core.record, taken)
-                    await self._following.let_go(core)
-                    await core.environment.load()
-                    core.take(tenure)
-                    await tell_put_back(core, stood)
-                    self._note_later(core.record.family)
+                    stood = await where_ours_stand(runtime)
+                    tenure = await self._begin_tenure(runtime.record, taken)
+                    await self._following.detach(runtime)
+                    await runtime.environment.load()
+                    runtime.take(tenure)
+                    await tell_restored(runtime, stood)
+                    self._note_later(runtime.record.family)
                     return
                 lease = taken.lease
-            core.held_by(lease.owner, free=False)
+            runtime.held_by(lease.owner, free=False)
             raise ReadOnly(lease.owner, self.owner.host)
 
     async def close(self, conversation_id: str, *, unless_shown: bool = False) -> None:
@@ -295,18 +294,18 @@ class Conversations:
             family = conversation.record.family
             if not any(other.record.family == family for other in self._live.values()):
                 await self._agents.end_family(family)
-            await self._give_back(conversation_id)
+            await self._release(conversation_id)
 
     async def _end(self) -> None:
         await asyncio.gather(*(conversation.aclose() for conversation in self._live.values()))
         await self._agents.end_all()
         for conversation_id in list(self._live):
             with contextlib.suppress(StoreError):
-                await self._give_back(conversation_id)
+                await self._release(conversation_id)
         if self._tasks:
             await asyncio.wait(set(self._tasks))
 
-    async def _give_back(self, conversation_id: str) -> None:
+    async def _release(self, conversation_id: str) -> None:
         # What was not put in order is left as the dead leave it: the lease names the agents that may still run.
         if self._services.db.read_only or conversation_id in self._left_by:
             return
@@ -354,7 +353,7 @@ class Conversations:
                 await keep_title(tx, agent)
         for conversation in list(self._live.values()):
             if conversation.record.family == family and not conversation.read_only:
-                await conversation.sweep_asides(agent)
+                await conversation.asides.sweep(agent)
 
     async def _beat(self) -> None:
         while True:
@@ -366,7 +365,7 @@ class Conversations:
                         held = await leases.held_by(tx, self.owner.id)
                     for conversation in list(self._live.values()):
                         if conversation.id not in held:
-                            conversation.taken_away()
+                            conversation.lose()
 
     def _is_dead(self, lease: Lease) -> bool:
         """A process of this machine is known to be dead; one of another is taken to be after a long silence."""

@@ -11,29 +11,25 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from catena_acp.continuity.atomic import shielded
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.fork_points import NotOfThisBranch, is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.asides.session import end_upstream
+from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.journal import move_window, opened_window
 from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.port import AgentSpec
 from catena_store.chains import links
 from catena_store.conversations import conversations, directories, mcp_servers, messages
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
-from catena_store.records import ConversationRecord as Record
-from catena_store.records import Kind, Link, Message
+from catena_store.records import ConversationRecord, Kind, Link, Message
 from catena_store.windows import attachments, choices, windows
 from catena_store.windows.journal import Act
-
-if TYPE_CHECKING:
-    from catena_acp.conversation.conversation import Conversation
-
 
 _CLOSING_SECONDS = 1.0  # that an agent may take to end a fork that came to nothing
 
@@ -42,7 +38,7 @@ _CLOSING_SECONDS = 1.0  # that an agent may take to end a fork that came to noth
 class ForkRequest:
     """What is to be forked, and how."""
 
-    source: Record
+    source: ConversationRecord
     window_id: str | None  # the window that it is done in; None in a list
     at: str | None  # the message that the fork is to go on from; None for where the window stands
     side_by_side: bool  # in a window of its own
@@ -57,7 +53,7 @@ class Forked:
     """A fork that is committed."""
 
     conversation: Conversation
-    window_id: str
+    window: Window
     link: Link | None  # the agent's own fork that it begins in; None where its first prompt is told
     price: Price  # of its first prompt
 
@@ -100,18 +96,18 @@ class Forking:
         try:
             conversation = await self._open(record.id)
             window_id = self._in_place or self._services.new_id()
-            live = await conversation.begin_in_fork(window_id, point.leaf_id, wanted.source.cwd)
+            live = await conversation.branches.begin_in_fork(window_id, point.leaf_id, wanted.source.cwd)
             await shielded(self._show(record, window_id, point))
         except BaseException:
             await shielded(self._undone(record.id, live))
             raise
         if self._source and self._in_place:
             self._source.leave(window_id)
-        conversation.enter(window_id)
-        price = await conversation.price(window_id, leaf_id=point.leaf_id)
+        window = conversation.window(window_id)
+        price = await conversation.chain.price(window, leaf_id=point.leaf_id)
         async with self._services.db.read() as reader:
             link = await links.get(reader, live.link_id) if live else None
-        return Forked(conversation, window_id, link, price)
+        return Forked(conversation, window, link, price)
 
     @property
     def _in_place(self) -> str | None:
@@ -123,7 +119,7 @@ class Forking:
         if self._source and self._in_place and self._source.in_turn(self._in_place):
             raise StillAtWork
 
-    async def _kept(self, leaf_id: str | None) -> Record:
+    async def _kept(self, leaf_id: str | None) -> ConversationRecord:
         """The conversation, with everything that it has of its source."""
         wanted, source = self._wanted, self._wanted.source
         agent = (wanted.agent.name, wanted.agent.profile) if wanted.agent else (source.agent, source.profile)
@@ -143,7 +139,7 @@ class Forking:
             await mcp_servers.add(tx, record.id, (*servers, *wanted.mcp_servers))
         return record
 
-    async def _show(self, record: Record, window_id: str, point: _Point) -> None:
+    async def _show(self, record: ConversationRecord, window_id: str, point: _Point) -> None:
         """Let the window show the fork: the last step, and the only one that a person sees."""
         wanted = self._wanted
         async with self._services.db.write() as tx:

@@ -72,7 +72,7 @@ async def rename(tx: Writer, *, window_id: str | None, conversation_id: str, tit
     await _of_conversation(tx, window, conversation_id, None, Act.RENAME, before, {"title": title})
 
 
-async def put_away(
+async def archive(
     tx: Writer,
     *,
     conversation_id: str,
@@ -81,7 +81,7 @@ async def put_away(
     workspace_id: str | None = None,
     closing: Sequence[str] = (),
 ) -> None:
-    """Delete or archive a conversation (Act.DELETE, Act.ARCHIVE) and close the windows that show it.
+    """Archive or delete a conversation (Act.ARCHIVE, Act.DELETE) and close the windows that show it.
 
     Nothing is removed from the store. ``workspace_id`` is that of a history without a tab. Raises NotFound.
     """
@@ -102,7 +102,7 @@ async def put_away(
     await _of_conversation(tx, window, conversation_id, workspace_id, act, before, after)
 
 
-async def take_out(tx: Writer, *, conversation_id: str, workspace_id: str | None) -> None:
+async def unarchive(tx: Writer, *, conversation_id: str, workspace_id: str | None) -> None:
     """Take a conversation out of the archive, in the history. Raises NotFound."""
     before = {"archived": (await conversations.marks(tx, conversation_id)).archived}
     await conversations.set_archived(tx, conversation_id, False)

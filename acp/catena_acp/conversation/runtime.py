@@ -34,8 +34,7 @@ from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, Title
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.conversations import conversations, directories
 from catena_store.errors import StoreError, StoreReadOnly
-from catena_store.records import ConversationRecord as Record
-from catena_store.records import Owner
+from catena_store.records import ConversationRecord, Owner
 
 __all__ = ["HELD_ELSEWHERE", "ConversationRuntime", "ReadOnly"]
 
@@ -46,7 +45,7 @@ class ConversationRuntime:
     def __init__(
         self,
         services: Services,
-        record: Record,
+        record: ConversationRecord,
         tenure: Tenure | None,
         agents: Agents,
         sessions: Sessions,
@@ -339,21 +338,21 @@ class ConversationRuntime:
 
 
 async def change_directories(
-    core: ConversationRuntime, *, add: str | None = None, remove: str | None = None
+    runtime: ConversationRuntime, *, add: str | None = None, remove: str | None = None
 ) -> bool:
     """Add or remove a directory, in the store and for the sessions that are open; False where nothing changed.
 
     Raises ReadOnly, StoreError.
     """
     changed = False
-    async with core.writable().write() as tx:
+    async with runtime.writable().write() as tx:
         if add is not None:
-            changed = await directories.add(tx, core.record.id, add)
+            changed = await directories.add(tx, runtime.record.id, add)
         if remove is not None:
-            changed = await directories.remove(tx, core.record.id, remove) or changed
-        now = await directories.of_conversation(tx, core.record.id)
-    core.environment.directories = now
-    for live in core.own_sessions:
+            changed = await directories.remove(tx, runtime.record.id, remove) or changed
+        now = await directories.of_conversation(tx, runtime.record.id)
+    runtime.environment.directories = now
+    for live in runtime.own_sessions:
         if live.agent.alive:
-            live.agent.allow_directories(live.session_id, core.environment.existing_directories)
+            live.agent.allow_directories(live.session_id, runtime.environment.existing_directories)
     return changed

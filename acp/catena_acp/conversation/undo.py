@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.conversations import Conversations
 from catena_acp.errors import AgentError
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.errors import NotFound
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
-
-if TYPE_CHECKING:
-    from catena_acp.conversation.conversation import Conversation
-    from catena_acp.conversation.conversations import Conversations
-
 
 _OF_CONVERSATION = frozenset({"agent", "title", "archived", "deleted"})
 _IN_TURN = "A turn is under way here; esc stops it, and then it can be undone."
@@ -96,10 +93,10 @@ class Undo:
         async def work() -> UndoStep | None:
             if _OF_CONVERSATION & entry.before.keys():
                 async with self._held(subject_of(entry)) as conversation:
-                    async with conversation.writing() as tx:
+                    async with conversation.write() as tx:
                         self._refuse_in_turn(entry)  # one may have begun while this waited for the store
                         step = await _put(tx, scope, entry, undone=undone)
-                    await conversation.read_anew()
+                    await conversation.reload()
             else:
                 async with self._db.write() as tx:
                     self._refuse_in_turn(entry)
@@ -110,7 +107,7 @@ class Undo:
 
         window_id = entry.window_id if "conversation_id" in entry.before else None
         live = next((each for each in self._live.live if window_id in each.windows), None)
-        return await live.undisturbed(window_id, work) if live and window_id else await work()
+        return await live.window(window_id).undisturbed(work) if live and window_id else await work()
 
     @asynccontextmanager
     async def _held(self, conversation_id: str) -> AsyncIterator[Conversation]:

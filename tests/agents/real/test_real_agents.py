@@ -78,8 +78,8 @@ def test_p01_a_real_agent_hears_the_bare_prompt_byte_for_byte(agent: RealAgent) 
 async def test_p01_a_real_agent_hears_only_bare_prompts_while_its_session_lives(agent: RealAgent) -> None:
     async with window_on(agent) as (db, conversation):
         for prompt in ("first prompt", "second prompt", "third prompt"):
-            await conversation.say("window", prompt)
-            await conversation.wait_idle("window")
+            await conversation.window("window").say(prompt)
+            await conversation.window("window").wait_idle()
         kept = await turns_of(db, conversation)
 
     assert [turn.how for turn in kept] == [
@@ -104,15 +104,15 @@ async def test_r11_a_real_agent_that_was_stopped_keeps_its_session_and_hears_wha
 
     async with window_on(agent) as (db, conversation):
         conversation.subscribe(listen)
-        await conversation.say("window", "before the stop")
-        await conversation.wait_idle("window")
-        await conversation.say("window", "SLOW 60")
+        await conversation.window("window").say("before the stop")
+        await conversation.window("window").wait_idle()
+        await conversation.window("window").say("SLOW 60")
         async with asyncio.timeout(PATIENCE):
             await said.wait()
-        await conversation.stop("window")
-        await conversation.wait_idle("window")
-        await conversation.say("window", "after the stop")
-        await conversation.wait_idle("window")
+        await conversation.window("window").stop()
+        await conversation.window("window").wait_idle()
+        await conversation.window("window").say("after the stop")
+        await conversation.window("window").wait_idle()
         kept = await turns_of(db, conversation)
 
     assert [turn.stop_reason for turn in kept] == [

@@ -71,18 +71,18 @@ async def client(
 async def said(desk: Desk, text: str) -> TurnEnded:
     """A whole turn, and all that is done after it."""
     over = await desk.say(text)
-    await desk.conversation.settled(desk.window_id)
+    await desk.window.settled()
     return over
 
 
 async def said_with_a_tool(desk: Desk, text: str) -> TurnEnded:
     """A whole turn in which a tool asks once whether it may run, and may."""
     at = len(desk.told)
-    await desk.conversation.say(desk.window_id, text)
+    await desk.window.say(text)
     asked = await desk.until_told(Asked)
     (option,) = [option for option in asked.options if option.kind == "allow_once"]
     await desk.conversation.answer(asked.ask_id, option.id)
-    await desk.conversation.settled(desk.window_id)
+    await desk.window.settled()
     return next(news for news in desk.told[at:] if isinstance(news, TurnEnded))
 
 
@@ -90,8 +90,8 @@ async def edited(desk: Desk, old: str, new: str) -> TurnEnded:
     """Say a prompt of the branch in other words, and wait for the end of its turn."""
     row = next(row for row in await desk.branch() if row.kind is Kind.USER and row.text == old)
     at = len(desk.told)
-    await desk.conversation.edit(desk.window_id, row.id, new)
-    await desk.conversation.settled(desk.window_id)
+    await desk.window.edit(row.id, new)
+    await desk.window.settled()
     return next(news for news in desk.told[at:] if isinstance(news, TurnEnded))
 
 
@@ -161,7 +161,7 @@ async def test_f03_f06_a_fork_of_a_real_agent_is_one_session_and_leaves_its_sour
         forked = await desk.conversations.fork(
             desk.conversation, at=None, window_id=desk.window_id, side_by_side=True
         )
-        branch = Desk(desk.db, desk.conversations, forked.conversation, forked.window_id)
+        branch = Desk(desk.db, desk.conversations, forked.conversation, forked.window.id)
         forked.conversation.subscribe(branch.hear)
         assert forked.link is not None
         ways = [how(await said(branch, prompt)) for prompt in ("on the branch", "and again")]
@@ -190,7 +190,7 @@ async def test_a01_an_aside_of_a_real_agent_knows_the_conversation_and_leaves_no
         (source,) = await desk.links()
         rows = await desk.branch()
         before = kept_of(agent, source.session_id) if agent.name == "claude" else ""
-        aside = await desk.conversation.aside(desk.window_id)
+        aside = await desk.conversation.asides.begin(desk.window)
         assert aside.price.native
         end = [news async for news in aside.ask(question)][-1]
         assert isinstance(end, AsideEnded)

@@ -85,15 +85,15 @@ def known(desk: Desk) -> tuple[str, str]:
 
 async def retried(desk: Desk) -> TurnEnded:
     at = len(desk.told)
-    await desk.conversation.retry(desk.window_id)
-    await desk.conversation.wait_idle(desk.window_id)
+    await desk.window.retry()
+    await desk.window.wait_idle()
     return next(news for news in desk.told[at:] if isinstance(news, TurnEnded))
 
 
 async def says(desk: Desk, prompt: str, words: str, times: int = 1) -> None:
     """Say something, and wait until the answer holds the words so many times."""
     at = len(desk.told)
-    await desk.conversation.say(desk.window_id, prompt)
+    await desk.window.say(prompt)
 
     def said() -> bool | None:
         grown = "".join(news.text for news in desk.told[at:] if isinstance(news, MessageGrew))
@@ -103,8 +103,8 @@ async def says(desk: Desk, prompt: str, words: str, times: int = 1) -> None:
 
 
 async def stopped(desk: Desk) -> None:
-    await desk.conversation.stop(desk.window_id)
-    await desk.conversation.wait_idle(desk.window_id)
+    await desk.window.stop()
+    await desk.window.wait_idle()
 
 
 async def asks_its_model(agent: RealAgent, prompt: str, times: int = 1) -> None:
@@ -199,8 +199,8 @@ async def test_r06_m07_a_prompt_that_wanted_a_login_goes_out_again_after_it_in_t
         await desk.say("before the login")
         refused = await desk.say(prompt)
         assert refused.problem is not None and refused.problem.trouble is Trouble.LOGIN_NEEDED
-        assert await desk.conversation.owed(desk.window_id) == Owed(None, begun=False)
-        await desk.conversation.logged_in(desk.window_id)
+        assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=False)
+        await desk.conversation.logins.logged_in(desk.window)
         assert (await retried(desk)).problem is None
         turns, links = await desk.turns(), await desk.links()
 
@@ -221,7 +221,7 @@ async def test_r06_opencode_that_is_refused_by_its_provider_wants_a_login(openco
         assert (refused.problem.trouble, refused.problem.offers[0]) == (Trouble.LOGIN_NEEDED, Offer.LOGIN)
         assert (await retried(desk)).problem is None
         with pytest.raises(LogoutNotOffered, match="OpenCode offers no logout"):
-            await desk.conversation.logout(desk.window_id)
+            await desk.conversation.logins.log_out(desk.window)
         turns = await desk.turns()
     assert turns[0].prompt_id == turns[1].prompt_id
 
@@ -231,7 +231,7 @@ async def test_r11_a_real_agent_that_is_stopped_in_whatever_it_does_keeps_its_se
 ) -> None:
     async with client(agent) as desk:
         await desk.say("before")
-        await desk.conversation.say(desk.window_id, "HANG")
+        await desk.window.say("HANG")
         await asks_its_model(agent, "HANG")
         await stopped(desk)
         # The line is cut again and again, and both agents begin anew each time.
@@ -239,13 +239,13 @@ async def test_r11_a_real_agent_that_is_stopped_in_whatever_it_does_keeps_its_se
         await stopped(desk)
         cut = next(row for row in await desk.branch() if row.kind is Kind.AGENT and "w3" in row.text)
         # Silent, they wait to ask once more.
-        await desk.conversation.say(desk.window_id, "FAIL500")
+        await desk.window.say("FAIL500")
         await asks_its_model(agent, "FAIL500", times=2)
         await stopped(desk)
-        await desk.conversation.say(desk.window_id, "TOOLWRITE")
+        await desk.window.say("TOOLWRITE")
         asked = await desk.until_told(Asked)
         await stopped(desk)
-        assert desk.conversation.asked(desk.window_id) == []
+        assert desk.window.asked == []
         assert any(isinstance(news, AskSettled) and news.ask_id == asked.ask_id for news in desk.told)
         (tool,) = [row for row in await desk.branch() if row.kind is Kind.TOOL]
         await desk.say("after")
@@ -320,8 +320,8 @@ async def test_r07_a_real_agent_whose_transcript_is_gone_is_told_everything(agen
         assert ended.problem is None
         await desk.say("and what does it do?")
         turns, links, branch = await desk.turns(), await desk.links(), await desk.branch()
-        probe = await desk.conversation.probe_link(desk.window_id, link.id)
-        chain = await desk.conversation.chain(desk.window_id)
+        probe = await desk.conversation.chain.probe(link.id)
+        chain = await desk.conversation.chain.read(desk.window)
 
     assert [kept.state for kept in links] == [LinkState.LOST, LinkState.OPEN]
     assert [turn.how for turn in turns[2:]] == [ContextSource.TOLD, ContextSource.CONTINUED]
@@ -338,7 +338,7 @@ async def test_r14_clear_never_reaches_claude_and_nothing_above_it_does_after_a_
 ) -> None:
     async with client(claude) as desk:
         await desk.say("above")
-        await desk.conversation.say(desk.window_id, "/clear")
+        await desk.window.say("/clear")
         await desk.say("below")
     async with client(claude, known(desk)) as desk:
         await desk.say("further below")
@@ -354,7 +354,7 @@ async def test_r14_clear_never_reaches_claude_and_nothing_above_it_does_after_a_
 async def test_m08_w13_after_a_logout_claude_knows_nothing_of_what_was_said_before(claude: RealAgent) -> None:
     async with client(claude) as desk:
         await desk.say("a secret of the first account")
-        await desk.conversation.logout(desk.window_id)
+        await desk.conversation.logins.log_out(desk.window)
         await desk.say("hello again")
         branch = await desk.branch()
 
@@ -373,8 +373,8 @@ async def test_m09_from_the_oldest_link_a_real_agent_goes_on_natively_after_thre
             assert (await retried(desk)).problem is None
         links = await desk.links()
         assert len({link.session_id for link in links}) == 4
-        await desk.conversation.pick_link(desk.window_id, oldest.id)
-        probe = await desk.conversation.probe_link(desk.window_id, oldest.id)
+        await desk.conversation.chain.pick(desk.window, oldest.id)
+        probe = await desk.conversation.chain.probe(oldest.id)
         await desk.say("three")
         last = (await desk.turns())[-1]
 
@@ -389,10 +389,10 @@ async def test_w16_a_prompt_sent_now_is_heard_once_whether_the_agent_can_be_stee
     async with client(agent) as desk:
         await desk.say("one")
         await says(desk, "SLOW 30", "w2")
-        await desk.conversation.say(desk.window_id, "mind the gap")
+        await desk.window.say("mind the gap")
         (item,) = await waiting(desk)
-        steered = await desk.conversation.send_now(desk.window_id, item.id)
-        await desk.conversation.wait_idle(desk.window_id)
+        steered = await desk.window.send_now(item.id)
+        await desk.window.wait_idle()
         await desk.say("what did you hear?")
         turns, links, branch = await desk.turns(), await desk.links(), await desk.branch()
         assert await waiting(desk) == []
@@ -419,17 +419,17 @@ async def test_w16_what_waits_when_claude_is_killed_is_held_and_then_sent_with_a
     async with client(claude) as desk:
         await desk.say("before")
         await says(desk, "SLOW 60", "w2")
-        await desk.conversation.say(desk.window_id, "it waited")
+        await desk.window.say("it waited")
         claude.kill()
         gone = await desk.until_told(
             TurnEnded, lambda news: news.turn is not None and news.turn.stop_reason is StopReason.AGENT_GONE
         )
         assert gone.problem is not None and gone.problem.trouble is Trouble.AGENT_GONE
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         (item,) = await waiting(desk)
         assert (item.text, item.held) == ("it waited", True)
-        await desk.conversation.send_queued(desk.window_id)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.send_queued()
+        await desk.window.wait_idle()
         assert await waiting(desk) == []
         last = (await desk.turns())[-1]
 
@@ -445,7 +445,7 @@ async def test_r04_p07_a_client_killed_while_a_permission_is_open_lists_the_call
     await asyncio.to_thread(wait_until, lambda: not claude.processes(), "the agent ends with its client")
 
     async with client(claude, left) as desk:
-        assert desk.conversation.asked(desk.window_id) == []
+        assert desk.window.asked == []
         ended = await desk.say("did you write it?")
         assert ended.problem is None
         turns, branch = await desk.turns(), await desk.branch()
@@ -471,7 +471,7 @@ async def test_r01_one_conversation_s_limit_leaves_the_other_with_the_same_claud
         await says(desk, "SLOW 5", "w1")
         limited = await other.say("FAILNR429")
         assert desk.conversation.busy
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         (turn,) = await desk.turns()
         answer = (await desk.branch())[-1]
 

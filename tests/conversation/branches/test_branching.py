@@ -40,7 +40,7 @@ def world(tmp_path: Path) -> World:
 async def edited(desk: Desk, prompt_id: str, text: str, files: tuple[Attachment, ...] = ()) -> TurnEnded:
     """Edit a prompt and wait for the end of its turn."""
     at = len(desk.told)
-    await desk.conversation.edit(desk.window_id, prompt_id, text, files)
+    await desk.window.edit(prompt_id, text, files)
     return await ended_after(desk, at, text)
 
 
@@ -52,7 +52,7 @@ async def ended_after(desk: Desk, at: int, text: str) -> TurnEnded:
         return ends[-1] if ends else None
 
     await desk.until(over)
-    await desk.conversation.wait_idle(desk.window_id)
+    await desk.window.wait_idle()
     end = over()
     assert end is not None
     (row,) = [row for row in await desk.branch() if row.kind is Kind.USER and row.text == text][-1:]
@@ -84,7 +84,7 @@ async def test_e02_what_comes_after_an_edited_prompt_is_off_the_branch_and_off_t
         old = await desk.branch()
         leaf = old[-1].id
         second = await prompt(desk, "say SECRET")
-        price = await desk.conversation.price(desk.window_id, leaf_id=second.parent_id)
+        price = await desk.conversation.chain.price(desk.window, leaf_id=second.parent_id)
         over = await edited(desk, second.id, "echo")
         assert over.turn is not None
         assert (over.turn.told, over.turn.how) == (price.told, price.how)
@@ -116,28 +116,28 @@ async def test_e03_each_sibling_comes_back_with_its_own_tail_draft_and_scroll(wo
         async with desk.db.write() as tx:
             await windows.set_draft(tx, desk.window_id, "not yet sent")
             await windows.set_scroll(tx, desk.window_id, 7)
-        left = await desk.window()
+        left = await desk.stored_window()
         await edited(desk, first.id, "say other")
         await desk.say("say tail")
         async with desk.db.write() as tx:
             await windows.set_draft(tx, desk.window_id, "another")
         other = await prompt(desk, "say other")
 
-        assert await desk.conversation.to_sibling(desk.window_id, other.id, -1)
-        assert await desk.window() == left
+        assert await desk.window.to_sibling(other.id, -1)
+        assert await desk.stored_window() == left
         assert await said(desk) == ["say one", "one", "say two", "two"]
-        assert await desk.conversation.to_sibling(desk.window_id, first.id, 1)
-        assert (await desk.window()).draft == "another"
+        assert await desk.window.to_sibling(first.id, 1)
+        assert (await desk.stored_window()).draft == "another"
         assert await said(desk) == ["say other", "other", "say tail", "tail"]
-        assert not await desk.conversation.to_sibling(desk.window_id, other.id, 1)
-        assert not await desk.conversation.to_sibling(desk.window_id, first.id, -1)
+        assert not await desk.window.to_sibling(other.id, 1)
+        assert not await desk.window.to_sibling(first.id, -1)
 
         # Where this window last stood, though more was said there: not at the newest row.
-        await desk.conversation.go_to(desk.window_id, other.id)
-        place = (await desk.window()).leaf_id
-        assert await desk.conversation.to_sibling(desk.window_id, other.id, -1)
-        assert await desk.conversation.to_sibling(desk.window_id, first.id, 1)
-        assert (await desk.window()).leaf_id == place == other.id
+        await desk.window.go_to(other.id)
+        place = (await desk.stored_window()).leaf_id
+        assert await desk.window.to_sibling(other.id, -1)
+        assert await desk.window.to_sibling(first.id, 1)
+        assert (await desk.stored_window()).leaf_id == place == other.id
 
         # A window that never stood there goes to where it was written last.
         second = Desk(
@@ -146,7 +146,7 @@ async def test_e03_each_sibling_comes_back_with_its_own_tail_draft_and_scroll(wo
             desk.conversation,
             await open_window(desk.db, desk.conversation.id, left.leaf_id),
         )
-        assert await desk.conversation.to_sibling(second.window_id, first.id, 1)
+        assert await desk.conversation.window(second.window_id).to_sibling(first.id, 1)
         assert await said(second) == ["say other", "other", "say tail", "tail"]
 
 
@@ -155,10 +155,10 @@ async def test_e04_editing_while_the_agent_streams_stops_it_first_and_nothing_la
 ) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "stream 4000 rate 200; late")
+        await desk.window.say("stream 4000 rate 200; late")
         await desk.until_told(MessageGrew)
         running = await prompt(desk, "stream 4000 rate 200; late")
-        await desk.conversation.edit(desk.window_id, running.id, "say instead")
+        await desk.window.edit(running.id, "say instead")
         at = next(n for n, news in enumerate(desk.told) if isinstance(news, LeafMoved))
         ends = [news.turn for news in desk.told[:at] if isinstance(news, TurnEnded) and news.turn]
         assert [turn.stop_reason for turn in ends] == [StopReason.END_TURN, StopReason.CANCELLED]
@@ -176,12 +176,12 @@ async def test_e04_editing_while_the_agent_streams_stops_it_first_and_nothing_la
 
 async def test_e04_what_waited_goes_after_the_edited_prompt(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "stream 4000 rate 200")
+        await desk.window.say("stream 4000 rate 200")
         await desk.until_told(MessageGrew)
-        await desk.conversation.say(desk.window_id, "say waited")
+        await desk.window.say("say waited")
         running = await prompt(desk, "stream 4000 rate 200")
-        await desk.conversation.edit(desk.window_id, running.id, "say instead")
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.edit(running.id, "say instead")
+        await desk.window.wait_idle()
         assert await said(desk) == ["say instead", "instead", "say waited", "waited"]
 
 
@@ -202,7 +202,7 @@ async def test_e06_attachments_and_permissions_work_on_an_edited_prompt_as_on_an
         await desk.say("say one")
         first = await prompt(desk, "say one")
         at = len(desk.told)
-        await desk.conversation.edit(desk.window_id, first.id, "ask to proceed", (file,))
+        await desk.window.edit(first.id, "ask to proceed", (file,))
         asked = await desk.until_told(Asked)
         await desk.conversation.answer(asked.ask_id, asked.options[0].id)
         over = await ended_after(desk, at, "ask to proceed")
@@ -223,12 +223,12 @@ async def test_an_edit_that_no_agent_takes_is_back_in_the_composer_before_the_ed
         second = await prompt(desk, "say two")
         world.fail({"any": {"error": [-32603, "out of order"]}})
         at = len(desk.told)
-        await desk.conversation.edit(desk.window_id, second.id, "say better")
+        await desk.window.edit(second.id, "say better")
         await desk.until(lambda: next((news for news in desk.told[at:] if isinstance(news, TurnEnded)), None))
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert [news.text for news in desk.told if isinstance(news, PromptReturned)] == ["say better"]
-        assert (await desk.window()).leaf_id == second.parent_id
-        assert (await desk.window()).draft == "say better"
+        assert (await desk.stored_window()).leaf_id == second.parent_id
+        assert (await desk.stored_window()).draft == "say better"
         world.fail({})
         # What nobody heard is no sibling; said again, it is the same row.
         async with desk.db.read() as reader:
@@ -244,11 +244,11 @@ async def test_e08_a_retry_is_a_sibling_also_with_another_agent_and_its_badge(wo
         await desk.say("say two")
         first = await prompt(desk, "say two")
         at = len(desk.told)
-        await desk.conversation.retry(desk.window_id, agent=world.spec(name="other"))
+        await desk.window.retry(agent=world.spec(name="other"))
         over = await desk.until(
             lambda: next((news for news in desk.told[at:] if isinstance(news, TurnEnded)), None)
         )
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert how(over) is ContextSource.TOLD
         again = await prompt(desk, "say two")
         assert again.id != first.id
@@ -266,9 +266,7 @@ async def test_e08_a_retry_is_a_sibling_also_with_another_agent_and_its_badge(wo
 
         # Any prompt of the branch can be said again, in the same words.
         at = len(desk.told)
-        await desk.conversation.retry(
-            desk.window_id, prompt_id=(await prompt(desk, "say one")).id, agent=world.spec()
-        )
+        await desk.window.retry(prompt_id=(await prompt(desk, "say one")).id, agent=world.spec())
         await ended_after(desk, at, "say one")
         assert await said(desk) == ["say one", "one"]
         assert desk.conversation.record.agent == "rehearsal"
@@ -277,17 +275,17 @@ async def test_e08_a_retry_is_a_sibling_also_with_another_agent_and_its_badge(wo
 async def test_going_elsewhere_is_refused_while_a_turn_runs_and_a_rewind_stops_it(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        leaf = (await desk.window()).leaf_id
+        leaf = (await desk.stored_window()).leaf_id
         first = await prompt(desk, "say one")
-        await desk.conversation.say(desk.window_id, "stream 4000 rate 200")
+        await desk.window.say("stream 4000 rate 200")
         await desk.until_told(MessageGrew)
-        await desk.conversation.say(desk.window_id, "say waited")
+        await desk.window.say("say waited")
         with pytest.raises(StillAtWork):
-            await desk.conversation.go_to(desk.window_id, first.id)
-        await desk.conversation.rewind(desk.window_id, leaf)
-        assert (await desk.window()).leaf_id == leaf
+            await desk.window.go_to(first.id)
+        await desk.window.rewind(leaf)
+        assert (await desk.stored_window()).leaf_id == leaf
         assert await said(desk) == ["say one", "one"]
-        assert desk.conversation.doing(desk.window_id) is Doing.IDLE
+        assert desk.window.doing is Doing.IDLE
         waits = [news for news in desk.told if isinstance(news, QueueChanged)][-1]
         assert [(item.text, item.held) for item in waits.items] == [("say waited", True)]
         # What came later can still be reached.
@@ -296,9 +294,9 @@ async def test_going_elsewhere_is_refused_while_a_turn_runs_and_a_rewind_stops_i
             assert len(await queue.items(reader, desk.window_id)) == 1
         assert entry is not None
         assert entry.act is Act.REWIND
-        await desk.conversation.go_to(desk.window_id, entry.before["leaf_id"])
+        await desk.window.go_to(entry.before["leaf_id"])
         assert (await said(desk))[2] == "stream 4000 rate 200"
-        await desk.conversation.go_to(desk.window_id, None)
+        await desk.window.go_to(None)
         assert await said(desk) == []
 
 
@@ -315,12 +313,12 @@ async def test_what_waited_does_not_go_out_from_where_a_rewind_leads_while_it_is
 
     async with world.client() as desk:
         await desk.say("say one")
-        leaf = (await desk.window()).leaf_id
-        await desk.conversation.say(desk.window_id, "say begun; hang")
-        await desk.conversation.say(desk.window_id, "say waited")
+        leaf = (await desk.stored_window()).leaf_id
+        await desk.window.say("say begun; hang")
+        await desk.window.say("say waited")
         monkeypatch.setattr(PromptQueue, "hold", slowly)
-        await desk.conversation.rewind(desk.window_id, leaf)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.rewind(leaf)
+        await desk.window.wait_idle()
         assert await said(desk) == ["say one", "one"]
         async with desk.db.read() as reader:
             assert [item.held for item in await queue.items(reader, desk.window_id)] == [True]
@@ -331,15 +329,15 @@ async def test_only_prompts_of_the_conversation_are_edited(world: World) -> None
         await desk.say("say one")
         answer = (await desk.branch())[-1]
         with pytest.raises(NotOfThisBranch, match="no prompt"):
-            await desk.conversation.edit(desk.window_id, answer.id, "say two")
+            await desk.window.edit(answer.id, "say two")
         with pytest.raises(NotFound):
-            await desk.conversation.edit(desk.window_id, "nobody", "say two")
+            await desk.window.edit("nobody", "say two")
         other = await desk.conversations.create(agent=world.spec(), cwd=str(world.project))
         window = await open_window(desk.db, other.id)
         with pytest.raises(NotOfThisBranch):
-            await other.edit(window, (await prompt(desk, "say one")).id, "say two")
+            await other.window(window).edit((await prompt(desk, "say one")).id, "say two")
         with pytest.raises(NotOfThisBranch):
-            await other.go_to(window, answer.id)
+            await other.window(window).go_to(answer.id)
 
 
 async def test_a_prompt_of_the_source_is_edited_in_the_fork_and_nowhere_else(world: World) -> None:
@@ -347,7 +345,7 @@ async def test_a_prompt_of_the_source_is_edited_in_the_fork_and_nowhere_else(wor
         await desk.say("say one")
         await desk.say("say two")
         forked = await desk.conversations.fork(desk.conversation, window_id=desk.window_id)
-        branch = Desk(desk.db, desk.conversations, forked.conversation, forked.window_id)
+        branch = Desk(desk.db, desk.conversations, forked.conversation, forked.window.id)
         forked.conversation.subscribe(branch.hear)
         await branch.say("say three")
         three = (await prompt(branch, "say three")).id
@@ -366,7 +364,7 @@ async def test_a_prompt_of_the_source_is_edited_in_the_fork_and_nowhere_else(wor
             assert await branches.siblings(reader, four, there) == [four]
             assert await branches.sibling_positions(reader, [four, inherited.id], there) == {}
             assert await branches.sibling_positions(reader, [new.id, three], here) == {new.id: (2, 2)}
-        assert await branch.conversation.to_sibling(branch.window_id, new.id, -1)
+        assert await branch.window.to_sibling(new.id, -1)
         assert await said(branch) == ["say one", "one", "say two", "two", "say three", "three"]
         # And so for the very first one.
         first = await prompt(branch, "say one")
@@ -382,8 +380,8 @@ async def test_e04_an_edit_during_the_opening_of_a_session_gives_the_first_text_
         await desk.say("say one")
         first = await prompt(desk, "say one")
         world.fail({"new": {"silent": True, "times": 1}})
-        await desk.conversation.clear(desk.window_id)
-        await desk.conversation.say(desk.window_id, "say lost?")
+        await desk.window.clear()
+        await desk.window.say("say lost?")
         await world.heard("session/new", 2)
         async with asyncio.timeout(20):
             await edited(desk, first.id, "say instead")
@@ -394,7 +392,7 @@ async def test_e04_an_edit_during_the_opening_of_a_session_gives_the_first_text_
 async def test_r14_clear_as_an_edit_is_a_barrier_of_ours(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.edit(desk.window_id, (await prompt(desk, "say one")).id, "/clear")
+        await desk.window.edit((await prompt(desk, "say one")).id, "/clear")
         (row,) = await desk.branch()
         assert row.barrier
         assert len(world.prompts()) == 1
@@ -407,21 +405,21 @@ async def test_siblings_can_be_looked_at_where_another_client_has_the_conversati
         await edited(desk, first.id, "say other")
         async with world.client(resume=desk) as follower:
             follower.window_id = await open_window(
-                follower.db, desk.conversation.id, (await desk.window()).leaf_id
+                follower.db, desk.conversation.id, (await desk.stored_window()).leaf_id
             )
-            follower.conversation.enter(follower.window_id)
+            follower.conversation.window(follower.window_id)
             assert follower.conversation.read_only
             other = await prompt(follower, "say other")
-            assert await follower.conversation.to_sibling(follower.window_id, other.id, -1)
+            assert await follower.window.to_sibling(other.id, -1)
             assert await said(follower) == ["say one", "one"]
             await follower.until_told(LeafMoved)
             with pytest.raises(ReadOnly):
-                await follower.conversation.edit(follower.window_id, first.id, "say mine")
+                await follower.window.edit(first.id, "say mine")
             assert await said(desk) == ["say other", "other"]
 
             # A fork needs nobody's leave.
             forked = await follower.conversations.fork(follower.conversation, window_id=follower.window_id)
-            branch = Desk(follower.db, follower.conversations, forked.conversation, forked.window_id)
+            branch = Desk(follower.db, follower.conversations, forked.conversation, forked.window.id)
             forked.conversation.subscribe(branch.hear)
             assert (await branch.say("echo")).problem is None
             assert "all=say one|echo" in (await said(branch))[-1]
@@ -437,12 +435,12 @@ async def test_a_window_that_was_moved_meanwhile_does_not_get_the_session_that_w
         middle = next(row for row in await desk.branch() if row.text == "one")
     world.fail({"load": {"cue": "go-on"}, "resume": {"cue": "go-on"}})
     async with world.client(resume=desk) as again:
-        preparing = asyncio.ensure_future(again.conversation.prepare(again.window_id))
+        preparing = asyncio.ensure_future(again.window.prepare())
         await again.until_told(DoingChanged, lambda news: news.doing is Doing.OPENING)
-        await again.conversation.go_to(again.window_id, middle.id)
+        await again.window.go_to(middle.id)
         assert not preparing.done()
         world.cue("go-on")
         await preparing
-        assert again.conversation.session(again.window_id).link_id is None
+        assert again.window.session.link_id is None
         assert (await again.say("say three")).problem is None
         assert await said(again) == ["say one", "one", "say three", "three"]

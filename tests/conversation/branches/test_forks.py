@@ -43,7 +43,7 @@ async def made(desk: Desk, at: str | None = None, *, side_by_side: bool = True) 
 
 
 def at_desk(desk: Desk, forked: Forked) -> Desk:
-    branch = Desk(desk.db, desk.conversations, forked.conversation, forked.window_id)
+    branch = Desk(desk.db, desk.conversations, forked.conversation, forked.window.id)
     forked.conversation.subscribe(branch.hear)
     return branch
 
@@ -69,7 +69,7 @@ async def without_probes(desk: Desk) -> None:
 
 
 async def learn_fork_at(desk: Desk, value: str) -> None:
-    version = desk.conversation.session(desk.window_id).agent_version
+    version = desk.window.session.agent_version
     async with desk.db.write() as tx:
         await agents.set_ability(tx, "catena-rehearsal", version, "fork_at", value)
 
@@ -104,7 +104,7 @@ async def test_f01_f03_a_fork_in_place_is_one_native_fork_and_replays_nothing(wo
         assert asked[0]["params"]["mcpServers"] == []
 
         assert branch.window_id == desk.window_id
-        assert (await branch.window()).conversation_id == branch.conversation.id
+        assert (await branch.stored_window()).conversation_id == branch.conversation.id
         assert await said(branch) == ["say one", "one"]
         over = await branch.say("echo")
         assert how(over) is ContextSource.FORKED
@@ -133,14 +133,14 @@ async def test_f02_f09_side_by_side_with_a_running_turn_both_answer_and_neither_
 ) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "say two; stream 20 rate 40; cue go-on; say CURTAIN")
+        await desk.window.say("say two; stream 20 rate 40; cue go-on; say CURTAIN")
         await desk.until_told(MessageGrew)
         branch = await fork(desk)
         assert branch.window_id != desk.window_id
         over = await branch.say("context")
         assert over.problem is None
         world.cue("go-on")
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.wait_idle()
         assert (await said(desk))[-1].endswith("CURTAIN")
         await desk.say("echo")
         assert "all=say one|say two; stream 20 rate 40; cue go-on; say CURTAIN|echo" in (await said(desk))[-1]
@@ -151,17 +151,17 @@ async def test_f02_f09_side_by_side_with_a_running_turn_both_answer_and_neither_
 async def test_f04_model_mode_and_options_of_the_source_are_in_force_on_the_branch(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        session = desk.conversation.session(desk.window_id)
+        session = desk.window.session
         wanted = {}
         for option in session.options:
             if option.kind == "select":
                 value = next(choice.id for choice in option.choices if choice.id != option.value)
-                await desk.conversation.set_option(desk.window_id, option.id, value)
+                await desk.window.set_option(option.id, value)
                 wanted[option.id] = value
         assert wanted
         branch = await fork(desk)
         await branch.say("settings")
-        kept = {option.id: option.value for option in branch.conversation.session(branch.window_id).options}
+        kept = {option.id: option.value for option in branch.window.session.options}
         assert {name: kept[name] for name in wanted} == wanted
 
         world.fail({"set_config_option": {"error": [-32603, "not today"]}})
@@ -177,7 +177,7 @@ async def test_f05_a_fork_survives_a_restart_before_its_first_prompt(world: Worl
         branch = await fork(desk)
         (link,) = [each for each in await branch.links() if each.cause is Cause.FORK]
     async with world.client(resume=branch) as again:
-        assert again.conversation.record.fork_point_id == (await again.window()).leaf_id
+        assert again.conversation.record.fork_point_id == (await again.stored_window()).leaf_id
         assert link.session_id in [each.session_id for each in await again.links()]
         assert await said(again) == ["say one", "one"]
         await again.say("echo")
@@ -216,8 +216,8 @@ async def test_f07_an_agent_that_cannot_fork_is_not_asked_to_and_the_branch_is_t
 ) -> None:
     async with world.client("--no-fork") as desk:
         await desk.say("say one")
-        leaf = (await desk.window()).leaf_id
-        price = await desk.conversation.price(desk.window_id, leaf_id=leaf, apart=True)
+        leaf = (await desk.stored_window()).leaf_id
+        price = await desk.conversation.chain.price(desk.window, leaf_id=leaf, apart=True)
         forked = await made(desk)
         assert forked.link is None
         assert forked.price.how is ContextSource.TOLD
@@ -238,12 +238,12 @@ async def test_f08_a_failed_fork_leaves_the_person_where_they_were_with_the_agen
     async with world.client() as desk:
         await desk.say("say one")
         await without_probes(desk)
-        before = await desk.window()
+        before = await desk.stored_window()
         world.fail({"fork": {"error": [-32603, "the copier is out of paper"]}})
         for side_by_side in (False, True):
             with pytest.raises(AgentRefused, match="the copier is out of paper"):
                 await made(desk, side_by_side=side_by_side)
-        assert await desk.window() == before
+        assert await desk.stored_window() == before
         async with desk.db.read() as reader:
             assert [each.id for each in await windows.open_in(reader, desk.conversation.id)] == [
                 desk.window_id
@@ -276,7 +276,7 @@ async def test_f09_a_fork_of_a_fork_and_one_from_the_history_hold_just_their_bra
         assert how(over) in (ContextSource.FORKED, ContextSource.RESUMED)
         assert world.prompts()[-1] == ["echo"]
         assert "all=say one|echo" in (await said(listed))[-1]
-        assert (await listed.window()).workspace_id is None
+        assert (await listed.stored_window()).workspace_id is None
 
 
 async def test_f09_inside_a_turn_the_fork_is_native_to_the_turn_before_and_told_the_rest(
@@ -289,7 +289,7 @@ async def test_f09_inside_a_turn_the_fork_is_native_to_the_turn_before_and_told_
         await desk.say("say four")
         rows = await desk.branch()
         inside = next(row for row in rows if row.text == "two")
-        price = await desk.conversation.price(desk.window_id, leaf_id=inside.id, apart=True)
+        price = await desk.conversation.chain.price(desk.window, leaf_id=inside.id, apart=True)
         forked = await made(desk, inside.id)
         assert forked.link is not None
         assert forked.link.cause is Cause.FORK_AT
@@ -314,7 +314,7 @@ async def test_f09_a_fork_at_a_prompt_begins_before_it_with_its_words_to_be_chan
         prompt = next(row for row in await desk.branch() if row.text == "say two")
         branch = await fork(desk, prompt.id)
         assert await said(branch) == ["say one", "one"]
-        assert (await branch.window()).draft == "say two"
+        assert (await branch.stored_window()).draft == "say two"
         other = await fork(branch)
         with pytest.raises(NotOfThisBranch):
             await made(other, prompt.id)
@@ -327,7 +327,7 @@ async def test_f09_the_end_of_a_turn_is_forked_natively_also_where_it_ends_with_
         forked = await made(desk, answer.id)
         assert forked.link is not None
         assert forked.price.native
-        assert forked.conversation.record.fork_point_id == (await desk.window()).leaf_id
+        assert forked.conversation.record.fork_point_id == (await desk.stored_window()).leaf_id
 
 
 async def test_f11_an_agent_that_replays_on_fork_shows_each_message_once(world: World) -> None:
@@ -343,13 +343,13 @@ async def test_f11_what_the_old_session_says_late_does_not_show_in_the_branch(wo
     async with world.client() as desk:
         await desk.say("say one; between cue later")
         branch = await fork(desk, side_by_side=False)
-        place = await branch.window()
+        place = await branch.stored_window()
         at = len(desk.told)
         with pytest.raises(StoreError, match="another conversation"):
-            await desk.conversation.say(branch.window_id, "say nothing here")
+            await desk.conversation.window(branch.window_id).say("say nothing here")
         world.cue("later")
         late = await until_late(desk)
-        assert await branch.window() == place
+        assert await branch.stored_window() == place
         assert not [
             news for news in desk.told[at:] if isinstance(news, MessageAdded | MessageGrew | LeafMoved)
         ]
@@ -391,7 +391,7 @@ async def test_f11_a_fork_holds_nothing_that_its_source_said_while_it_was_made(
         if of_its_own:
             branch = await fork(desk)
         else:
-            leaf = (await desk.window()).leaf_id
+            leaf = (await desk.stored_window()).leaf_id
             other = await open_window(desk.db, desk.conversation.id, leaf)
             branch = Desk(desk.db, desk.conversations, desk.conversation, other)
             desk.conversation.subscribe(branch.hear)
@@ -404,15 +404,15 @@ async def test_f11_a_fork_holds_nothing_that_its_source_said_while_it_was_made(
 async def test_f12_the_lineage_leads_from_the_branch_to_its_source_and_back(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        assert (await desk.conversation.lineage()).source is None
+        assert (await desk.conversation.branches.lineage()).source is None
         branch = await fork(desk)
         await desk.conversation.rename("the trunk")
         await branch.say("say two")
-        up = await branch.conversation.lineage()
+        up = await branch.conversation.branches.lineage()
         assert up.source is not None
         assert (up.source.id, up.source.title) == (desk.conversation.id, "the trunk")
         assert up.fork_point_id == branch.conversation.record.fork_point_id
-        (down,) = (await desk.conversation.lineage()).forks
+        (down,) = (await desk.conversation.branches.lineage()).forks
         assert (down.id, down.preview, down.fork_point_id) == (
             branch.conversation.id,
             "say two",
@@ -453,7 +453,7 @@ async def test_f13_another_directory_and_further_servers_are_passed_on_and_a_ref
             await desk.conversations.fork(
                 desk.conversation, window_id=desk.window_id, mcp_servers=[server], side_by_side=False
             )
-        assert (await desk.window()).conversation_id == desk.conversation.id
+        assert (await desk.stored_window()).conversation_id == desk.conversation.id
 
 
 async def test_f13_further_servers_are_handed_over_after_a_restart_too_and_to_forks_of_the_fork(
@@ -496,12 +496,12 @@ async def test_f13_further_servers_are_handed_over_after_a_restart_too_and_to_fo
 
 async def test_a_fork_in_place_waits_for_the_end_of_the_turn(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "stream 400 rate 40")
+        await desk.window.say("stream 400 rate 40")
         await desk.until_told(MessageGrew)
         with pytest.raises(StillAtWork):
             await made(desk, side_by_side=False)
-        await desk.conversation.stop(desk.window_id)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.stop()
+        await desk.window.wait_idle()
         branch = await fork(desk, side_by_side=False)
         assert await said(branch)
         assert all(row.state is not MessageState.OPEN for row in await branch.branch())
@@ -523,13 +523,13 @@ async def test_a_prompt_that_comes_before_a_fork_in_place_is_shown_keeps_its_win
         monkeypatch.setattr(Forking, "_show", shown_later)
         forking = asyncio.ensure_future(made(desk, side_by_side=False))
         await reached.wait()
-        await desk.conversation.say(desk.window_id, "say two; cue go-on; say three")
+        await desk.window.say("say two; cue go-on; say three")
         go_on.set()
         with pytest.raises(StillAtWork):
             await forking
         world.cue("go-on")
-        await desk.conversation.wait_idle(desk.window_id)
-        assert (await desk.window()).conversation_id == desk.conversation.id
+        await desk.window.wait_idle()
+        assert (await desk.stored_window()).conversation_id == desk.conversation.id
         assert (await said(desk))[-1].endswith("three")
         async with desk.db.read() as reader:
             assert await reader.one("SELECT count(*) FROM conversation") == (1,)
@@ -542,9 +542,9 @@ async def test_a_barrier_is_never_made_below_another_conversations_branch(world:
         branch = await fork(desk, side_by_side=False)
         rows = await rows_of(desk)
         with pytest.raises(StoreError, match="another conversation"):
-            await desk.conversation.clear(branch.window_id)
+            await desk.conversation.window(branch.window_id).clear()
         assert await rows_of(desk) == rows
-        assert (await branch.window()).conversation_id == branch.conversation.id
+        assert (await branch.stored_window()).conversation_id == branch.conversation.id
 
 
 async def test_a_fork_with_another_agent_is_told(world: World) -> None:

@@ -12,7 +12,7 @@ from catena.screens.tree.comparison import comparison_page
 from catena.screens.tree.rows import found_by, quote, tree_row
 from catena.text.tree import Arrangement, TreeLine
 from catena.widgets.row_list import Row
-from catena_acp.conversation.inspection.tree import TreeFace
+from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_store.conversations import conversations
 from catena_store.conversations.tree import FamilyTree, compare, family_tree, rows_of_prompt
@@ -29,11 +29,9 @@ class _Services:
         self.db = db
 
 
-def face(db: Database) -> TreeFace:
-    """The looking part of a conversation, on a store."""
-    looking = TreeFace()
-    looking._core = cast("ConversationRuntime", _Services(db))
-    return looking
+def tree_of(db: Database) -> ConversationTree:
+    """The tree of a conversation, on a store."""
+    return ConversationTree(cast("ConversationRuntime", _Services(db)))
 
 
 async def places_of(tmp_path: Path, conversation_id: str = "c1", leaf_id: str | None = "a2b") -> FamilyTree:
@@ -225,7 +223,7 @@ async def test_t01_prompts_are_found_by_their_words_labels_agents_and_titles(
 async def test_t03_two_branches_are_compared_from_where_they_part(tmp_path: Path) -> None:
     async with store(tmp_path) as db:
         await shop(db, tmp_path)
-        found = await face(db).compare("a3", "a2b")
+        found = await tree_of(db).compare("a3", "a2b")
     assert (found.shared, found.shared_prompts) == ("a1", 1)
     assert [row.id for row in found.left.rows] == ["p2", "t0p2", "a2", "p3", "a3"]
     assert [row.id for row in found.right.rows] == ["p2b", "t0p2b", "t1p2b", "a2b"]
@@ -238,7 +236,7 @@ async def test_t03_the_page_has_prompts_answers_and_the_files_that_each_branch_t
 ) -> None:
     async with store(tmp_path) as db:
         await shop(db, tmp_path)
-        found = await face(db).compare("a3", "a2b")
+        found = await tree_of(db).compare("a3", "a2b")
     text = comparison_page(found, ("one", "two"), str(tmp_path)).plain
     assert "Both begin with the same 1 prompt." in text
     files, left, right = (
@@ -260,8 +258,8 @@ async def test_t03_branches_that_share_nothing_and_a_branch_that_ends_where_they
         await shop(db, tmp_path)
         async with db.write() as tx:
             await say(tx, "other", None, "other \x1b[31mwords")
-        apart = await face(db).compare("other", "a1")
-        above = await face(db).compare("a1", "a2")
+        apart = await tree_of(db).compare("other", "a1")
+        above = await tree_of(db).compare("a1", "a2")
     words = comparison_page(apart, ("x", "y"), "").plain
     assert "They have nothing in common." in words
     assert "\x1b" not in words
@@ -286,7 +284,7 @@ async def test_t04_a_quote_says_where_it_comes_from(tmp_path: Path) -> None:
         async with db.read() as reader:
             places = await family_tree(reader, "c1", "a2b")
         arranged = Arrangement(places)
-        rows = {node.id: await face(db).said_at(node) for node in places.nodes}
+        rows = {node.id: await tree_of(db).said_at(node) for node in places.nodes}
     nodes = {node.id: node for node in places.nodes}
     at = f"{NOW.astimezone():%Y-%m-%d %H:%M}"
     assert quote(arranged, nodes["p2"], rows["p2"]) == (

@@ -54,8 +54,8 @@ class Room:
         return tab
 
     async def say(self, tab: Tab, text: str) -> None:
-        await tab.conversation.say(tab.window_id, text)
-        await tab.conversation.wait_idle(tab.window_id)
+        await tab.window.say(text)
+        await tab.window.wait_idle()
         await self.tabs.stand_anew(tab)
 
     async def move(self, tab: Tab, leaf_id: str | None, act: Act, conversation_id: str | None = None) -> None:
@@ -170,7 +170,7 @@ async def test_k11_a_title_an_agent_and_a_move_are_taken_back_one_after_the_othe
         first = await here.view()
         undoing, conversation = here.tabs.undoing, tab.conversation
         await conversation.rename("The play", by=tab.window_id)
-        await conversation.set_agent(tab.window_id, world.spec(name="other"))
+        await conversation.window(tab.window_id).set_agent(world.spec(name="other"))
         leaf = tab.leaf_id
         await here.move(tab, None, Act.GO_TO)
         last = await here.view()
@@ -306,7 +306,7 @@ async def test_k11_while_a_turn_runs_only_a_title_is_undone(world: World) -> Non
         conversation, undoing = tab.conversation, here.tabs.undoing
         await here.move(tab, None, Act.GO_TO)
         await conversation.rename("Mine", by=tab.window_id)
-        await conversation.say(tab.window_id, "wait 60")
+        await conversation.window(tab.window_id).say("wait 60")
         taken = await undoing.undo(tab)
         assert taken and conversation.record.title == "say one"
         with pytest.raises(NotToBeUndone, match="esc stops it"):
@@ -314,8 +314,8 @@ async def test_k11_while_a_turn_runs_only_a_title_is_undone(world: World) -> Non
         with pytest.raises(StillAtWork):
             await undoing.put_away(conversation.id, Act.DELETE, by=tab)
         assert conversation.busy
-        await conversation.stop(tab.window_id)
-        await conversation.wait_idle(tab.window_id)
+        await conversation.window(tab.window_id).stop()
+        await conversation.window(tab.window_id).wait_idle()
         assert await undoing.undo(tab)
 
 
@@ -356,11 +356,11 @@ async def test_k11_an_older_link_that_was_gone_on_from_is_left_again(world: Worl
     async with room(world) as here:
         tab = await here.tab("say one")
         conversation = tab.conversation
-        (first,) = (await conversation.chain(tab.window_id)).entries
-        await conversation.set_agent(tab.window_id, world.spec(name="other"))
+        (first,) = (await conversation.chain.read(conversation.window(tab.window_id))).entries
+        await conversation.window(tab.window_id).set_agent(world.spec(name="other"))
         await here.say(tab, "say two")
         leaf = tab.leaf_id
-        await conversation.pick_link(tab.window_id, first.link.id)
+        await conversation.chain.pick(conversation.window(tab.window_id), first.link.id)
         await here.tabs.stand_anew(tab)
         assert (tab.agent, await here.texts(tab)) == ("rehearsal", ["say one"])
         await here.tabs.undoing.undo(tab)
@@ -400,7 +400,7 @@ async def _random_act(here: Room, tab: Tab, chance: random.Random, number: int) 
             await conversation.rename(chance.choice((None, f"title {number}")), by=tab.window_id)
         case "agent":
             other = "other" if tab.agent == "rehearsal" else "rehearsal"
-            await conversation.set_agent(tab.window_id, here.other if other == "other" else here.agent)
+            await conversation.window(tab.window_id).set_agent(here.other if other == "other" else here.agent)
         case "go_to":
             async with here.db.read() as reader:
                 path = await messages.path(reader, tab.leaf_id)

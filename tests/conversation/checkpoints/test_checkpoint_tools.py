@@ -71,8 +71,8 @@ async def in_a_turn(world: World) -> AsyncIterator[tuple[Desk, Agent]]:
     """A conversation of two turns with a checkpoint "good" between them; the second one runs."""
     async with world.client(checkpointing=TOOLS) as desk:
         await desk.say("say one")
-        await desk.conversation.checkpoint(desk.window_id, "good")
-        await desk.conversation.say(desk.window_id, "say half; hang")
+        await desk.conversation.checkpoints.make(desk.window, "good")
+        await desk.window.say("say half; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text.startswith("half"))
         async with handed_out(world) as agent:
             yield desk, agent
@@ -83,8 +83,8 @@ async def texts(desk: Desk) -> list[str]:
 
 
 async def end_turn(desk: Desk) -> None:
-    await desk.conversation.stop(desk.window_id)
-    await desk.conversation.wait_idle(desk.window_id)
+    await desk.window.stop()
+    await desk.window.wait_idle()
 
 
 async def test_k09_an_agent_saves_and_lists_checkpoints_through_the_tools_that_it_was_handed(
@@ -97,7 +97,7 @@ async def test_k09_an_agent_saves_and_lists_checkpoints_through_the_tools_that_i
         again, why = await agent.call(SAVE, label="good")
         listed, lines = await agent.call(LIST)
 
-        newest, good = await desk.conversation.checkpoints()
+        newest, good = await desk.conversation.checkpoints.all()
         assert saved and "“before the change”" in words and newest.id in words
         assert (newest.label, newest.data["note"], newest.data["by"]) == (
             "before the change",
@@ -119,12 +119,12 @@ async def test_k09_a_rewind_is_a_question_and_what_is_granted_is_done_after_the_
         assert worked and "The person was asked" in words and "Nothing has happened yet" in words
         assert asked.tool_call.title and "“good”" in asked.tool_call.title
         before = await texts(desk)
-        await desk.conversation.say(desk.window_id, "say queued")
+        await desk.window.say("say queued")
         await desk.conversation.answer(asked.ask_id, asked.options[0].id)
         assert await texts(desk) == before and desk.conversation.busy
         assert not [news for news in desk.told if isinstance(news, Remarked)]
 
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         done = await desk.until_told(Remarked)
 
         assert "“good”" in done.text and "Files are as they were" in done.text
@@ -146,7 +146,7 @@ async def test_k09_what_waits_does_not_go_out_while_the_leave_to_rewind_is_still
     async with in_a_turn(world) as (desk, agent):
         await agent.call(REWIND, checkpoint="good")
         asked = await desk.until_told(Asked)
-        await desk.conversation.say(desk.window_id, "say queued")
+        await desk.window.say("say queued")
         monkeypatch.setattr(AskedRewinds, "_note", slowly)
 
         await desk.conversation.answer(asked.ask_id, asked.options[0].id)
@@ -170,10 +170,10 @@ async def test_k09_what_the_person_refuses_does_not_happen(world: World) -> None
         await end_turn(desk)
 
         assert (await texts(desk))[:3] == ["say one", "one", "say half; hang"]
-        assert not desk.conversation.asked(desk.window_id)
+        assert not desk.window.asked
         # Whatever was still to be written is, by now.
-        await desk.conversation.say(desk.window_id, "say on")
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.say("say on")
+        await desk.window.wait_idle()
         assert (await texts(desk))[-1] == "on"
         assert await answer_of(desk) is RewindAnswer.REFUSED
 
@@ -184,21 +184,21 @@ async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_w
 ) -> None:
     async with in_a_turn(world) as (desk, agent):
         beside = await open_window(desk.db, desk.conversation.id)
-        desk.conversation.enter(beside)
+        desk.conversation.window(beside)
         await agent.call(REWIND, checkpoint="good")
         asked = await desk.until_told(Asked)
-        seat, before = desk.conversation._window(desk.window_id), (await desk.window()).leaf_id
+        window, before = desk.window, (await desk.stored_window()).leaf_id
         if closed_after == "the question":
             desk.conversation.leave(desk.window_id)
             await desk.conversation.answer(asked.ask_id, asked.options[0].id)
         else:
             await desk.conversation.answer(asked.ask_id, asked.options[0].id)
             async with asyncio.timeout(20):
-                while closed_after == "it began to wait" and not seat._apart:  # noqa: ASYNC110 - nothing tells it
+                while closed_after == "it began to wait" and not window._apart:  # noqa: ASYNC110 - nothing tells it
                     await asyncio.sleep(0)
             desk.conversation.leave(desk.window_id)
-        await seat.stop()
-        await seat.wait_idle()
+        await window.stop()
+        await window.wait_idle()
 
         told = await desk.until_told(Troubled)
 
@@ -212,14 +212,14 @@ async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_w
 async def test_k09_tools_of_a_session_that_came_to_another_window_work_for_that_one(world: World) -> None:
     async with world.client(checkpointing=TOOLS) as desk:
         await desk.say("say one")
-        leaf = (await desk.window()).leaf_id
+        leaf = (await desk.stored_window()).leaf_id
         desk.conversation.leave(desk.window_id)
         desk.window_id = await open_window(desk.db, desk.conversation.id, leaf)
-        await desk.conversation.say(desk.window_id, "say half; hang")
+        await desk.window.say("say half; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text.startswith("half"))
         async with handed_out(world) as agent:
             worked, _ = await agent.call(SAVE, label="here")
-        saved = await desk.conversation.checkpoint_named("here")
+        saved = await desk.conversation.checkpoints.find("here")
 
         assert len(world.requests("session/new")) == 1
         assert worked and saved.data["turn"] == (await desk.turns())[-1].id
@@ -230,7 +230,7 @@ async def test_k09_tools_of_a_session_that_came_to_another_window_work_for_that_
 async def test_k09_the_tools_say_what_does_not_work(world: World) -> None:
     async with in_a_turn(world) as (desk, agent):
         unknown = await agent.call(REWIND, checkpoint="better")
-        await desk.conversation.set_checkpoint_frequency(Frequency.OFF)
+        await desk.conversation.checkpoints.set_frequency(Frequency.OFF)
         off = await agent.call(SAVE)
         assert unknown == (False, unknown[1]) and "“better”" in unknown[1]
         assert off == (False, off[1]) and "turned checkpoints off" in off[1]

@@ -37,7 +37,7 @@ async def texts(desk: Desk) -> list[str]:
 
 async def kept(desk: Desk) -> list[Checkpoint]:
     """Oldest first."""
-    return list(reversed(await desk.conversation.checkpoints()))
+    return list(reversed(await desk.conversation.checkpoints.all()))
 
 
 async def row(desk: Desk, id: str | None) -> Message | None:
@@ -86,47 +86,47 @@ async def test_k01_at_every_tool_call_too_and_each_stands_where_the_call_had_end
 
 async def test_k01_how_often_is_set_for_a_conversation_and_outlives_the_client(world: World) -> None:
     async with world.client(checkpointing=EVERY_TURN) as desk:
-        await desk.conversation.set_checkpoint_frequency(Frequency.MANUAL)
+        await desk.conversation.checkpoints.set_frequency(Frequency.MANUAL)
         await desk.say("say one")
-        made = await desk.conversation.checkpoint(desk.window_id, note="as it was agreed")
+        made = await desk.conversation.checkpoints.make(desk.window, note="as it was agreed")
 
         assert await kept(desk) == [made]
         assert (made.automatic, made.data["note"], made.data["messages"]) == (False, "as it was agreed", 2)
-        await desk.conversation.set_checkpoint_frequency(Frequency.OFF)
+        await desk.conversation.checkpoints.set_frequency(Frequency.OFF)
 
     async with world.client(checkpointing=EVERY_TURN, resume=desk) as again:
-        assert await again.conversation.checkpoint_frequency() is Frequency.OFF
+        assert await again.conversation.checkpoints.frequency() is Frequency.OFF
         await again.say("say two")
         with pytest.raises(NoCheckpoint, match="off in this conversation"):
-            await again.conversation.checkpoint(again.window_id)
+            await again.conversation.checkpoints.make(again.window)
         assert await kept(again) == [made]
 
         other = await again.conversations.create(agent=world.spec(), cwd=str(world.project))
-        assert await other.checkpoint_frequency() is Frequency.TURN
+        assert await other.checkpoints.frequency() is Frequency.TURN
 
 
 async def test_k02_a_label_names_the_newest_and_naming_none_yet_is_a_clear_error(world: World) -> None:
     async with world.client() as desk:
         with pytest.raises(NoCheckpoint, match="no checkpoint yet; /checkpoint makes one"):
-            await desk.conversation.label_checkpoint("good")
+            await desk.conversation.checkpoints.name("good")
         await desk.say("say one")
-        first = await desk.conversation.checkpoint(desk.window_id, "  before\nthe \x1bchange ")
-        second = await desk.conversation.checkpoint(desk.window_id)
+        first = await desk.conversation.checkpoints.make(desk.window, "  before\nthe \x1bchange ")
+        second = await desk.conversation.checkpoints.make(desk.window)
 
-        named = await desk.conversation.label_checkpoint("good")
+        named = await desk.conversation.checkpoints.name("good")
 
         assert (first.label, named.id, named.label) == ("before the change", second.id, "good")
-        assert (await desk.conversation.checkpoint_named("good")).id == second.id
-        assert (await desk.conversation.checkpoint_named(first.id[:8])).id == first.id
+        assert (await desk.conversation.checkpoints.find("good")).id == second.id
+        assert (await desk.conversation.checkpoints.find(first.id[:8])).id == first.id
         with pytest.raises(LabelTaken):
-            await desk.conversation.label_checkpoint("good", first.id)
+            await desk.conversation.checkpoints.name("good", first.id)
         with pytest.raises(NoCheckpoint, match="“better”"):
-            await desk.conversation.checkpoint_named("better")
+            await desk.conversation.checkpoints.find("better")
         with pytest.raises(NoCheckpoint, match="at most"):
-            await desk.conversation.label_checkpoint("x" * 100)
+            await desk.conversation.checkpoints.name("x" * 100)
 
-        await desk.conversation.label_checkpoint(None, "good")
-        await desk.conversation.remove_checkpoint(first.id)
+        await desk.conversation.checkpoints.name(None, "good")
+        await desk.conversation.checkpoints.remove(first.id)
         assert [(each.id, each.label) for each in await kept(desk)] == [(second.id, None)]
 
 
@@ -134,13 +134,13 @@ async def test_k04_rewinding_goes_back_and_what_came_later_can_still_be_reached(
     notes = world.project / "notes.txt"
     async with world.client() as desk:
         await desk.say("say one")
-        good = await desk.conversation.checkpoint(desk.window_id, "good")
+        good = await desk.conversation.checkpoints.make(desk.window, "good")
         await desk.say("say two")
         notes.write_text("written meanwhile")
-        later = (await desk.window()).leaf_id
+        later = (await desk.stored_window()).leaf_id
         every_row = await everything(desk)
 
-        went = await desk.conversation.rewind_to_checkpoint(desk.window_id, "good")
+        went = await desk.conversation.checkpoints.rewind(desk.window, "good")
 
         assert went == good
         assert await texts(desk) == ["say one", "one"]
@@ -153,17 +153,17 @@ async def test_k04_rewinding_goes_back_and_what_came_later_can_still_be_reached(
         await desk.say("echo")
         told = world.prompts()[-1]
         assert "say one" in told[0] and "two" not in told[0] and told[1:] == ["echo"]
-        await desk.conversation.go_to(desk.window_id, later)
+        await desk.window.go_to(later)
         assert await texts(desk) == ["say one", "one", "say two", "two"]
 
 
 async def test_k04_rewinding_during_a_turn_stops_it_first_and_nothing_late_of_it_shows(world: World) -> None:
     async with world.client(checkpointing=EVERY_TURN) as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "say half; hang")
+        await desk.window.say("say half; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text.startswith("half"))
 
-        went = await desk.conversation.rewind_to_checkpoint(desk.window_id)
+        went = await desk.conversation.checkpoints.rewind(desk.window)
 
         assert went.data["messages"] == 2
         assert await texts(desk) == ["say one", "one"]
@@ -179,7 +179,7 @@ async def test_k04_rewinding_to_the_beginning_tells_a_new_session_nothing(world:
     async with world.client(checkpointing=EVERY_TURN) as desk:
         await desk.say("say one")
 
-        await desk.conversation.rewind_to_checkpoint(desk.window_id, (await kept(desk))[0].id)
+        await desk.conversation.checkpoints.rewind(desk.window, (await kept(desk))[0].id)
         await desk.say("echo")
 
         assert await texts(desk) == ["echo", '[heard] users=1 assistants=0 last="echo" all=echo']
@@ -188,28 +188,28 @@ async def test_k04_rewinding_to_the_beginning_tells_a_new_session_nothing(world:
 async def test_k05_a_fork_from_a_checkpoint_leaves_the_original_unchanged(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        good = await desk.conversation.checkpoint(desk.window_id, "good")
+        good = await desk.conversation.checkpoints.make(desk.window, "good")
         await desk.say("say two")
-        before = (await everything(desk), await desk.window(), await kept(desk))
+        before = (await everything(desk), await desk.stored_window(), await kept(desk))
 
         made = await desk.conversations.fork(
             desk.conversation, at=good.message_id, window_id=desk.window_id, side_by_side=True
         )
-        branch = Desk(desk.db, desk.conversations, made.conversation, made.window_id)
+        branch = Desk(desk.db, desk.conversations, made.conversation, made.window.id)
         made.conversation.subscribe(branch.hear)
         await branch.say("echo")
 
         assert (await texts(branch))[:2] == ["say one", "one"]
         assert "two" not in (await texts(branch))[-1]
-        assert (await everything(desk), await desk.window(), await kept(desk)) == before
+        assert (await everything(desk), await desk.stored_window(), await kept(desk)) == before
         assert await kept(branch) == []
 
 
 async def test_k06_only_so_many_automatic_ones_are_kept_and_labelled_ones_never_go(world: World) -> None:
     async with world.client(checkpointing=Checkpointing(Frequency.TURN, keep=2)) as desk:
         await desk.say("say 0")
-        await desk.conversation.checkpoints()
-        await desk.conversation.label_checkpoint("the beginning")
+        await desk.conversation.checkpoints.all()
+        await desk.conversation.checkpoints.name("the beginning")
         for number in range(1, 5):
             await desk.say(f"say {number}")
 
@@ -220,7 +220,7 @@ async def test_k06_only_so_many_automatic_ones_are_kept_and_labelled_ones_never_
             (None, 6),
             (None, 8),
         ]
-        await desk.conversation.label_checkpoint(None, "the beginning")
+        await desk.conversation.checkpoints.name(None, "the beginning")
         assert [each.data["messages"] for each in await kept(desk)] == [6, 8]
 
 
@@ -233,10 +233,10 @@ async def test_k06_a_parked_session_goes_upstream_with_its_checkpoint_and_a_labe
         await learn_nothing_of_fork_at(desk)
         for number in range(4):
             await desk.say(f"say {number}")
-            await desk.conversation.settled(desk.window_id)
+            await desk.window.settled()
             if number == 1:
-                await desk.conversation.checkpoints()
-                await desk.conversation.label_checkpoint("good")
+                await desk.conversation.checkpoints.all()
+                await desk.conversation.checkpoints.name("good")
 
         good, newest = await kept(desk)
         async with asyncio.timeout(10):
@@ -257,22 +257,22 @@ async def test_k08_every_kind_of_message_survives_rewind_and_fork(world: World) 
     image = Attachment("0" * 64, "image/png", "shot.png", None, b"\x89PNG not really")
     script = "think hard; plan; tool read a.txt; fail read b.txt; image; say done"
     async with world.client("--no-fork") as desk:
-        await desk.conversation.say(desk.window_id, script, [image])
-        await desk.conversation.wait_idle(desk.window_id)
-        good = await desk.conversation.checkpoint(desk.window_id, "good")
+        await desk.window.say(script, [image])
+        await desk.window.wait_idle()
+        good = await desk.conversation.checkpoints.make(desk.window, "good")
         before = await desk.branch()
         kinds = {each.kind for each in before}
         assert kinds >= {Kind.USER, Kind.THOUGHT, Kind.PLAN, Kind.TOOL, Kind.AGENT}
         assert before[0].data["attachments"][0]["name"] == "shot.png"
         await desk.say("say later")
 
-        await desk.conversation.rewind_to_checkpoint(desk.window_id, "good")
+        await desk.conversation.checkpoints.rewind(desk.window, "good")
         assert await desk.branch() == before
 
         made = await desk.conversations.fork(
             desk.conversation, at=good.message_id, window_id=desk.window_id, side_by_side=True
         )
-        branch = Desk(desk.db, desk.conversations, made.conversation, made.window_id)
+        branch = Desk(desk.db, desk.conversations, made.conversation, made.window.id)
         assert await branch.branch() == before
         async with desk.db.read() as reader:
             from catena_store.windows import attachments
@@ -285,13 +285,15 @@ async def test_k01_a_client_that_only_reads_makes_none(world: World) -> None:
     async with world.client(checkpointing=EVERY_TOOL) as desk:
         await desk.say("say one")
         async with world.client(checkpointing=EVERY_TOOL, resume=desk) as reader:
-            reader.window_id = await open_window(desk.db, desk.conversation.id, (await desk.window()).leaf_id)
-            reader.conversation.enter(reader.window_id)
+            reader.window_id = await open_window(
+                desk.db, desk.conversation.id, (await desk.stored_window()).leaf_id
+            )
+            reader.conversation.window(reader.window_id)
             # Who makes them waits for those that are still being made.
             made = [each.id for each in await kept(desk)]
             assert [each.id for each in await kept(reader)] == made
             with pytest.raises(ReadOnly):
-                await reader.conversation.checkpoint(reader.window_id)
+                await reader.conversation.checkpoints.make(reader.window)
             await desk.say("tool read a.txt; say read")
             await reader.until_told(MessageAdded, lambda news: news.message.kind is Kind.TOOL)
             assert len(await kept(desk)) == len(await kept(reader)) == 3
@@ -319,7 +321,7 @@ async def everything(desk: Desk) -> list[Message]:
 
 async def learn_nothing_of_fork_at(desk: Desk) -> None:
     """The agent is known to ignore a fork at a message, so its turns are parked."""
-    await desk.conversation.prepare(desk.window_id)
-    state = desk.conversation.session(desk.window_id)
+    await desk.window.prepare()
+    state = desk.window.session
     async with desk.db.write() as tx:
         await agents.set_ability(tx, "catena-rehearsal", state.agent_version, "fork_at", "ignored")

@@ -179,8 +179,8 @@ def kinds(world: World) -> list[list[str]]:
 
 async def test_w05_a_prompt_goes_out_with_its_files_and_keeps_them(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say seen", [PICTURE, NOTES])
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.say("say seen", [PICTURE, NOTES])
+        await desk.window.wait_idle()
         prompt = next(row for row in await desk.branch() if row.kind is Kind.USER)
         assert await kept(desk, prompt.id) == [PICTURE, NOTES]
         names: list[Any] = [entry["name"] for entry in prompt.data["attachments"]]
@@ -196,8 +196,8 @@ async def test_w05_a_prompt_goes_out_with_its_files_and_keeps_them(world: World)
 
 async def test_w05_another_session_is_told_the_names_of_what_was_attached(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say seen", [PICTURE])
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.say("say seen", [PICTURE])
+        await desk.window.wait_idle()
     world.fail({"load": {"error": [-32002, "Resource not found"]}})
     async with world.client(resume=desk) as again:
         await again.say("say more")
@@ -208,15 +208,15 @@ async def test_w05_a_waiting_prompt_keeps_its_files_through_a_restart_and_takes_
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say busy; hang")
+        await desk.window.say("say busy; hang")
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
-        await desk.conversation.say(desk.window_id, "say seen", [PICTURE, NOTES])
+        await desk.window.say("say seen", [PICTURE, NOTES])
         async with desk.db.read() as reader:
             (item,) = await queue.items(reader, desk.window_id)
         assert item.attachments == ("photo.png", "notes.txt")
     async with world.client(resume=desk) as again:
-        await again.conversation.send_queued(again.window_id)
-        await again.conversation.wait_idle(again.window_id)
+        await again.window.send_queued()
+        await again.window.wait_idle()
         prompt = next(row for row in reversed(await again.branch()) if row.kind is Kind.USER)
         assert await kept(again, prompt.id) == [PICTURE, NOTES]
         async with again.db.read() as reader:
@@ -226,12 +226,12 @@ async def test_w05_a_waiting_prompt_keeps_its_files_through_a_restart_and_takes_
 
 async def test_r12_a_prompt_that_is_taken_back_brings_its_files_into_the_draft(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say busy; hang")
+        await desk.window.say("say busy; hang")
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
-        await desk.conversation.say(desk.window_id, "say seen", [NOTES])
+        await desk.window.say("say seen", [NOTES])
         async with desk.db.read() as reader:
             (item,) = await queue.items(reader, desk.window_id)
-        await desk.conversation.take_back(desk.window_id, item.id)
+        await desk.window.queue.restore(item.id)
         returned = await desk.until_told(PromptReturned)
         assert (returned.text, returned.attachments) == ("say seen", (NOTES,))
         async with desk.db.read() as reader:
@@ -253,17 +253,17 @@ async def test_r12_files_come_back_with_a_prompt_that_nobody_takes_and_go_out_wi
 ) -> None:
     world.fail(faults)
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say seen", [PICTURE])
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.say("say seen", [PICTURE])
+        await desk.window.wait_idle()
         returned = await desk.until_told(PromptReturned)
         assert (returned.text, returned.attachments) == ("say seen", (PICTURE,))
         async with desk.db.read() as reader:
             assert await attachments.of_draft(reader, desk.window_id) == [PICTURE]
         world.fail({})
-        await desk.conversation.say(desk.window_id, "say seen")
-        await desk.conversation.wait_idle(desk.window_id)
-        await desk.conversation.say(desk.window_id, "say seen", returned.attachments)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.say("say seen")
+        await desk.window.wait_idle()
+        await desk.window.say("say seen", returned.attachments)
+        await desk.window.wait_idle()
         prompts = [row for row in await desk.branch() if row.kind is Kind.USER]
         assert [len(await kept(desk, row.id)) for row in prompts] == [0, 1]
         assert all(row.state is MessageState.FINAL for row in prompts)
@@ -273,11 +273,11 @@ async def test_r12_files_come_back_with_a_prompt_that_nobody_takes_and_go_out_wi
 
 async def test_w05_a_prompt_that_is_tried_again_has_its_files_again(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "say seen", [PICTURE])
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.say("say seen", [PICTURE])
+        await desk.window.wait_idle()
         first = next(row for row in await desk.branch() if row.kind is Kind.USER)
-        await desk.conversation.retry(desk.window_id)
-        await desk.conversation.wait_idle(desk.window_id)
+        await desk.window.retry()
+        await desk.window.wait_idle()
         second = next(row for row in await desk.branch() if row.kind is Kind.USER)
         assert second.id != first.id and await kept(desk, second.id) == [PICTURE]
     assert kinds(world) == [["text", "image"], ["text", "image"]]

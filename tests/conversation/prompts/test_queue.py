@@ -36,14 +36,14 @@ async def waiting(desk: Desk) -> list[QueueItem]:
 
 async def busy(desk: Desk, prompt: str = "say busy; hang") -> None:
     """A turn whose prompt has reached the agent."""
-    await desk.conversation.say(desk.window_id, prompt)
+    await desk.window.say(prompt)
     await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
     await desk.until(lambda: True if "busy" in said(desk) else None)
 
 
 async def queued(desk: Desk, *texts: str) -> list[QueueItem]:
     for text in texts:
-        await desk.conversation.say(desk.window_id, text)
+        await desk.window.say(text)
     return await waiting(desk)
 
 
@@ -59,19 +59,19 @@ def heard(world: World) -> list[str]:
 
 
 async def idle(desk: Desk) -> None:
-    await desk.conversation.wait_idle(desk.window_id)
+    await desk.window.wait_idle()
 
 
 async def test_w16_the_queue_is_reordered_and_sent_in_its_new_order(world: World) -> None:
     async with world.client() as desk:
         await busy(desk)
         one, two, three = await queued(desk, "say one", "say two", "say three")
-        await desk.conversation.requeue(desk.window_id, three.id, 0)
-        await desk.conversation.unqueue(desk.window_id, two.id)
+        await desk.window.queue.move(three.id, 0)
+        await desk.window.queue.remove(two.id)
         assert [item.text for item in await waiting(desk)] == ["say three", "say one"]
         told = [item.items for item in desk.told if isinstance(item, QueueChanged)]
         assert [item.id for item in told[-1]] == [three.id, one.id]
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await idle(desk)
     assert heard(world) == ["say busy; hang", "say three", "say one"]
 
@@ -82,12 +82,12 @@ async def test_w16_a_waiting_prompt_is_taken_back_to_be_changed_before_the_draft
     async with world.client() as desk:
         await busy(desk)
         (item,) = await queued(desk, "say one")
-        await desk.conversation.take_back(desk.window_id, item.id)
+        await desk.window.queue.restore(item.id)
         assert await waiting(desk) == []
         returned = await desk.until_told(PromptReturned)
-        assert returned.text == (await desk.window()).draft == "say one"
+        assert returned.text == (await desk.stored_window()).draft == "say one"
         with pytest.raises(NotFound):
-            await desk.conversation.take_back(desk.window_id, item.id)
+            await desk.window.queue.restore(item.id)
 
 
 async def test_w16_send_now_stops_the_turn_of_an_agent_that_cannot_be_steered_and_goes_first(
@@ -96,7 +96,7 @@ async def test_w16_send_now_stops_the_turn_of_an_agent_that_cannot_be_steered_an
     async with world.client() as desk:
         await busy(desk)
         _, second = await queued(desk, "say one", "say two")
-        assert not await desk.conversation.send_now(desk.window_id, second.id)
+        assert not await desk.window.send_now(second.id)
         await idle(desk)
         turns = await desk.turns()
     assert heard(world) == ["say busy; hang", "say two", "say one"]
@@ -116,11 +116,11 @@ async def test_w16_after_an_error_the_queue_is_held_and_send_now_lets_only_that_
         await idle(desk)
         held = await waiting(desk)
         assert [item.held for item in held] == [True, True]
-        assert not await desk.conversation.send_now(desk.window_id, held[1].id)
+        assert not await desk.window.send_now(held[1].id)
         await idle(desk)
         assert heard(world)[1:] == ["say two"]
         assert [item.text for item in await waiting(desk)] == ["say one"]
-        await desk.conversation.send_queued(desk.window_id)
+        await desk.window.send_queued()
         await idle(desk)
     assert heard(world)[1:] == ["say two", "say one"]
 
@@ -128,14 +128,14 @@ async def test_w16_after_an_error_the_queue_is_held_and_send_now_lets_only_that_
 async def test_w16_a_waiting_prompt_goes_out_in_the_mode_and_model_that_it_was_typed_in(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say first")
-        await desk.conversation.set_mode(desk.window_id, "plan")
-        await desk.conversation.set_option(desk.window_id, "model", "lead")
+        await desk.window.set_mode("plan")
+        await desk.window.set_option("model", "lead")
         await busy(desk, "say busy; wait 30")
         (item,) = await queued(desk, "settings")
         assert (item.cwd, item.mode, item.model) == (str(world.project), "plan", "Lead")
-        await desk.conversation.set_mode(desk.window_id, "code")
-        await desk.conversation.set_option(desk.window_id, "model", "chorus")
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.set_mode("code")
+        await desk.window.set_option("model", "chorus")
+        await desk.window.stop()
         await idle(desk)
         turn = (await desk.turns())[-1]
         assert "mode=plan model=lead" in (await desk.branch())[-1].text
@@ -152,9 +152,9 @@ async def test_w16_a_mode_that_the_agent_does_not_take_again_is_told_and_the_pro
         await desk.say("say first")
         await busy(desk, "say busy; wait 30")
         await queued(desk, "say typed in ask")
-        await desk.conversation.set_mode(desk.window_id, "code")
+        await desk.window.set_mode("code")
         world.fail({"set_config_option": {"error": [-32602, "not today"]}})
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await idle(desk)
         trouble = next(item for item in desk.told if isinstance(item, Troubled))
         assert "mode “Ask”" in trouble.problem.text and "not today" in trouble.problem.text
@@ -169,7 +169,7 @@ async def test_w16_a_waiting_prompt_goes_out_in_the_directory_that_it_was_typed_
             await queue.add(
                 tx, id="q", window_id=desk.window_id, text="say there", data={"cwd": str(elsewhere)}
             )
-        await desk.conversation.send_queued(desk.window_id)
+        await desk.window.send_queued()
         await idle(desk)
         (link,) = await desk.links()
     assert link.cwd == str(elsewhere)
@@ -191,7 +191,7 @@ async def test_w16_a_restart_brings_the_queue_back_as_it_was_and_it_waits_for_th
         assert all(item.held for item in after)
         await again.say("say typed afterwards")
         assert len(await waiting(again)) == 2
-        await again.conversation.send_queued(again.window_id)
+        await again.window.send_queued()
         await idle(again)
     assert heard(world)[-3:] == ["say typed afterwards", "say one", "say two"]
 
@@ -201,9 +201,9 @@ async def test_w16_sent_now_before_the_prompt_before_it_is_out_it_waits_for_that
 ) -> None:
     async with world.client() as desk:
         world.fail({"new": {"cue": "go-on"}})
-        await desk.conversation.say(desk.window_id, "say first")
+        await desk.window.say("say first")
         (item,) = await queued(desk, "say second")
-        assert not await desk.conversation.send_now(desk.window_id, item.id)
+        assert not await desk.window.send_now(item.id)
         world.cue("go-on")
         await idle(desk)
     assert heard(world) == ["say first", "say second"]
@@ -212,9 +212,9 @@ async def test_w16_sent_now_before_the_prompt_before_it_is_out_it_waits_for_that
 async def test_r11_a_stop_answers_the_open_question_first_and_marks_the_tool_call(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        await desk.conversation.say(desk.window_id, "begin Paint the fence; ask May I?")
+        await desk.window.say("begin Paint the fence; ask May I?")
         await desk.until_told(Asked)
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await idle(desk)
         over = (await desk.turns())[-1]
         assert over.stop_reason is StopReason.CANCELLED
@@ -229,10 +229,10 @@ async def test_r11_a_stop_answers_the_open_question_first_and_marks_the_tool_cal
 
 async def test_r11_what_comes_late_after_a_stop_is_kept_on_the_branch(world: World) -> None:
     async with world.client() as desk:
-        await desk.conversation.say(desk.window_id, "between cue later; say busy; hang")
+        await desk.window.say("between cue later; say busy; hang")
         await desk.until_told(TurnStarted)
         await desk.until(lambda: True if "busy" in said(desk) else None)
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await desk.until_told(TurnEnded)
         await idle(desk)
         world.cue("later")

@@ -30,9 +30,9 @@ def world(tmp_path: Path) -> World:
 
 async def waits_for(desk: Desk, text: str, *, first: str = "say busy; heed 20; say the end") -> QueueItem:
     """A turn that runs, and a prompt that waits for its end."""
-    await desk.conversation.say(desk.window_id, first)
+    await desk.window.say(first)
     await desk.until_told(MessageAdded, lambda news: news.message.text.startswith("busy"))
-    await desk.conversation.say(desk.window_id, text)
+    await desk.window.say(text)
     async with desk.db.read() as reader:
         return (await queue.items(reader, desk.window_id))[-1]
 
@@ -43,7 +43,7 @@ async def left(desk: Desk) -> list[QueueItem]:
 
 
 async def idle(desk: Desk) -> None:
-    await desk.conversation.wait_idle(desk.window_id)
+    await desk.window.wait_idle()
 
 
 def heard(world: World, method: str = "session/prompt") -> list[str]:
@@ -59,7 +59,7 @@ async def test_w16_send_now_says_it_into_the_running_turn_of_an_agent_that_can_b
 ) -> None:
     async with world.client("--steering") as desk:
         item = await waits_for(desk, "mind the gap")
-        assert await desk.conversation.send_now(desk.window_id, item.id)
+        assert await desk.window.send_now(item.id)
         await idle(desk)
         rows = await desk.branch()
         (turn,) = await desk.turns()
@@ -86,7 +86,7 @@ async def test_w16_a_command_is_none_within_a_turn_so_it_goes_next_instead(world
         first = "say busy; hang" if text == "/clear" else "say busy; cue go-on"
         item = await waits_for(desk, text, first=first)
         await desk.until_told(SessionChanged, lambda news: bool(news.session.commands))
-        assert not await desk.conversation.send_now(desk.window_id, item.id)
+        assert not await desk.window.send_now(item.id)
         world.cue("go-on")
         await idle(desk)
         assert await left(desk) == []
@@ -99,11 +99,11 @@ async def test_w16_what_is_on_its_way_into_a_turn_can_be_neither_moved_nor_said_
     async with world.client("--steering") as desk:
         world.fail({"steering": {"cue": "go-on"}})
         item = await waits_for(desk, "mind the gap")
-        sending = asyncio.ensure_future(desk.conversation.send_now(desk.window_id, item.id))
+        sending = asyncio.ensure_future(desk.window.send_now(item.id))
         await desk.until_told(QueueChanged, lambda news: news.items == ())
-        for act in (desk.conversation.send_now, desk.conversation.take_back, desk.conversation.unqueue):
+        for act in (desk.window.send_now, desk.window.queue.restore, desk.window.queue.remove):
             with pytest.raises(NotFound):
-                await act(desk.window_id, item.id)
+                await act(item.id)
         world.cue("go-on")
         assert await sending
         await idle(desk)
@@ -115,7 +115,7 @@ async def test_w16_what_was_said_into_a_turn_alarms_nobody_when_the_session_is_l
 ) -> None:
     async with world.client("--steering") as desk:
         item = await waits_for(desk, "mind the gap")
-        await desk.conversation.send_now(desk.window_id, item.id)
+        await desk.window.send_now(item.id)
         await idle(desk)
         await desk.say("say more")
     async with world.client("--steering", resume=desk) as again:
@@ -129,7 +129,7 @@ async def test_w16_what_was_said_into_a_turn_alarms_nobody_when_the_session_is_l
 async def test_w16_what_was_said_into_a_turn_is_told_at_its_place_to_a_new_session(world: World) -> None:
     async with world.client("--steering") as desk:
         item = await waits_for(desk, "mind the gap")
-        await desk.conversation.send_now(desk.window_id, item.id)
+        await desk.window.send_now(item.id)
         await idle(desk)
         world.fail({"load": {"error": [-32002, "Resource not found"]}})
         os.kill(world.requests("initialize")[-1]["pid"], signal.SIGKILL)
@@ -155,7 +155,7 @@ async def test_w16_what_the_agent_does_not_take_into_its_turn_is_sent_as_the_nex
     async with world.client("--steering") as desk:
         world.fail({"steering": answer})
         item = await waits_for(desk, "say mind the gap", first="say busy; cue go-on")
-        assert not await desk.conversation.send_now(desk.window_id, item.id)
+        assert not await desk.window.send_now(item.id)
         assert [(each.id, each.held, each.steering) for each in await left(desk)] == [(item.id, False, None)]
         world.cue("go-on")
         await idle(desk)
@@ -174,8 +174,8 @@ async def test_w16_an_agent_that_answers_it_in_a_turn_of_its_own_has_heard_it_an
     async with world.client("--steering") as desk:
         world.fail({"steering": {"result": {"outcome": "startedNewTurn"}}})
         item = await waits_for(desk, "mind the gap", first="say busy; cue go-on")
-        await desk.conversation.say(desk.window_id, "say afterwards")
-        assert await desk.conversation.send_now(desk.window_id, item.id)
+        await desk.window.say("say afterwards")
+        assert await desk.window.send_now(item.id)
         world.cue("go-on")
         await idle(desk)
         assert [(each.text, each.held) for each in await left(desk)] == [("say afterwards", True)]
@@ -188,7 +188,7 @@ async def test_w16_an_agent_that_dies_before_it_says_what_came_of_it_may_have_he
     async with world.client("--steering") as desk:
         world.fail({"steering": {"kill": True}})
         item = await waits_for(desk, "mind the gap")
-        assert await desk.conversation.send_now(desk.window_id, item.id)
+        assert await desk.window.send_now(item.id)
         await idle(desk)
         assert await left(desk) == []
         rows = await desk.branch()
@@ -205,7 +205,7 @@ async def test_w16_a_client_that_ends_before_it_knows_what_came_of_it_says_it_to
     async with world.client("--steering") as desk:
         world.fail({"steering": {"silent": True}})
         item = await waits_for(desk, "mind the gap")
-        task = asyncio.ensure_future(desk.conversation.send_now(desk.window_id, item.id))
+        task = asyncio.ensure_future(desk.window.send_now(item.id))
         async with asyncio.timeout(10):
             while not world.requests("_session/steering"):  # noqa: ASYNC110 - another process's file
                 await asyncio.sleep(0.01)
@@ -256,18 +256,18 @@ def _leave_as_dead(db: Database, to: Path) -> None:
 async def test_w16_a_stop_of_a_steered_turn_keeps_all_of_it_and_gives_nothing_back(world: World) -> None:
     async with world.client("--steering") as desk:
         item = await waits_for(desk, "mind the gap", first="say busy; heed 20; hang")
-        await desk.conversation.send_now(desk.window_id, item.id)
+        await desk.window.send_now(item.id)
         await desk.until_told(MessageAdded, lambda news: "[heeded]" in news.message.text)
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await idle(desk)
         rows = await desk.branch()
         assert [text for _, text in spoken(rows)][-2:] == ["mind the gap", "[heeded] mind the gap"]
         assert not [news for news in desk.told if isinstance(news, PromptReturned)]
-        await desk.conversation.retry(desk.window_id)
+        await desk.window.retry()
         async with asyncio.timeout(10):
             while len(heard(world)) < 2:  # noqa: ASYNC110 - another process's file
                 await asyncio.sleep(0.01)
-        await desk.conversation.stop(desk.window_id)
+        await desk.window.stop()
         await idle(desk)
     assert heard(world) == ["say busy; heed 20; hang"] * 2
 
@@ -276,12 +276,12 @@ async def test_w16_a_turn_that_brought_nothing_but_what_was_said_into_it_is_held
     world: World,
 ) -> None:
     async with world.client("--steering") as desk:
-        await desk.conversation.say(desk.window_id, "think hard; hang")  # one piece
+        await desk.window.say("think hard; hang")  # one piece
         await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.THOUGHT)
-        await desk.conversation.say(desk.window_id, "mind the gap")
+        await desk.window.say("mind the gap")
         (item,) = await left(desk)
-        assert await desk.conversation.send_now(desk.window_id, item.id)
-        await desk.conversation.stop(desk.window_id)
+        assert await desk.window.send_now(item.id)
+        await desk.window.stop()
         await idle(desk)
         prompt, *_, steered = [row for row in await desk.branch() if row.kind is Kind.USER]
         (link,) = await desk.links()
@@ -309,7 +309,7 @@ async def test_w16_what_is_to_be_said_into_a_turn_that_was_just_answered_is_sent
         world.fail({"steering": {"delay": 0.3, "result": {"outcome": "startedNewTurn"}}})
         item = await waits_for(desk, "say mind the gap", first="say busy")
         await ending.wait()
-        sending = asyncio.ensure_future(desk.conversation.send_now(desk.window_id, item.id))
+        sending = asyncio.ensure_future(desk.window.send_now(item.id))
         done, _ = await asyncio.wait({sending}, timeout=2)
         may_end.set()
         assert done and not await sending
@@ -325,7 +325,7 @@ async def test_w16_what_is_on_its_way_into_a_turn_is_never_the_next_prompt(world
             for item_id, text in (("first", "mind the gap"), ("second", "say after")):
                 await queue.add(tx, id=item_id, window_id=desk.window_id, text=text)
             await queue.set_data(tx, "first", {"steering": {"turn": "t", "link": "l", "row": "r"}})
-        await desk.conversation.send_queued(desk.window_id)
+        await desk.window.send_queued()
         await idle(desk)
         assert [item.id for item in await left(desk)] == ["first"]
     assert heard(world) == ["say after"]
@@ -342,11 +342,11 @@ async def test_w16_a_prompt_that_is_refused_while_something_is_said_into_its_tur
                 "steering": {"cue": "go-on", "delay": 0.4, "result": {"outcome": "startedNewTurn"}},
             }
         )
-        await desk.conversation.say(desk.window_id, "say two")
+        await desk.window.say("say two")
         await world.heard("session/prompt", 2)
-        await desk.conversation.say(desk.window_id, "mind the gap")
+        await desk.window.say("mind the gap")
         (item,) = await left(desk)
-        sending = asyncio.ensure_future(desk.conversation.send_now(desk.window_id, item.id))
+        sending = asyncio.ensure_future(desk.window.send_now(item.id))
         await world.heard("_session/steering")
         world.cue("go-on")
         assert await sending

@@ -188,12 +188,12 @@ async def test_an_edit_that_cannot_be_sent_stays_in_the_composer(world: World) -
         async def refuse(*_: object, **__: object) -> None:
             raise StoreError("the disk is full")
 
-        conversation = person.tab.conversation
-        conversation.edit, edit = refuse, conversation.edit  # type: ignore[method-assign]
+        window = person.tab.window
+        window.edit, edit = refuse, window.edit  # type: ignore[method-assign]
         await person.say("say beta")
         await person.sees("the disk is full", "editing a prompt of", "> say beta")
         await person.done()
-        conversation.edit = edit  # type: ignore[method-assign]
+        window.edit = edit  # type: ignore[method-assign]
         await person.press("escape")
         assert person.draft == "my draft"
 

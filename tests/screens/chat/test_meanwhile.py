@@ -576,7 +576,7 @@ async def test_h14_a_prompt_that_comes_back_while_another_tab_is_chosen_stays_wh
         first, second = person.tabs
         await person.press("ctrl+o")
         await person.sees_dialog(HistoryScreen)
-        await second.conversation.take_back(second.window_id, second.queue[0].id)
+        await second.window.queue.restore(second.queue[0].id)
         await person.until(lambda: person.draft == "say waiting", "the prompt to be back")
         await person.press("down", "enter")
         await person.back()
@@ -616,8 +616,8 @@ async def test_w19_who_comes_back_before_another_tab_was_shown_misses_nothing_th
             await person.until(lambda: tab.window_id in pages.read, "the page to be read")  # noqa: B023
         pages.let_go[second.window_id].set()
         await person.until(lambda: view._loading == [first], "the other tab to be given up")
-        await first.conversation.say(first.window_id, "say between")
-        await first.conversation.wait_idle(first.window_id)
+        await first.window.say("say between")
+        await first.window.wait_idle()
         await person.until(lambda: not tabs.news, "the news to be taken in")
         pages.let_go[first.window_id].set()
         await person.looks_at(first)

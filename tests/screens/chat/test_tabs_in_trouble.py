@@ -83,8 +83,8 @@ class Scene:
 
     async def end_agent(self) -> None:
         """Kill the agent in the middle, and wait until that is known: what is said before may still be for it."""
-        core, window_id = self.middle.conversation._core, self.middle.window_id
-        await self.person.until(lambda: core._carriers.get(window_id), "the agent to be ready")
+        runtime, window_id = self.middle.conversation._runtime, self.middle.window_id
+        await self.person.until(lambda: runtime._carriers.get(window_id), "the agent to be ready")
         live = carrier_of(self.middle)
         os.kill(live.agent.group[0], signal.SIGKILL)
         await self.person.until(lambda: not live.agent.alive, "its end to be noticed")
@@ -285,8 +285,8 @@ def agent_of(tab: Tab) -> int:
 
 def carrier_of(tab: Tab) -> LiveSession:
     """The session that carries a tab."""
-    core = tab.conversation._core
-    live = core.sessions.by_link(core._carriers[tab.window_id])
+    runtime = tab.conversation._runtime
+    live = runtime.sessions.by_link(runtime._carriers[tab.window_id])
     assert live is not None
     return live
 
@@ -328,9 +328,7 @@ async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_
         # Told while the session is opened: no session has the prompt, and it is back in the composer.
         limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(600)}]
         await scene.end_agent()
-        await person.until(
-            lambda: not scene.middle.conversation.last_lines(scene.middle.window_id), "its end"
-        )
+        await person.until(lambda: not scene.middle.conversation.last_lines(), "its end")
         scene.fail({method: {"error": limit, "times": 1} for method in ("load", "resume", "new", "fork")})
         await person.say("say well after all")
         await scene.troubled(Trouble.RATE_LIMIT, "wra")

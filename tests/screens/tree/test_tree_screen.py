@@ -131,7 +131,7 @@ async def test_t02_what_is_said_after_a_jump_hangs_from_there(world: World) -> N
         await person.say("say anew")
         await person.sees("│ anew")
         await person.idle()
-        tree = await person.tab.conversation.tree(person.tab.window_id)
+        tree = await person.tab.conversation.tree.places(person.tab.window)
         assert [node.parent_id for node in tree.nodes if node.preview == "say anew"] == ["p1"]
         assert tree.here == next(node.id for node in tree.nodes if node.preview == "say anew")
 
@@ -274,9 +274,9 @@ async def test_t01_how_a_turn_ended_and_what_is_said_in_an_open_fork_come_into_t
         assert "refused by the agent" not in await person.sees("◉ cue broken", "+1")
         world.cue("broken")
         await person.sees("refused by the agent")
-        await fork.conversation.say(fork.window_id, "say beside")
+        await fork.window.say("say beside")
         await person.sees("⑂ ▸ a fork", "+2")
-        await fork.conversation.wait_idle(fork.window_id)
+        await fork.window.wait_idle()
         await person.press("escape")
         await closed(person)
         await person.idle()

@@ -12,7 +12,7 @@ import pytest
 from catena.screens.tree.screen import TreeScreen
 from catena.screens.tree.search import TreeSearch
 from catena.widgets.row_list import RowList
-from catena_acp.conversation.inspection.tree import TreeFace
+from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_store.conversations import messages
 from catena_store.conversations.search import TreeHit, TreeHits, find_in_family
 from catena_store.database.database import Database
@@ -169,13 +169,13 @@ def asked_by_hand(
     """What the store is asked for, and the futures by which it answers."""
     asked: list[tuple[str, asyncio.Future[TreeHits]]] = []
 
-    async def ask(self: TreeFace, text: str) -> TreeHits:
+    async def ask(self: ConversationTree, text: str) -> TreeHits:
         answer: asyncio.Future[TreeHits] = asyncio.get_running_loop().create_future()
         asked.append((text, answer))
         return await answer
 
     with monkeypatch.context() as patched:
-        patched.setattr(TreeFace, "search_tree", ask)
+        patched.setattr(ConversationTree, "search", ask)
         yield asked
 
 
@@ -231,7 +231,7 @@ async def test_t01_among_10_000_messages_an_answer_is_found_while_the_store_is_w
     async with in_the_shop(world, fill=fill, leaf="needle") as person:
         screen = await open_tree(person)
         field = screen.query_one(TreeSearch)
-        async with person.tab.conversation._core.services.db.write():
+        async with person.tab.conversation._runtime.services.db.write():
             await looking_for(person, screen, "needle")
             await person.sees("in the answer: …is the needle")
         assert rows_of(screen) == ["p4999"]

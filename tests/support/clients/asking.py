@@ -35,7 +35,7 @@ async def main(store: str, directory: str, command: str, prompt: str) -> None:
         conversation = await served.create(agent=spec, cwd=directory)
         window_id = await open_window(db, conversation.id)
         conversation.subscribe(hear)
-        await conversation.say(window_id, prompt)
+        await conversation.window(window_id).say(prompt)
         await asked.wait()
         print(conversation.id, window_id, flush=True)
         await asyncio.Event().wait()

@@ -67,7 +67,7 @@ async def main(store: str, home: str, notes: str, *known: str) -> None:
         note(news="open", conversation=conversation.id, windows=tabs, pid=os.getpid())
         conversation.subscribe(hear)
         for tab in tabs:
-            await conversation.send_queued(tab)  # what an earlier life left waiting
+            await conversation.window(tab).send_queued()  # what an earlier life left waiting
         async with asyncio.TaskGroup() as group:
             group.create_task(_talk(conversation, tabs[0], note, queue=True))
             group.create_task(_talk(conversation, tabs[1], note, queue=False))
@@ -78,9 +78,9 @@ async def _talk(conversation: Conversation, tab: str, note: Note, *, queue: bool
     for number in count():
         for which in ("said", "queued") if queue else ("said",):
             text = f"{PROMPT} {os.getpid()}-{tab[:8]}-{number}-{which}"
-            await conversation.say(tab, text)
+            await conversation.window(tab).say(text)
             note(news="said", text=text)
-        await conversation.wait_idle(tab)
+        await conversation.window(tab).wait_idle()
 
 
 async def _draft(db: Database, tab: str, note: Note) -> None:

@@ -33,8 +33,8 @@ async def main(store: str, home: str, *prompts: str) -> None:
         window_id = await open_window(db, conversation.id)
         print(conversation.id, flush=True)
         for prompt in chain(prompts, repeat(prompts[-1] if prompts else PROMPT)):
-            await conversation.say(window_id, prompt)
-            await conversation.wait_idle(window_id)
+            await conversation.window(window_id).say(prompt)
+            await conversation.window(window_id).wait_idle()
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ async def another_window(desk: Desk, leaf: str | None) -> Desk:
 
 async def forked(desk: Desk) -> Desk:
     """A conversation of its own that begins where the window stands."""
-    source, leaf = desk.conversation.record, (await desk.window()).leaf_id
+    source, leaf = desk.conversation.record, (await desk.stored_window()).leaf_id
     async with desk.db.write() as tx:
         await conversations.create(
             tx, id="fork", agent=source.agent, cwd=source.cwd, family=source.family, fork_point_id=leaf

@@ -15,6 +15,7 @@ from catena_acp.continuity.events import Asked, ConversationEvent, TurnEnded
 from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.port import AgentSpec
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
@@ -58,7 +59,7 @@ class Desk:
     async def say(self, text: str, answer: str | None = None) -> TurnEnded:
         """Say it and wait for the end of its turn; questions are answered with the option of id ``answer``."""
         at = len(self.told)
-        await self.conversation.say(self.window_id, text)
+        await self.window.say(text)
         answered: dict[str, asyncio.Task[None]] = {}
 
         def ended() -> TurnEnded | None:
@@ -71,10 +72,14 @@ class Desk:
             return None
 
         over = await self.until(ended)
-        await self.conversation.wait_idle(self.window_id)
+        await self.window.wait_idle()
         return over
 
-    async def window(self) -> WindowRecord:
+    @property
+    def window(self) -> Window:
+        return self.conversation.window(self.window_id)
+
+    async def stored_window(self) -> WindowRecord:
         async with self.db.read() as reader:
             window = await windows.get(reader, self.window_id)
         assert window is not None

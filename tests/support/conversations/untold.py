@@ -10,7 +10,7 @@ from support.conversations.rehearsed import Desk
 
 async def spoken(desk: Desk, count: int) -> list[str]:
     """So many rows below the window's leaf, prompts and answers in turn, which no session knows."""
-    leaf = (await desk.window()).leaf_id
+    leaf = (await desk.stored_window()).leaf_id
     ids = [f"row{number}" for number in range(count)]
     rows = [
         NewMessage(

@@ -191,7 +191,7 @@ class Person:
 
         def at_rest() -> bool:
             tab = self.tab
-            beside = tab.conversation._window(tab.window_id).idle_work.under_way
+            beside = tab.window.idle_work.under_way
             return not self._acting and not beside and self.is_over(tab)
 
         await self.until(at_rest, "the agent to be idle")
@@ -201,7 +201,7 @@ class Person:
         """True where no prompt of the tab is on its way, and all that was told of the last one is drawn."""
         desk = self.acts.desk
         to_draw = any(told is tab for told, _ in (*desk.tabs.news, *desk.view._held))
-        return not (tab.conversation._window(tab.window_id).busy or to_draw or tab.busy)
+        return not (tab.window.busy or to_draw or tab.busy)
 
     async def answered(self, text: str) -> None:
         """Say a text, and wait for the end of its turn, whatever else goes on."""
@@ -222,8 +222,8 @@ class Person:
     @property
     def agent(self) -> int | None:
         """The process id of the agent that carries the tab that is shown; None before it does."""
-        core, window_id = self.tab.conversation._core, self.tab.window_id
-        live = core.sessions.by_link(link_id) if (link_id := core._carriers.get(window_id)) else None
+        runtime, window_id = self.tab.conversation._runtime, self.tab.window_id
+        live = runtime.sessions.by_link(link_id) if (link_id := runtime._carriers.get(window_id)) else None
         return live.agent.group[0] if live else None
 
     @asynccontextmanager

@@ -74,13 +74,13 @@ class People(Stage):
             window.act = client.begin(self._taken(self._now(client, window, item_id)))
 
     async def _now(self, client: Client, window: Window, item_id: str) -> None:
-        await client.live[window.conversation_id].send_now(window.id, item_id)
+        await client.live[window.conversation_id].window(window.id).send_now(item_id)
 
     async def send_queued(self, n: int) -> None:
         """What an error held back may go on."""
         if window := self._pick(self._ready(), n):
             live = self._clients[window.slot].live[window.conversation_id]
-            await self._set_off(window, None, "whole", live.send_queued(window.id))
+            await self._set_off(window, None, "whole", live.window(window.id).send_queued())
 
     async def advance(self, n: int, steps: int) -> None:
         """A prompt's way goes on."""
@@ -122,7 +122,7 @@ class People(Stage):
         if any(row.kind in ("user", "agent", "tool") for row in path[last + 1 :]):
             self.innocent = False
         live = self._clients[window.slot].live[window.conversation_id]
-        await self._set_off(window, steps, "whole", live.retry(window.id))
+        await self._set_off(window, steps, "whole", live.window(window.id).retry())
 
     async def stop(self, n: int) -> None:
         """Stop what is on its way."""
@@ -130,7 +130,7 @@ class People(Stage):
             self.innocent = False
             client = self._clients[window.slot]
             if live := client.live.get(window.conversation_id):
-                await self._do(client, live.stop(window.id))
+                await self._do(client, live.window(window.id).stop())
 
     async def prepare(self, n: int, steps: int | None) -> None:
         """A tab is looked at, and gets its session ready."""
@@ -138,7 +138,7 @@ class People(Stage):
         if window:
             client = self._clients[window.slot]
             window.getting_ready = Journey(window.id, steps)
-            work = client.live[window.conversation_id].prepare(window.id)
+            work = client.live[window.conversation_id].window(window.id).prepare()
             # It may have to wait for an agent that another window's held prompt is starting.
             window.act = client.begin(self._taken(work), window.getting_ready)
 
@@ -190,14 +190,14 @@ class People(Stage):
             client = self._clients[window.slot]
             live = client.live[window.conversation_id]
             other = "B" if live.record.agent == "A" else "A"
-            await self._do(client, live.set_agent(window.id, self.upstreams[other].spec))
+            await self._do(client, live.window(window.id).set_agent(self.upstreams[other].spec))
 
     async def clear(self, n: int) -> None:
         """`/clear`."""
         if window := self._pick(self._ready(), n):
             self.innocent = False
             client = self._clients[window.slot]
-            await self._do(client, client.live[window.conversation_id].clear(window.id))
+            await self._do(client, client.live[window.conversation_id].window(window.id).clear())
 
     async def hold_idle_work(self, slot: int, steps: int | None) -> None:
         """From now on, what a client does while a window is idle stops after so many steps."""
@@ -213,7 +213,7 @@ class People(Stage):
         client = self._clients[window.slot]
 
         async def say() -> None:
-            await client.live[window.conversation_id].say(window.id, text)
+            await client.live[window.conversation_id].window(window.id).say(text)
             if text not in self._returned:
                 self._typed.append(text)
 

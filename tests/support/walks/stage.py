@@ -195,8 +195,8 @@ class Stage:
         acting = window.act is not None and not window.act.done()
         client = self._clients[window.slot]
         live = client.live.get(window.conversation_id)
-        seat = live._windows.get(window.id) if live else None
-        return not acting and client.idle(window.id) and not (seat and seat.busy)
+        shown = live._windows.get(window.id) if live else None
+        return not acting and client.idle(window.id) and not (shown and shown.busy)
 
     def _writable(self, window: Window) -> bool:
         live = self._clients[window.slot].live.get(window.conversation_id)
@@ -275,7 +275,7 @@ class Stage:
         client = self._clients[slot]
         await self._open_conversation(client, conversation_id)
         if live := client.live.get(conversation_id):
-            live.enter(window.id)
+            live.window(window.id)
 
     async def _open_conversation(self, client: Client, conversation_id: str) -> None:
         if conversation_id in client.live:
@@ -285,22 +285,22 @@ class Stage:
             live = await client.served.open(conversation_id)
             client.live[conversation_id] = live
             live.subscribe(lambda news: self._heard(client, news))
-            self._count_beginnings(client, live._core)
+            self._count_beginnings(client, live._runtime)
             for window in self._open():
                 if (window.conversation_id, window.slot) == (conversation_id, client.slot):
-                    live.enter(window.id)
+                    live.window(window.id)
 
         await self._do(client, open_it())
 
-    def _count_beginnings(self, client: Client, core: ConversationRuntime) -> None:
+    def _count_beginnings(self, client: Client, runtime: ConversationRuntime) -> None:
         """Every prompt that sets out is to end in one ``TurnEnded``; how often one sets out is told to nobody."""
-        begin = core.begin_turn
+        begin = runtime.begin_turn
 
         def counted(window_id: str) -> None:
             client.said[window_id] = client.said.get(window_id, 0) + 1
             begin(window_id)
 
-        setattr(core, "begin_turn", counted)  # noqa: B010
+        setattr(runtime, "begin_turn", counted)  # noqa: B010
 
     async def _close(self, client: Client, conversation_id: str) -> None:
         if client.live.pop(conversation_id, None):

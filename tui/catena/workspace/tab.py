@@ -37,6 +37,7 @@ from catena_store.records import Attachment, Kind, Message, MessageState, QueueI
 if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
     from catena_acp.conversation.inspection.todos import LeftOpen, Todo
+    from catena_acp.conversation.prompts.window import Window
     from catena_acp.port import AgentSpec
 
 
@@ -72,7 +73,7 @@ _NEWS_DELAY = 1.0  # seconds that a turn's beginning may be old when it is told
 class Tab:
     """One window of a conversation; it hears the news of its own turns only."""
 
-    window_id: str
+    window: Window
     conversation: Conversation
     kept: bool  # a window of the workspace, which comes back
     title: str = ""
@@ -97,6 +98,11 @@ class Tab:
     growing: dict[str, list[str]] = field(default_factory=dict)  # text heard of messages that still grow
     editing: Editing | None = None  # a prompt stands in the composer to be said anew, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
+
+    @property
+    def window_id(self) -> str:
+        """Of the window that it shows."""
+        return self.window.id
 
     @property
     def agent(self) -> str:
@@ -212,9 +218,10 @@ class Tab:
     def change_conversation(self, conversation: Conversation) -> None:
         """Show another conversation from now on; what was known of the one before is forgotten."""
         self.conversation = conversation
-        self.doing = conversation.doing(self.window_id)
-        self.session = conversation.session(self.window_id)
-        self.asks = conversation.asked(self.window_id)
+        self.window = conversation.window(self.window_id)
+        self.doing = self.window.doing
+        self.session = self.window.session
+        self.asks = self.window.asked
         self.unread = self.failed = self.prepared = False
         self.trouble = TabTrouble()
 

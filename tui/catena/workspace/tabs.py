@@ -170,17 +170,17 @@ class OpenTabs:
         # What a client that is gone had left there is in order only now.
         async with self._db.read() as reader:
             window = await windows.get(reader, window.id) or window
-        conversation.enter(window.id)
+        opened = conversation.window(window.id)
         tab = Tab(
-            window.id,
+            opened,
             conversation,
             kept=window.workspace_id is not None,
             draft=window.draft,
             scroll=window.scroll,
             leaf_id=window.leaf_id,
-            doing=conversation.doing(window.id),
-            session=conversation.session(window.id),
-            asks=conversation.asked(window.id),
+            doing=opened.doing,
+            session=opened.session,
+            asks=opened.asked,
         )
         await self._read_about(tab)
         self._listen(tab)
@@ -215,7 +215,6 @@ class OpenTabs:
             left.leave(tab.window_id)
             for told in [each for each in self.news if each[0] is tab]:
                 self.news.remove(told)  # what the other conversation told is not of this one
-            conversation.enter(tab.window_id)
             tab.change_conversation(conversation)
             self._listen(tab)
         tab.stand_at(window)
@@ -247,7 +246,7 @@ class OpenTabs:
                 tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside
             )
             if beside:
-                shown = await self.bring_back(made.window_id)
+                shown = await self.bring_back(made.window.id)
                 assert shown is not None, "the window was just opened"
                 return shown, made.price
             await self.stand_anew(tab)
@@ -395,7 +394,7 @@ class OpenTabs:
         from catena.text.wording import lineage_line
 
         try:
-            lineage = await tab.conversation.lineage()
+            lineage = await tab.conversation.branches.lineage()
         except StoreError:
             return ""
         return lineage_line(lineage, tab.conversation.record.created_at)

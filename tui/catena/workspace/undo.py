@@ -95,7 +95,7 @@ class Undoing:
             await self._tabs.keep(tab)
         conversation = await self._conversations.open(conversation_id)
         try:
-            await conversation.put_away(
+            await conversation.archive(
                 act,
                 window_id=by.window_id if by else None,
                 workspace_id=self._tabs.workspace_id,
@@ -112,7 +112,7 @@ class Undoing:
         was_live = any(tab.conversation.id == conversation_id for tab in self._tabs.tabs)
         conversation = await self._conversations.open(conversation_id)
         try:
-            await conversation.take_out(workspace_id=self._tabs.workspace_id)
+            await conversation.unarchive(workspace_id=self._tabs.workspace_id)
         finally:
             if not was_live:
                 await self._conversations.close(conversation_id, unless_shown=True)

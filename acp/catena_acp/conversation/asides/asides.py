@@ -20,6 +20,7 @@ from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
 from catena_acp.conversation.asides.session import AsideSession, Opening, sweep, throw_away, where_it_stands
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentGone
 from catena_acp.events import (
@@ -74,32 +75,32 @@ class NotAQuestion(AgentError):
 
 
 class Aside:
-    """One aside of a window; made by ``Conversation.aside``, and to be closed."""
+    """One aside of a window; made by ``Asides.begin``, and to be closed."""
 
     def __init__(
         self,
-        core: ConversationRuntime,
+        runtime: ConversationRuntime,
         context: SendContext,
         window_id: str,
         leaf_id: str | None,
         price: Price,
     ) -> None:
-        self._core = core
+        self._runtime = runtime
         self._context = context
         self._window_id = window_id
         self._leaf_id = leaf_id
         self.price = price  # of its first question
-        self.link_id = core.services.new_id()
-        self.title = core.title_of(context.spec.name, context.spec.profile)
+        self.link_id = runtime.services.new_id()
+        self.title = runtime.title_of(context.spec.name, context.spec.profile)
         self._rows = AsideRows(
-            core.record.id,
+            runtime.record.id,
             self.link_id,
             window_id,
-            new_id=core.services.new_id,
-            clock=core.services.clock,
+            new_id=runtime.services.new_id,
+            clock=runtime.services.clock,
         )
         self._opening: asyncio.Task[AsideSession] | None = None
-        self._cost = AsideCost(core, context)
+        self._cost = AsideCost(runtime, context)
         self._told = False  # the prior context is out
         self._busy = False
         self._stopping = False
@@ -185,7 +186,7 @@ class Aside:
         before = self._session
         if before and not before.agent.alive:
             before.release()
-            self.link_id = self._core.services.new_id()
+            self.link_id = self._runtime.services.new_id()
         if before is None or not before.agent.alive:
             self._told = False
             opening = Opening(self._context, self.link_id, self._leaf_id, self._window_id)
@@ -225,7 +226,7 @@ class Aside:
                 with contextlib.suppress(AgentError):
                     await agent.cancel(session_id)
                 prompt.cancel()
-                self._core.spawn(self._cost.over(None))
+                self._runtime.spawn(self._cost.over(None))
         await self._cost.over(_answer(prompt))
         for ending in self._over(_ending(prompt, stopping=self._stopping)):
             yield ending
@@ -263,7 +264,7 @@ class Aside:
     def _over(self, ending: Ending) -> list[AsideEvent]:
         well = ending.stop.clean and self._rows.answered
         event: list[AsideEvent] = [*self._rows.close(clean=well, tool_status=unfinished_status(ending.stop))]
-        now = self._core.services.clock()
+        now = self._runtime.services.clock()
         problem = problem_of_end(ending, self.title, answered=self._rows.answered, only_words=None, now=now)
         words = problem.text if problem else None
         if problem and problem.trouble is Trouble.EMPTY_TURN:
@@ -276,8 +277,8 @@ class Aside:
 
     async def _keep_typed(self, text: str) -> None:
         with contextlib.suppress(StoreError):
-            async with self._core.services.db.write() as tx:
-                await inputs.add(tx, text, self._core.record.cwd)
+            async with self._runtime.services.db.write() as tx:
+                await inputs.add(tx, text, self._runtime.record.cwd)
 
     async def _end(self) -> None:
         await self.stop()
@@ -306,29 +307,30 @@ _ENDING_SECONDS = 2.0  # that an aside may take to be over where the client ends
 class Asides:
     """The asides of one conversation that are open in this client."""
 
-    def __init__(self, core: ConversationRuntime) -> None:
-        self._core = core
+    def __init__(self, runtime: ConversationRuntime) -> None:
+        self._runtime = runtime
         self._open: set[Aside] = set()
 
-    async def begin(self, window_id: str) -> Aside:
-        """An aside of where a window stands; nothing is opened for it before the first question.
+    async def begin(self, window: Window) -> Aside:
+        """An aside of where the window stands; while its turn runs, of the end of the one before.
 
-        Raises ReadOnly, AgentMissing, StoreError.
+        It names its price; nothing is opened before it is asked something. To be closed. Raises ReadOnly, AgentMissing,
+        StoreError.
         """
-        context = self._core.send_context()
-        await self._core.settle()
-        async with self._core.services.db.read() as reader:
-            leaf_id = await where_it_stands(reader, window_id)
-        (price,) = await prices(self._core, window_id, [context.spec], leaf_id=leaf_id, apart=True)
+        context = self._runtime.send_context()
+        await self._runtime.settle()
+        async with self._runtime.services.db.read() as reader:
+            leaf_id = await where_it_stands(reader, window.id)
+        (price,) = await prices(self._runtime, window.id, [context.spec], leaf_id=leaf_id, apart=True)
         self._open = {aside for aside in self._open if not aside.over}
-        aside = Aside(self._core, context, window_id, leaf_id, price)
+        aside = Aside(self._runtime, context, window.id, leaf_id, price)
         self._open.add(aside)
         return aside
 
     async def sweep(self, agent: AgentPort) -> None:
-        """The agent runs: end what asides left in it whose client is gone."""
+        """End the sessions of asides that a client which is gone left in this agent."""
         with contextlib.suppress(AgentError, StoreError, ReadOnly):
-            await sweep(self._core.send_context(), agent, lambda: {aside.link_id for aside in self._open})
+            await sweep(self._runtime.send_context(), agent, lambda: {aside.link_id for aside in self._open})
 
     async def close(self) -> None:
         """The conversation is closed: so are its asides, as far as that is possible soon."""
@@ -339,21 +341,3 @@ class Asides:
         except TimeoutError:
             for aside in open_still:
                 aside.abandon()
-
-
-class AsideFace:
-    """Questions that leave no trace in the conversation."""
-
-    _asides: Asides
-
-    async def aside(self, window_id: str) -> Aside:
-        """An aside of where the window stands; while its turn runs, of the end of the one before.
-
-        It names its price; nothing is opened before it is asked something. To be closed. Raises ReadOnly, AgentMissing,
-        StoreError.
-        """
-        return await self._asides.begin(window_id)
-
-    async def sweep_asides(self, agent: AgentPort) -> None:
-        """End the sessions of asides that a client left in this agent which is gone."""
-        await self._asides.sweep(agent)

@@ -149,8 +149,8 @@ class AsideRows:
 class AsideCost:
     """Takes what the agent tells of its costs, as a total of its session, and keeps the share of each question."""
 
-    def __init__(self, core: ConversationRuntime, context: SendContext) -> None:
-        self._core = core
+    def __init__(self, runtime: ConversationRuntime, context: SendContext) -> None:
+        self._runtime = runtime
         self._context = context
         self._session: AsideSession | None = None
         self._before = 0.0  # the session's total before the question
@@ -181,10 +181,10 @@ class AsideCost:
     ) -> None:
         # A store that takes nothing now loses only this.
         with contextlib.suppress(StoreError):
-            async with self._core.services.db.write() as tx:
+            async with self._runtime.services.db.write() as tx:
                 await usage.add_aside(
                     tx,
-                    self._core.record.id,
+                    self._runtime.record.id,
                     agent=self._context.spec.name,
                     profile=self._context.spec.profile,
                     model=model,

@@ -101,7 +101,7 @@ class Opening:
                 budget = context.services.budget
                 prior = await what_to_tell(reader, self._path, knows, self._leaf_id, budget)
                 wanted = await wanted_on(reader, self._leaf_id, self._window_id, context.spec.name)
-            refused, model = await _put_back_model(agent, link, opened, wanted)
+            refused, model = await _apply_model(agent, link, opened, wanted)
         except BaseException:
             release()
             raise
@@ -227,7 +227,7 @@ class _Unheard:
         pass
 
 
-async def _put_back_model(
+async def _apply_model(
     agent: AgentPort, link: Link, opened: SessionOpened, wanted: WantedSettings | None
 ) -> tuple[list[str], str | None]:
     """Let the branch's model answer, as far as it does; its mode stays the agent's own, since an aside only reads."""

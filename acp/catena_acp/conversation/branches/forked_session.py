@@ -21,14 +21,14 @@ _TRIES = 4  # steps of the route, and forks whose source moved meanwhile
 
 
 async def forked_session(
-    core: ConversationRuntime, window_id: str, leaf_id: str | None, source_cwd: str
+    runtime: ConversationRuntime, window_id: str, leaf_id: str | None, source_cwd: str
 ) -> LiveSession | None:
     """A fork of the agent's session that holds most of the branch; None where all of it has to be told.
 
     Raises AgentError where the agent refuses what it offers.
     """
-    context = core.send_context()
-    steps = _Steps(core, context, window_id, leaf_id, source_cwd)
+    context = runtime.send_context()
+    steps = _Steps(runtime, context, window_id, leaf_id, source_cwd)
     if not await steps.possible():
         return None
     agent = await context.agent(window_id)
@@ -75,13 +75,13 @@ class _Steps:
 
     def __init__(
         self,
-        core: ConversationRuntime,
+        runtime: ConversationRuntime,
         context: SendContext,
         window_id: str,
         leaf_id: str | None,
         source_cwd: str,
     ) -> None:
-        self._core = core
+        self._runtime = runtime
         self._context = context
         self._window_id = window_id
         self._leaf_id = leaf_id
@@ -92,7 +92,7 @@ class _Steps:
     async def possible(self) -> bool:
         """False where a fork is known to be of no use, without asking anybody."""
         agent = self._context.agents.live(self._context.spec, self._context.record.family)
-        async with self._core.services.db.read() as reader:
+        async with self._runtime.services.db.read() as reader:
             situation = await self._situation(reader, agent)
         if not situation.powers.forks or not route.gap_of(situation.path, None):
             return False
@@ -100,7 +100,7 @@ class _Steps:
 
     async def next(self, agent: AgentPort) -> route.Fork | route.ForkAt | None:
         """The next fork to try; None where it is no better to fork anything than to tell everything."""
-        async with self._core.services.db.read() as reader:
+        async with self._runtime.services.db.read() as reader:
             situation = await self._situation(reader, agent)
         for step in route.candidates(situation):
             if route.key_of(step) not in self._tried:

@@ -30,13 +30,13 @@ async def said_before_logout(
     return await branches.logged_out_since(reader, record.family, oldest, agent=agent, profile=profile)
 
 
-async def remark_on_logout(core: ConversationRuntime, window_id: str, leaf_id: str | None) -> None:
+async def remark_on_logout(runtime: ConversationRuntime, window_id: str, leaf_id: str | None) -> None:
     """Tell the window that was moved, where the branch that it stands on now was said before a logout."""
-    record, before = core.record, False
+    record, before = runtime.record, False
     # Where this cannot be read the window is moved all the same, and no prompt can go out.
     with contextlib.suppress(StoreError):
-        async with core.services.db.read() as reader:
+        async with runtime.services.db.read() as reader:
             path = await messages.path(reader, leaf_id)
             before = await said_before_logout(reader, path, record, record.agent, record.profile)
     if before:
-        core.publish(Remarked(window_id, _REMARK.format(title=core.agent_title)))
+        runtime.publish(Remarked(window_id, _REMARK.format(title=runtime.agent_title)))

@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import (
@@ -22,7 +21,8 @@ from catena_acp.continuity.events import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.conversation.branches.branching import Branching
+from catena_acp.conversation.prompts.window import Window
+from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError
 from catena_acp.events import PermissionAsked, PermissionOption, ToolCallChanged
 from catena_acp.trouble.reset_times import time_words
@@ -33,11 +33,6 @@ from catena_store.conversations.checkpoints import Checkpoint
 from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
 from catena_store.errors import StoreError
 from catena_store.windows.journal import Act
-
-if TYPE_CHECKING:
-    from catena_acp.conversation.prompts.window import Window
-    from catena_acp.conversation.runtime import ConversationRuntime
-
 
 LOOK_SECONDS = 0.25
 _YES, _NO = "rewind", "stay"
@@ -70,21 +65,21 @@ class _Question:
 class AskedRewinds:
     """Looks for requests of one conversation's agents while its turns run, and does what is granted."""
 
-    def __init__(self, core: ConversationRuntime, seat_of: Callable[[str], Window]) -> None:
-        self._core = core
-        self._seat_of = seat_of
+    def __init__(self, runtime: ConversationRuntime, window_of: Callable[[str], Window]) -> None:
+        self._runtime = runtime
+        self._window_of = window_of
         self._watched: dict[str, asyncio.Event] = {}  # by window: its turn has ended
         self._shown: set[str] = set()
-        core.subscribe(self._handle)
+        runtime.subscribe(self._handle)
 
     def _handle(self, event: ConversationEvent) -> None:
         match event:
             case TurnStarted(window_id=window_id, turn=turn):
-                core = self._core
-                ours = core.tenure and not core.closing and turn.stop_reason is None
-                if core.services.checkpointing.tools and ours and window_id not in self._watched:
+                runtime = self._runtime
+                ours = runtime.tenure and not runtime.closing and turn.stop_reason is None
+                if runtime.services.checkpointing.tools and ours and window_id not in self._watched:
                     self._watched[window_id] = asyncio.Event()
-                    core.spawn(self._watch(window_id))
+                    runtime.spawn(self._watch(window_id))
             case TurnEnded(window_id=window_id):
                 if ended := self._watched.pop(window_id, None):
                     ended.set()
@@ -95,36 +90,38 @@ class AskedRewinds:
         ended = self._watched[window_id]
         version: int | None = None
         over = False
-        while not over and not self._core.closing:
+        while not over and not self._runtime.closing:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await ended.wait()
             over = ended.is_set()
             with contextlib.suppress(StoreError):  # looked at again
-                now = await self._core.services.db.data_version()
+                now = await self._runtime.services.db.data_version()
                 if now != version:
                     await self._look(window_id)
                     version = now
 
     async def _look(self, window_id: str) -> None:
-        core = self._core
-        async with core.services.db.read() as reader:
-            waiting = await rewind_requests.open_in(reader, core.record.id)
-        store = SqliteCheckpoints(core.services.db.read, core.services.db.write)
+        runtime = self._runtime
+        async with runtime.services.db.read() as reader:
+            waiting = await rewind_requests.open_in(reader, runtime.record.id)
+        store = SqliteCheckpoints(runtime.services.db.read, runtime.services.db.write)
         for request in waiting:
-            mine = request.window_id == window_id or request.window_id not in core.windows
-            if request.id in self._shown or not mine or core.closing:
+            mine = request.window_id == window_id or request.window_id not in runtime.windows
+            if request.id in self._shown or not mine or runtime.closing:
                 continue
             self._shown.add(request.id)
             checkpoint = await store.get(request.checkpoint_id)
-            if checkpoint is None or checkpoint.conversation_id != core.record.id:
+            if checkpoint is None or checkpoint.conversation_id != runtime.record.id:
                 await self._note(request, RewindAnswer.FAILED)
                 continue
             call = ToolCallChanged(
-                f"rewind {request.id}", title=words_of(checkpoint, core.services.clock()), kind="rewind"
+                f"rewind {request.id}", title=words_of(checkpoint, runtime.services.clock()), kind="rewind"
             )
             asked = PermissionAsked(f"rewind {request.id}", call, _OPTIONS)
-            core.permissions.add(window_id, "", _Question(self, window_id, request, checkpoint), asked, None)
+            runtime.permissions.add(
+                window_id, "", _Question(self, window_id, request, checkpoint), asked, None
+            )
 
     def answered(
         self, window_id: str, request: RewindRequest, checkpoint: Checkpoint, *, granted: bool
@@ -135,11 +132,11 @@ class AskedRewinds:
             if granted
             else self._note(request, RewindAnswer.REFUSED)
         )
-        self._core.spawn(work)
+        self._runtime.spawn(work)
 
     async def _note(self, request: RewindRequest, answer: RewindAnswer) -> None:
         with contextlib.suppress(StoreError, ReadOnly):
-            async with self._core.writable().write() as tx:
+            async with self._runtime.writable().write() as tx:
                 await rewind_requests.answer(tx, request.id, answer)
 
     async def _grant(self, window_id: str, request: RewindRequest, checkpoint: Checkpoint) -> None:
@@ -148,27 +145,27 @@ class AskedRewinds:
 
         async def rewind() -> None:
             await noted
-            if self._core.closing:
+            if self._runtime.closing:
                 return
-            if window_id not in self._core.windows:
+            if window_id not in self._runtime.windows:
                 raise TabClosed
-            await Branching(self._core, window_id, seat).stand_on(checkpoint.message_id, Act.REWIND)
-            await seat.queue.hold()  # what was typed for another place waits for the person
-            words = words_of(checkpoint, self._core.services.clock())
-            self._core.publish(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
+            await window.leaf.stand_on(checkpoint.message_id, Act.REWIND)
+            await window.queue.hold()  # what was typed for another place waits for the person
+            words = words_of(checkpoint, self._runtime.services.clock())
+            self._runtime.publish(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
 
         try:
-            if window_id not in self._core.windows:  # asking for its seat would open it again
+            if window_id not in self._runtime.windows:  # asking for it would open it again
                 raise TabClosed
-            seat = self._seat_of(window_id)
-            await seat.apart(rewind, wait=True)
+            window = self._window_of(window_id)
+            await window.apart(rewind, wait=True)
         except (AgentError, ReadOnly, StoreError) as error:
             await noted
             await self._note(request, RewindAnswer.FAILED)
             why = f"The rewind that you allowed could not be done: {error}"
-            open_still = self._core.windows  # the others are told where the one that was asked is gone
+            open_still = self._runtime.windows  # the others are told where the one that was asked is gone
             for told in {window_id} & open_still or open_still:
-                self._core.publish(Troubled(told, Problem(Trouble.STORE, why)))
+                self._runtime.publish(Troubled(told, Problem(Trouble.STORE, why)))
 
 
 UNTOUCHED = "Files are as they were; what came later is still there."

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import (
@@ -23,8 +23,8 @@ from catena_acp.continuity.events import (
 from catena_acp.continuity.parking.parking import let_go
 from catena_acp.continuity.sessions.fork_points import point_at, settled_point
 from catena_acp.continuity.tool_record import ToolRecord
-from catena_acp.conversation.branches.branching import Branching
 from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError
 from catena_store.chains import link_history, links, turns
@@ -44,11 +44,6 @@ from catena_store.errors import StoreError
 from catena_store.records import ConversationRecord, Kind, Link, LinkState, Message, Turn
 from catena_store.windows import windows
 
-if TYPE_CHECKING:
-    from catena_acp.conversation.prompts.window import Window
-    from catena_acp.conversation.runtime import ConversationRuntime
-
-
 MOST_LABEL = 60  # characters
 _ENDED = ("completed", "failed")  # states of a tool call
 _OFF = "Checkpoints are off in this conversation; /checkpoints manual lets you make them."
@@ -59,26 +54,26 @@ class NoCheckpoint(AgentError):
 
 
 class Checkpoints:
-    """What is kept of one conversation. Makes the automatic ones by listening to what is told."""
+    """The checkpoints of one conversation. Makes the automatic ones by listening to what is told."""
 
-    def __init__(self, core: ConversationRuntime, seat_of: Callable[[str], Window]) -> None:
-        self._core = core
+    def __init__(self, runtime: ConversationRuntime, window_of: Callable[[str], Window]) -> None:
+        self._runtime = runtime
         self._writing = asyncio.Lock()
         self._frequency: Frequency | None = None  # None until it was read
-        self._letting_go: set[asyncio.Task[None]] = set()
+        self._dropping: set[asyncio.Task[None]] = set()
         self._seen: set[str] = set()  # tool calls that have ended and were looked at
-        core.subscribe(self._handle)
-        AskedRewinds(core, seat_of)
+        runtime.subscribe(self._handle)
+        AskedRewinds(runtime, window_of)
 
     @property
     def store(self) -> CheckpointStore:
         """Where they are kept, to be written by whoever holds the conversation. Raises ReadOnly, StoreReadOnly."""
-        return SqliteCheckpoints(self._core.services.db.read, self._core.writable().write)
+        return SqliteCheckpoints(self._runtime.services.db.read, self._runtime.writable().write)
 
     @property
     def _kept(self) -> CheckpointStore:
         """The same, to be read."""
-        db = self._core.services.db
+        db = self._runtime.services.db
         return SqliteCheckpoints(db.read, db.write)
 
     # --- how often
@@ -86,52 +81,64 @@ class Checkpoints:
     async def frequency(self) -> Frequency:
         """When they are made here."""
         if self._frequency is None:
-            async with self._core.services.db.read() as reader:
-                set_here = await frequency_of(reader, self._core.record.id)
-            self._frequency = set_here or self._core.services.checkpointing.frequency
+            async with self._runtime.services.db.read() as reader:
+                set_here = await frequency_of(reader, self._runtime.record.id)
+            self._frequency = set_here or self._runtime.services.checkpointing.frequency
         return self._frequency
 
     async def set_frequency(self, frequency: Frequency) -> None:
         """Set it for this conversation. Raises ReadOnly, StoreError."""
-        async with self._core.writable().write() as tx:
-            await set_frequency(tx, self._core.record.id, frequency)
+        async with self._runtime.writable().write() as tx:
+            await set_frequency(tx, self._runtime.record.id, frequency)
         self._frequency = frequency
 
     # --- those that are asked for
 
-    async def make(self, window_id: str, label: str | None, note: str | None) -> Checkpoint:
-        """One of where the window stands. Raises NoCheckpoint where they are off, LabelTaken, ReadOnly, StoreError."""
-        core = self._core
+    async def make(self, window: Window, label: str | None = None, *, note: str | None = None) -> Checkpoint:
+        """Make one of where the window stands.
+
+        Raises NoCheckpoint where they are off here, LabelTaken, ReadOnly, StoreError.
+        """
+        runtime = self._runtime
         store = self.store
         if await self.frequency() is Frequency.OFF:
             raise NoCheckpoint(_OFF)
         async with self._writing:
-            async with core.services.db.read() as reader:
-                window = await windows.get(reader, window_id)
-                at = await settled_point(reader, window.leaf_id if window else None)
+            async with runtime.services.db.read() as reader:
+                stored = await windows.get(reader, window.id)
+                at = await settled_point(reader, stored.leaf_id if stored else None)
                 new = await drawn(
                     reader,
-                    core.record,
+                    runtime.record,
                     at,
-                    id=core.services.new_id(),
-                    now=core.services.clock(),
+                    id=runtime.services.new_id(),
+                    now=runtime.services.clock(),
                     label=label_of(label),
                     note=note,
-                    model=core.session(window_id).model,
+                    model=window.session.model,
                 )
             return await store.save(new)
 
     async def all(self) -> Sequence[Checkpoint]:
         """Every one, newest first; those that are being made are waited for."""
         async with self._writing:
-            return await self._kept.list(self._core.record.id)
+            return await self._kept.list(self._runtime.record.id)
 
-    async def find(self, key: str | None) -> Checkpoint:
+    async def listed(self) -> list[Listed]:
+        """The same, each with what a person reads of it."""
+        checkpoints = await self.all()
+        async with self._runtime.services.db.read() as reader:
+            return [await _listed(reader, self._runtime, each) for each in checkpoints]
+
+    async def find(self, key: str | None = None) -> Checkpoint:
         """The one of this label, id or beginning of an id; the newest for None. Raises NoCheckpoint."""
         return found(await self.all(), key)
 
-    async def name(self, key: str | None, label: str | None) -> Checkpoint:
-        """Give one another label, or take it away. Raises NoCheckpoint, LabelTaken, ReadOnly, StoreError."""
+    async def name(self, label: str | None, key: str | None = None) -> Checkpoint:
+        """Give one another label, the newest for None, or take its label away.
+
+        Raises NoCheckpoint, LabelTaken, ReadOnly, StoreError.
+        """
         store = self.store
         named = replace(await self.find(key), label=label_of(label))
         async with self._writing:
@@ -145,24 +152,37 @@ class Checkpoints:
         gone = await self.find(key)
         async with self._writing:
             await store.remove(gone.id)
-            await self._let_go([gone], store)
+            await self._drop_parked([gone], store)
         return gone
+
+    async def rewind(self, window: Window, key: str | None = None) -> Checkpoint:
+        """Let a window stand at a checkpoint again; a running turn is stopped first. Files are not touched.
+
+        What came later can still be reached. Raises NoCheckpoint, AgentError, StoreError.
+        """
+        checkpoint = await self.find(key)
+        await window.rewind(checkpoint.message_id)
+        return checkpoint
 
     # --- those that are made by themselves
 
     def _handle(self, event: ConversationEvent) -> None:
         if isinstance(event, HoldChanged):
             self._frequency = None  # another client may have set it meanwhile
-        if self._core.tenure is None or self._core.closing or not self._makes(Frequency.TURN, Frequency.TOOL):
+        if (
+            self._runtime.tenure is None
+            or self._runtime.closing
+            or not self._makes(Frequency.TURN, Frequency.TOOL)
+        ):
             return
         match event:
             case TurnStarted(turn=turn) if turn.stop_reason is None:
-                self._core.spawn(self._quietly(lambda: self._at_start_of(turn)))
+                self._runtime.spawn(self._quietly(lambda: self._at_start_of(turn)))
             case MessageAdded(message=message) | MessageChanged(message=message):
                 ended = message.kind is Kind.TOOL and ToolRecord.from_data(message.data).status in _ENDED
                 if ended and message.id not in self._seen and self._makes(Frequency.TOOL):
                     self._seen.add(message.id)
-                    self._core.spawn(self._quietly(lambda: self._at_end_of(message)))
+                    self._runtime.spawn(self._quietly(lambda: self._at_end_of(message)))
             case _:
                 return
 
@@ -179,7 +199,7 @@ class Checkpoints:
         """Where the turn began: above its prompt."""
         if await self.frequency() not in (Frequency.TURN, Frequency.TOOL):
             return
-        async with self._core.services.db.read() as reader:
+        async with self._runtime.services.db.read() as reader:
             prompt = await messages.get(reader, turn.prompt_id)
             at = await point_at(reader, prompt.parent_id) if prompt else None
         await self._automatic(at, turn)
@@ -187,53 +207,55 @@ class Checkpoints:
     async def _at_end_of(self, call: Message) -> None:
         if await self.frequency() is not Frequency.TOOL:
             return
-        async with self._core.services.db.read() as reader:
+        async with self._runtime.services.db.read() as reader:
             turn = await turns.get(reader, call.turn_id) if call.turn_id else None
         await self._automatic(call.id, turn)
 
     async def _automatic(self, at: str | None, turn: Turn | None) -> None:
-        core, store = self._core, self.store
-        newest = next(iter(await store.list(core.record.id)), None)
+        runtime, store = self._runtime, self.store
+        newest = next(iter(await store.list(runtime.record.id)), None)
         if newest is not None and newest.message_id == at:
             return
-        async with core.services.db.read() as reader:
+        async with runtime.services.db.read() as reader:
             new = await drawn(
                 reader,
-                core.record,
+                runtime.record,
                 at,
-                id=core.services.new_id(),
-                now=core.services.clock(),
+                id=runtime.services.new_id(),
+                now=runtime.services.clock(),
                 automatic=True,
                 turn=turn,
-                model=core.session(turn.window_id or "").model if turn else None,
+                model=runtime.session(turn.window_id or "").model if turn else None,
             )
         await store.save(new)
         await self._prune(store)
 
     async def _prune(self, store: CheckpointStore) -> None:
-        core = self._core
-        await self._let_go(await store.remove_oldest(core.record.id, core.services.checkpointing.keep), store)
+        runtime = self._runtime
+        await self._drop_parked(
+            await store.remove_oldest(runtime.record.id, runtime.services.checkpointing.keep), store
+        )
 
-    async def _let_go(self, gone: Sequence[Checkpoint], store: CheckpointStore) -> None:
+    async def _drop_parked(self, gone: Sequence[Checkpoint], store: CheckpointStore) -> None:
         """The parked sessions where no other checkpoint stands go with them, upstream too."""
         wanted = {each.link_id for each in gone if each.link_id}
-        if not wanted or self._core.closing:
+        if not wanted or self._runtime.closing:
             return
-        stay = {each.message_id for each in await store.list(self._core.record.id)}
-        async with self._core.services.db.read() as reader:
+        stay = {each.message_id for each in await store.list(self._runtime.record.id)}
+        async with self._runtime.services.db.read() as reader:
             found = [await links.get(reader, id) for id in sorted(wanted)]
         freed = [link for link in found if link and link.knows not in stay]
         # Nobody waits for an agent that takes its time; where it ends first, so does this.
-        task = asyncio.ensure_future(self._let_go_of(freed))
-        self._letting_go.add(task)
-        task.add_done_callback(self._letting_go.discard)
+        task = asyncio.ensure_future(self._drop_links(freed))
+        self._dropping.add(task)
+        task.add_done_callback(self._dropping.discard)
 
-    async def _let_go_of(self, freed: Sequence[Link]) -> None:
+    async def _drop_links(self, freed: Sequence[Link]) -> None:
         with contextlib.suppress(AgentError, ReadOnly, StoreError):
             for link in freed:
                 if link.state is LinkState.PARKED:
-                    spec = self._core.spec_of(link.agent, link.profile)
-                    await let_go(self._core.send_context(spec=spec), [link])
+                    spec = self._runtime.spec_of(link.agent, link.profile)
+                    await let_go(self._runtime.send_context(spec=spec), [link])
 
 
 async def drawn(
@@ -317,77 +339,14 @@ class Listed:
     before: bool  # it stands before that prompt, not within or after its turn
 
 
-async def listed(core: ConversationRuntime, checkpoints: Sequence[Checkpoint]) -> list[Listed]:
-    """What there is to read of each of them."""
-    async with core.services.db.read() as reader:
-        return [await _listed(reader, core, each) for each in checkpoints]
-
-
-async def _listed(reader: Reader, core: ConversationRuntime, checkpoint: Checkpoint) -> Listed:
+async def _listed(reader: Reader, runtime: ConversationRuntime, checkpoint: Checkpoint) -> Listed:
     data = checkpoint.data
     turn = await turns.get(reader, str(data["turn"])) if data.get("turn") else None
     prompts = await link_history.previews(reader, [turn.prompt_id]) if turn else {}
     row = await messages.get(reader, checkpoint.message_id) if checkpoint.message_id else None
     return Listed(
         checkpoint,
-        core.title_of(str(data.get("agent") or ""), str(data.get("profile") or "")),
+        runtime.title_of(str(data.get("agent") or ""), str(data.get("profile") or "")),
         prompts[turn.prompt_id].text if turn and turn.prompt_id in prompts else "",
         before=turn is not None and (row is None or row.turn_id != turn.id),
     )
-
-
-class CheckpointFace:
-    """Making checkpoints, naming them, and going back to one."""
-
-    _core: ConversationRuntime
-    _checkpoints: Checkpoints
-
-    def _window(self, window_id: str) -> Window:
-        """The window's place in the conversation."""
-        raise NotImplementedError
-
-    async def checkpoint(
-        self, window_id: str, label: str | None = None, *, note: str | None = None
-    ) -> Checkpoint:
-        """Make one of where the window stands.
-
-        Raises NoCheckpoint where they are off here, LabelTaken, ReadOnly, StoreError.
-        """
-        return await self._checkpoints.make(window_id, label, note)
-
-    async def checkpoints(self) -> Sequence[Checkpoint]:
-        """Every one of the conversation, newest first."""
-        return await self._checkpoints.all()
-
-    async def list_checkpoints(self) -> Sequence[Listed]:
-        """The same, each with what a person reads of it."""
-        return await listed(self._core, await self._checkpoints.all())
-
-    async def checkpoint_named(self, key: str | None = None) -> Checkpoint:
-        """The one of this label, id or beginning of an id; the newest for None. Raises NoCheckpoint."""
-        return await self._checkpoints.find(key)
-
-    async def label_checkpoint(self, label: str | None, key: str | None = None) -> Checkpoint:
-        """Name one, the newest for None, or take its label away. Raises NoCheckpoint, LabelTaken, ReadOnly."""
-        return await self._checkpoints.name(key, label)
-
-    async def remove_checkpoint(self, key: str) -> Checkpoint:
-        """Remove one; what it points to stays. Raises NoCheckpoint, ReadOnly."""
-        return await self._checkpoints.remove(key)
-
-    async def rewind_to_checkpoint(self, window_id: str, key: str | None = None) -> Checkpoint:
-        """Stand at a checkpoint again; a running turn is stopped first. Files are not touched.
-
-        What came later can still be reached. Raises NoCheckpoint, AgentError, StoreError.
-        """
-        checkpoint = await self._checkpoints.find(key)
-        await Branching(self._core, window_id, self._window(window_id)).rewind(checkpoint.message_id)
-        return checkpoint
-
-    async def checkpoint_frequency(self) -> Frequency:
-        """When checkpoints are made in this conversation."""
-        return await self._checkpoints.frequency()
-
-    async def set_checkpoint_frequency(self, frequency: Frequency) -> None:
-        """Set it for this conversation. Raises ReadOnly, StoreError."""
-        await self._checkpoints.set_frequency(frequency)

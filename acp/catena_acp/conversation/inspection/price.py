@@ -41,7 +41,7 @@ class Price(ContextSummary):
 
 
 async def prices(
-    core: ConversationRuntime,
+    runtime: ConversationRuntime,
     window_id: str,
     specs: Sequence[AgentSpec],
     *,
@@ -53,13 +53,13 @@ async def prices(
     ``leaf_id`` is the row that the prompt would hang from, where that is not the window's leaf. ``apart``: in a
     conversation of its own, whose links this one's are not. Raises ReadOnly.
     """
-    core.writable()
-    async with core.services.db.read() as reader:
+    runtime.writable()
+    async with runtime.services.db.read() as reader:
         if isinstance(leaf_id, Unset):
             window = await windows.get(reader, window_id)
             leaf_id = window.leaf_id if window else None
         path = [*await messages.path(reader, leaf_id), _NEXT_PROMPT]
-        contexts = [core.send_context(spec=spec) for spec in specs]
+        contexts = [runtime.send_context(spec=spec) for spec in specs]
         return [await _price(context, reader, window_id, leaf_id, path, apart) for context in contexts]
 
 

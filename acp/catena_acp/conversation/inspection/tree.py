@@ -1,4 +1,4 @@
-"""The part of a live conversation's face by which a person looks at all of its branches at once."""
+"""All branches of a conversation at once: the tree, two branches compared, and a search in all of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catena_acp.conversation.inspection.files_touched import FileTouched, files_touched
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_store.conversations.search import TreeHits, find_in_family
 from catena_store.conversations.tree import FamilyTree, TreeNode, compare, family_tree, rows_of_prompt
@@ -34,25 +35,26 @@ class Comparison:
     right: BranchTail
 
 
-class TreeFace:
+class ConversationTree:
     """Every branch, two of them beside each other, and what was said in one."""
 
-    _core: ConversationRuntime
+    def __init__(self, runtime: ConversationRuntime) -> None:
+        self._runtime = runtime
 
-    async def tree(self, window_id: str) -> FamilyTree:
+    async def places(self, window: Window) -> FamilyTree:
         """Every prompt of the conversation and of its kin, as seen from where the window stands."""
-        async with self._core.services.db.read() as reader:
-            window = await windows.get(reader, window_id)
-            return await family_tree(reader, self._core.record.id, window.leaf_id if window else None)
+        async with self._runtime.services.db.read() as reader:
+            stored = await windows.get(reader, window.id)
+            return await family_tree(reader, self._runtime.record.id, stored.leaf_id if stored else None)
 
-    async def search_tree(self, text: str) -> TreeHits:
+    async def search(self, text: str) -> TreeHits:
         """What of the conversation and of its kin was said with these words; nothing waits for it."""
-        async with self._core.services.db.read_concurrently() as reader:
-            return await find_in_family(reader, self._core.record.family, text)
+        async with self._runtime.services.db.read_concurrently() as reader:
+            return await find_in_family(reader, self._runtime.record.family, text)
 
     async def compare(self, left: str, right: str) -> Comparison:
         """Two branches, each by its leaf, from where they part."""
-        async with self._core.services.db.read() as reader:
+        async with self._runtime.services.db.read() as reader:
             found = await compare(reader, left, right, limit=_MOST_ROWS)
         return Comparison(
             found.shared,
@@ -63,7 +65,7 @@ class TreeFace:
 
     async def said_at(self, node: TreeNode) -> Sequence[Message]:
         """A prompt and everything that it brought, oldest first."""
-        async with self._core.services.db.read() as reader:
+        async with self._runtime.services.db.read() as reader:
             return await rows_of_prompt(reader, node)
 
 

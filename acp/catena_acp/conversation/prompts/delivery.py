@@ -31,13 +31,13 @@ class PromptDelivery:
 
     def __init__(
         self,
-        core: ConversationRuntime,
+        runtime: ConversationRuntime,
         window_id: str,
         rows: PromptRows,
         queue: PromptQueue,
         ready: Callable[[], Awaitable[None]],
     ) -> None:
-        self._core = core
+        self._runtime = runtime
         self._window_id = window_id
         self._rows = rows
         self._queue = queue
@@ -45,8 +45,8 @@ class PromptDelivery:
         self._sending: Sending | None = None
         self._unclosed: tuple[RunningTurn, Ending] | None = None
         self.ended: Turn | None = None  # the last one, where nothing was wrong with it
-        self.steering = Steering(core, window_id, queue)
-        self.typed_in = QueuedSettings(core, window_id)
+        self.steering = Steering(runtime, window_id, queue)
+        self.settings = QueuedSettings(runtime, window_id)
 
     @property
     def claimed(self) -> RunningTurn | None:
@@ -60,30 +60,32 @@ class PromptDelivery:
 
     async def send(self, attempt: Attempt) -> bool:
         """Bring one prompt to the end of its turn; True where what waits may follow."""
-        core = self._core
-        core.begin_turn(self._window_id)
-        tenure = core.tenure
+        runtime = self._runtime
+        runtime.begin_turn(self._window_id)
+        tenure = runtime.tenure
         ended: Turn | None = None
         problem: Problem | None = None
         try:
             await shielded(self.close_unclosed())
             ended, problem = await self._brought(attempt)
         except (Fenced, ReadOnly):
-            if core.tenure is tenure:  # not where it was taken over again meanwhile
-                core.lose()
+            if runtime.tenure is tenure:  # not where it was taken over again meanwhile
+                runtime.lose()
             self._unclosed = None  # whoever has the conversation now has closed that turn
             unsent = attempt.typed and not (self._sending and self._sending.text_is_out)
             problem = problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE, returned=unsent)
             if unsent:
-                core.publish(PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt)))
+                runtime.publish(
+                    PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt))
+                )
         except StoreError as error:
             unsent = self._sending is None or not self._sending.text_is_out
             problem = problem_about(Trouble.STORE, str(error), returned=unsent and attempt.typed)
             if unsent:
-                await shielded(self._give_back(attempt, self.claimed))
+                await shielded(self._restore(attempt, self.claimed))
         finally:
             if self._sending and self._sending.turn:
-                core.detach(self._sending.turn)
+                runtime.detach(self._sending.turn)
             self._sending, self.ended = None, None if problem else ended
             stop = ended.stop_reason if ended else None
             well = stop is not None and (stop.clean or stop is StopReason.CANCELLED) and not _holds(problem)
@@ -91,26 +93,26 @@ class PromptDelivery:
             if not well or elsewhere:
                 # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
                 await shielded(self._queue.hold())
-            core.set_doing(self._window_id, Doing.IDLE)
-            core.publish(TurnEnded(self._window_id, ended, problem))
+            runtime.set_doing(self._window_id, Doing.IDLE)
+            runtime.publish(TurnEnded(self._window_id, ended, problem))
         return well
 
     async def _brought(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
-        title, now = self._core.agent_title, self._core.services.clock
+        title, now = self._runtime.agent_title, self._runtime.services.clock
         try:
             raise_if_cancelled()
             await self._ready()
-            if self._core.closing:  # its agents are being ended
+            if self._runtime.closing:  # its agents are being ended
                 raise asyncio.CancelledError
             self._sending = sending = self._sending_of(attempt)
             ending = await sending.carry()
         except NotSent as failure:
-            await shielded(self._give_back(attempt))
+            await shielded(self._restore(attempt))
             if failure.error:
                 return None, problem_of(title, failure.error, now=now(), returned=attempt.typed)
             return None, Problem(Trouble.NO_CARRIER, str(failure), returned=attempt.typed)
         except AgentMissing as error:
-            await shielded(self._give_back(attempt))
+            await shielded(self._restore(attempt))
             return None, problem_of(title, error, now=now(), returned=attempt.typed)
         except asyncio.CancelledError:
             return await shielded(self._cut(attempt))
@@ -120,9 +122,9 @@ class PromptDelivery:
     def _sending_of(self, attempt: Attempt) -> Sending:
         """One that waited goes out as it was typed."""
         if (item := attempt.item) is None:
-            return Sending(self._core.send_context(), self._window_id, attempt.row)
-        context = self._core.send_context(item.cwd)
-        return Sending(context, self._window_id, attempt.row, lambda live: self.typed_in.restore(live, item))
+            return Sending(self._runtime.send_context(), self._window_id, attempt.row)
+        context = self._runtime.send_context(item.cwd)
+        return Sending(context, self._window_id, attempt.row, lambda live: self.settings.apply(live, item))
 
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
         await shielded(self.steering.settled())
@@ -135,19 +137,19 @@ class PromptDelivery:
         """Stopped before the text went out, or closed in the middle of the turn."""
         running = self._sending.turn if self._sending else None
         if running is None or (self._sending and not self._sending.text_is_out):
-            await self._give_back(attempt, running)
+            await self._restore(attempt, running)
             return None, None
         turn, telling = await with_retries(lambda: running.end(Ending(StopReason.INTERRUPTED)))
         return turn, problem_of_notice(telling) if telling else None
 
-    async def _give_back(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:
+    async def _restore(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:
         """No agent accepted the prompt: the leaf moves back, and what was typed returns to the composer."""
         files: Sequence[Attachment] = ()
         with contextlib.suppress(StoreError):
-            files = await with_retries(lambda: self._rows.put_back(attempt, claimed))
-        self._core.publish(LeafMoved(self._window_id, attempt.came_from))
+            files = await with_retries(lambda: self._rows.restore(attempt, claimed))
+        self._runtime.publish(LeafMoved(self._window_id, attempt.came_from))
         if attempt.typed:
-            self._core.publish(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
+            self._runtime.publish(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
 
     async def end_upstream(self, running: RunningTurn) -> None:
         """Let the agent, which may live on for another conversation of the family, end a turn that was cut off."""
@@ -156,7 +158,7 @@ class PromptDelivery:
             async with asyncio.timeout(_CLOSING_SECONDS):
                 await live.agent.cancel(live.session_id)
                 await live.agent.close_session(live.session_id)
-        self._core.sessions.forget(live.link_id)
+        self._runtime.sessions.forget(live.link_id)
 
     async def close_unclosed(self) -> None:
         """Close a turn whose end the store did not take when it came, before a row is born below it."""
@@ -168,7 +170,7 @@ class PromptDelivery:
 
     async def _files_of(self, attempt: Attempt) -> tuple[Attachment, ...]:
         with contextlib.suppress(StoreError):
-            async with self._core.services.db.read() as reader:
+            async with self._runtime.services.db.read() as reader:
                 return tuple(await attachments.of_message(reader, attempt.row.id))
         return ()
 

@@ -26,8 +26,8 @@ _CLOSING_SECONDS = 1.0  # that what was broken off may take where its conversati
 class IdleWork:
     """The idle work of one window."""
 
-    def __init__(self, core: ConversationRuntime, window_id: str) -> None:
-        self._core = core
+    def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
+        self._runtime = runtime
         self._window_id = window_id
         self._work: asyncio.Task[None] | None = None
         self._late: set[asyncio.Task[None]] = set()
@@ -39,9 +39,15 @@ class IdleWork:
 
     def begin(self, turn: Turn | None) -> None:
         """The window has come to rest after this turn."""
-        wanted = self._core.services.while_idle
+        wanted = self._runtime.services.while_idle
         clean = turn is not None and turn.stop_reason is not None and turn.stop_reason.clean
-        if turn and clean and (wanted.probe or wanted.park) and not self._core.closing and self._core.tenure:
+        if (
+            turn
+            and clean
+            and (wanted.probe or wanted.park)
+            and not self._runtime.closing
+            and self._runtime.tenure
+        ):
             self.give_way()
             self._work = asyncio.ensure_future(self._done_after(turn))
 
@@ -71,15 +77,15 @@ class IdleWork:
             task.cancel()
 
     async def _done_after(self, turn: Turn) -> None:
-        wanted = self._core.services.while_idle
+        wanted = self._runtime.services.while_idle
         try:
             async with asyncio.timeout(_PATIENCE):
-                async with self._core.services.db.read() as reader:
+                async with self._runtime.services.db.read() as reader:
                     link = await links.get(reader, turn.link_id)
-                live = self._core.sessions.of(link) if link else None
+                live = self._runtime.sessions.of(link) if link else None
                 if link is None or live is None or not _at_rest(link, live, turn):
                     return
-                context = self._core.send_context(link.cwd)
+                context = self._runtime.send_context(link.cwd)
                 if (context.spec.name, context.spec.profile) != (link.agent, link.profile):
                     return
                 if wanted.probe:

@@ -32,30 +32,30 @@ class GivenUp(AgentError):
         super().__init__("Given up; nothing has changed.")
 
 
-async def prepare(core: ConversationRuntime, window_id: str) -> None:
+async def prepare(runtime: ConversationRuntime, window_id: str) -> None:
     """Open a window's next session and show what it offers. Trouble is told, not raised."""
-    while not await _prepared(core, window_id):
+    while not await _prepared(runtime, window_id):
         pass
 
 
-async def _prepared(core: ConversationRuntime, window_id: str) -> bool:
+async def _prepared(runtime: ConversationRuntime, window_id: str) -> bool:
     """False where another agent was chosen meanwhile."""
-    agent = core.record.agent, core.record.profile
+    agent = runtime.record.agent, runtime.record.profile
     try:
-        preparing = Preparing(core.send_context(), window_id)
+        preparing = Preparing(runtime.send_context(), window_id)
         live = await preparing.open()
         stands = await preparing.still_stands()
-        if agent != (core.record.agent, core.record.profile):
+        if agent != (runtime.record.agent, runtime.record.profile):
             return False
         if live and stands:
-            core.carried_by(window_id, live)
+            runtime.carried_by(window_id, live)
     except AgentError as error:
-        if agent != (core.record.agent, core.record.profile):
+        if agent != (runtime.record.agent, runtime.record.profile):
             return False
-        now = core.services.clock()
-        core.publish(Troubled(window_id, problem_of(core.agent_title, error, now=now, prompt=False)))
+        now = runtime.services.clock()
+        runtime.publish(Troubled(window_id, problem_of(runtime.agent_title, error, now=now, prompt=False)))
     except StoreError as error:
-        core.publish(Troubled(window_id, Problem(Trouble.STORE, str(error))))
+        runtime.publish(Troubled(window_id, Problem(Trouble.STORE, str(error))))
     return True
 
 

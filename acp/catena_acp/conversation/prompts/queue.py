@@ -30,22 +30,22 @@ class TakenPrompt:
 class PromptQueue:
     """Keeps them, in their order, and tells of every change."""
 
-    def __init__(self, core: ConversationRuntime, window_id: str, rows: PromptRows) -> None:
-        self._core = core
+    def __init__(self, runtime: ConversationRuntime, window_id: str, rows: PromptRows) -> None:
+        self._runtime = runtime
         self._window_id = window_id
         self._rows = rows
         self.unserved = False  # something came since it was last looked at
 
     async def add(self, text: str, files: Sequence[Attachment]) -> None:
         """Put a prompt at the end, as it was typed."""
-        session = self._core.session(self._window_id)
-        typed_in = {"cwd": self._core.record.cwd, "model": session.model, "mode": session.mode}
+        session = self._runtime.session(self._window_id)
+        typed_in = {"cwd": self._runtime.record.cwd, "model": session.model, "mode": session.mode}
         data: dict[str, object] = {name: value for name, value in typed_in.items() if value}
         if files:
             data["attachments"] = [each.described() for each in files]
-        item_id = self._core.services.new_id()
-        async with self._core.writable().write() as tx:
-            await inputs.add(tx, text, self._core.record.cwd)
+        item_id = self._runtime.services.new_id()
+        async with self._runtime.writable().write() as tx:
+            await inputs.add(tx, text, self._runtime.record.cwd)
             await windows.set_draft(tx, self._window_id, "")
             await attachments.set_draft(tx, self._window_id, ())
             await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
@@ -68,14 +68,14 @@ class PromptQueue:
 
     async def remove(self, item_id: str) -> None:
         """Take one out for good; its text stays among what was typed. Raises NotFound."""
-        async with self._core.writable().write() as tx:
+        async with self._runtime.writable().write() as tx:
             await self._own(tx, item_id)
             await queue.remove(tx, item_id)
         await self.publish()
 
-    async def take_back(self, item_id: str) -> None:
-        """Give one back to be changed: text and files become the draft, before what is there. Raises NotFound."""
-        async with self._core.writable().write() as tx:
+    async def restore(self, item_id: str) -> None:
+        """Restore one to the draft, to be changed: text and files stand before what is there. Raises NotFound."""
+        async with self._runtime.writable().write() as tx:
             item = await self._own(tx, item_id)
             files = await attachments.of_queue_item(tx, item_id)
             window = await windows.get(tx, self._window_id)
@@ -87,19 +87,19 @@ class PromptQueue:
             await attachments.set_draft(tx, self._window_id, [*files, *kept])
             await queue.remove(tx, item_id)
         # Before anything else is waited for: whoever listens must not save a draft without it.
-        self._core.publish(PromptReturned(self._window_id, item.text, tuple(files)))
+        self._runtime.publish(PromptReturned(self._window_id, item.text, tuple(files)))
         await self.publish()
 
     async def move(self, item_id: str, position: int) -> None:
         """Give one another place, counted from 0. Raises NotFound."""
-        async with self._core.writable().write() as tx:
+        async with self._runtime.writable().write() as tx:
             await self._own(tx, item_id)
             await queue.reorder(tx, item_id, position)
         await self.publish()
 
     async def put_first(self, item_id: str) -> QueueItem:
         """Let one go next, whether it waited for the person or not. Raises NotFound."""
-        async with self._core.writable().write() as tx:
+        async with self._runtime.writable().write() as tx:
             item = await self._own(tx, item_id)
             await queue.move_to_front(tx, item_id)
         self.unserved = True
@@ -108,7 +108,7 @@ class PromptQueue:
 
     async def get(self, item_id: str) -> QueueItem:
         """One that waits. Raises NotFound."""
-        async with self._core.services.db.read() as reader:
+        async with self._runtime.services.db.read() as reader:
             item = await queue.get(reader, item_id)
         if item is None or item.window_id != self._window_id or item.steering:
             raise NotFound("queued prompt", item_id)
@@ -116,18 +116,18 @@ class PromptQueue:
 
     async def release(self) -> None:
         """Let all go on that an error held."""
-        async with self._core.writable().write() as tx:
+        async with self._runtime.writable().write() as tx:
             await queue.release(tx, self._window_id)
         self.unserved = True
         await self.publish()
 
     async def hold(self) -> None:
         """Let all wait for the person; what does not work is not told, for something else went wrong before."""
-        if self._core.closing or self._core.tenure is None:
+        if self._runtime.closing or self._runtime.tenure is None:
             return
         unserved, self.unserved = self.unserved, False  # what is held needs no look
         try:
-            async with self._core.tenure.write() as tx:
+            async with self._runtime.tenure.write() as tx:
                 await queue.hold(tx, self._window_id)
         except StoreError:
             self.unserved = unserved
@@ -140,11 +140,13 @@ class PromptQueue:
         What cannot be read is told with the next change: what was changed is in the store, and goes on.
         """
         try:
-            async with self._core.services.db.read() as reader:
+            async with self._runtime.services.db.read() as reader:
                 items = await queue.items(reader, self._window_id)
         except StoreError:
             return
-        self._core.publish(QueueChanged(self._window_id, tuple(each for each in items if not each.steering)))
+        self._runtime.publish(
+            QueueChanged(self._window_id, tuple(each for each in items if not each.steering))
+        )
 
     async def _own(self, tx: Writer, item_id: str) -> QueueItem:
         item = await queue.get(tx, item_id)
@@ -159,15 +161,15 @@ class QueuedSettings:
     Whatever the person or the agent switches meanwhile is theirs and is left alone.
     """
 
-    def __init__(self, core: ConversationRuntime, window_id: str) -> None:
-        self._core = core
+    def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
+        self._runtime = runtime
         self._window_id = window_id
         self._before: tuple[str, str | None, str | None] | None = (
             None  # link, mode, model that the person chose
         )
         self._ours: tuple[str | None, str | None] | None = None  # what we put in force instead
 
-    async def restore(self, live: LiveSession, item: QueueItem) -> None:
+    async def apply(self, live: LiveSession, item: QueueItem) -> None:
         """Put the session into what the prompt was typed in; where that fails it is told, and the prompt goes out."""
         state = live.state
         if (
@@ -182,7 +184,7 @@ class QueuedSettings:
         missing = _not_in_force(live.state, item.mode, item.model)
         if missing:
             because = f": {why}" if why else " offers no such thing now"
-            self._core.publish(
+            self._runtime.publish(
                 Troubled(
                     self._window_id,
                     Problem(
@@ -193,17 +195,17 @@ class QueuedSettings:
                 )
             )
 
-    async def give_back(self) -> None:
-        """The queue has come to rest: the session is as the person chose it, unless it was switched since."""
+    async def switch_back(self) -> None:
+        """Switch back to what the person chose, unless that was switched since: the queue has come to rest."""
         before, ours, self._before, self._ours = self._before, self._ours, None, None
-        live = self._core.sessions.by_link(before[0]) if before else None
+        live = self._runtime.sessions.by_link(before[0]) if before else None
         if before and live and live.agent.alive and _in_force(live.state) == ours:
             why = await self._set(live, before[1], before[2])
             # The turn before tells what the waiting prompt was typed in; this is what comes back after a restart.
-            await self._core.environment.note_in_force(self._window_id, live)
+            await self._runtime.environment.note_in_force(self._window_id, live)
             if why:
                 text = f"{live.state.agent_title} did not go back to the mode and model of before: {why}."
-                self._core.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
+                self._runtime.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
 
     async def _set(self, live: LiveSession, mode: str | None, model: str | None) -> str | None:
         try:

@@ -60,8 +60,8 @@ async def last_prompt(reader: Reader, path: Sequence[PathRow]) -> tuple[int, Mes
 class PromptRows:
     """The prompts of one window, as rows."""
 
-    def __init__(self, core: ConversationRuntime, window_id: str) -> None:
-        self._core = core
+    def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
+        self._runtime = runtime
         self._window_id = window_id
 
     async def add_barrier(
@@ -71,8 +71,8 @@ class PromptRows:
         row = await messages.insert(
             tx,
             NewMessage(
-                id=self._core.services.new_id(),
-                conversation_id=self._core.record.id,
+                id=self._runtime.services.new_id(),
+                conversation_id=self._runtime.record.id,
                 parent_id=leaf,
                 kind=Kind.SEAM,
                 text=text,
@@ -90,15 +90,15 @@ class PromptRows:
         leaf = await self._leaf(tx)
         # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
         data = {"attachments": [each.described() for each in files]} if files else {}
-        row = await messages.refused_below(tx, self._core.record.id, leaf, text)
+        row = await messages.refused_below(tx, self._runtime.record.id, leaf, text)
         if row and row.data.get("attachments") == data.get("attachments"):
             row = await messages.update(tx, row.id, state=MessageState.FINAL)
         else:
             row = await messages.insert(
                 tx,
                 NewMessage(
-                    id=self._core.services.new_id(),
-                    conversation_id=self._core.record.id,
+                    id=self._runtime.services.new_id(),
+                    conversation_id=self._runtime.record.id,
                     parent_id=leaf,
                     kind=Kind.USER,
                     text=text,
@@ -107,19 +107,19 @@ class PromptRows:
             )
             await attachments.add_to_message(tx, row.id, files)
         await windows.advance(tx, self._window_id, row.id)
-        await conversations.touch(tx, self._core.record.id)
+        await conversations.touch(tx, self._runtime.record.id)
         return row
 
     async def _leaf(self, tx: Writer) -> str | None:
         """Where the window stands. Raises StoreError where that is in another conversation by now."""
         window = await windows.get(tx, self._window_id)
-        if window and window.conversation_id != self._core.record.id:
+        if window and window.conversation_id != self._runtime.record.id:
             raise StoreError("this tab shows another conversation by now")
         return window.leaf_id if window else None
 
-    async def put_back(self, attempt: Attempt, claimed: RunningTurn | None) -> list[Attachment]:
+    async def restore(self, attempt: Attempt, claimed: RunningTurn | None) -> list[Attachment]:
         """Take the row back; what was typed is the draft again, with the files that are returned."""
-        async with self._core.writable().write() as tx:
+        async with self._runtime.writable().write() as tx:
             if claimed:
                 await turns.end(tx, claimed.turn.id, stop_reason=StopReason.NOT_SENT)
             if attempt.born:

@@ -48,8 +48,8 @@ def _is_command(running: RunningTurn, text: str) -> bool:
 class Steering:
     """The prompts of one window that are on their way into its running turn."""
 
-    def __init__(self, core: ConversationRuntime, window_id: str, queue: PromptQueue) -> None:
-        self._core = core
+    def __init__(self, runtime: ConversationRuntime, window_id: str, queue: PromptQueue) -> None:
+        self._runtime = runtime
         self._window_id = window_id
         self._queue = queue
         self._under_way: set[asyncio.Task[bool]] = set()
@@ -80,8 +80,8 @@ class Steering:
 
     async def _say_into(self, running: RunningTurn, item: QueueItem) -> bool:
         live = running.live
-        mark = {"turn": running.turn.id, "link": live.link_id, "row": self._core.services.new_id()}
-        async with self._core.writable().write() as tx:
+        mark = {"turn": running.turn.id, "link": live.link_id, "row": self._runtime.services.new_id()}
+        async with self._runtime.writable().write() as tx:
             await queue.set_data(tx, item.id, {**item.data, "steering": mark})
             files = await attachments.of_queue_item(tx, item.id)
         await self._queue.publish()
@@ -123,12 +123,12 @@ class Steering:
         return True
 
     async def _leaves_the_queue(self, item: QueueItem, row_id: str) -> None:
-        async with self._core.writable().write() as tx:
+        async with self._runtime.writable().write() as tx:
             await settle(tx, item, row_id)
 
     async def _not_taken(self, item: QueueItem, why: str | None) -> bool:
         """It goes out as the next prompt; where the turn is over already, at once."""
-        async with self._core.writable().write() as tx:
+        async with self._runtime.writable().write() as tx:
             await queue.set_data(tx, item.id, item.data)
             await queue.move_to_front(tx, item.id)
         self._queue.unserved = True
@@ -138,5 +138,5 @@ class Steering:
         return False
 
     def _say(self, text: str) -> None:
-        problem = Problem(Trouble.REFUSED, f"{self._core.session(self._window_id).agent_title} {text}")
-        self._core.publish(Troubled(self._window_id, problem))
+        problem = Problem(Trouble.REFUSED, f"{self._runtime.session(self._window_id).agent_title} {text}")
+        self._runtime.publish(Troubled(self._window_id, problem))

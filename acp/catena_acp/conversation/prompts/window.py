@@ -1,6 +1,7 @@
-"""One window's prompts: one is on its way at most, the others wait in the queue.
+"""One window of a live conversation: what is said in it, and where it stands.
 
-A prompt's way ends in exactly one ``TurnEnded``, whatever happens on it.
+One prompt is on its way at most, the others wait in the queue. A prompt's way ends in exactly one ``TurnEnded``,
+whatever happens on it.
 """
 
 from __future__ import annotations
@@ -11,40 +12,66 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from catena_acp.continuity.atomic import shielded
-from catena_acp.continuity.events import Doing, MessageAdded, Problem, PromptReturned, Troubled, TurnEnded
+from catena_acp.continuity.events import (
+    Asked,
+    Doing,
+    LeafMoved,
+    MessageAdded,
+    Problem,
+    PromptReturned,
+    SessionState,
+    Troubled,
+    TurnEnded,
+)
 from catena_acp.continuity.problems import problem_about
+from catena_acp.continuity.sessions.session_state import option_of_category
+from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
+from catena_acp.continuity.turns.endings import brought_something
+from catena_acp.conversation import journal
+from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
 from catena_acp.conversation.prompts.delivery import PromptDelivery
 from catena_acp.conversation.prompts.idle import IdleWork
 from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork, prepare
 from catena_acp.conversation.prompts.queue import PromptQueue
-from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows, clears
+from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows, clears, last_prompt
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
 from catena_acp.conversation.runtime import HELD_ELSEWHERE, ConversationRuntime, ReadOnly
+from catena_acp.port import AgentSpec
 from catena_acp.trouble.troubles import Trouble
+from catena_store.conversations import messages
 from catena_store.errors import Fenced, StoreError
-from catena_store.records import Attachment
+from catena_store.records import Attachment, Message
 from catena_store.windows import attachments, inputs, windows
+from catena_store.windows.journal import Act
 
 T = TypeVar("T")
 
 
 class Window:
-    """A window's place in its live conversation."""
+    """A window of a live conversation; made by ``Conversation.window``.
 
-    def __init__(self, core: ConversationRuntime, window_id: str) -> None:
-        self._core = core
-        self._window_id = window_id
-        self.rows = PromptRows(core, window_id)
+    Anything that writes raises StoreError, and ReadOnly where another client holds the lease. ``take_over`` makes a
+    conversation ours whose client is gone.
+    """
+
+    def __init__(
+        self, runtime: ConversationRuntime, window_id: str, take_over: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._runtime = runtime
+        self._take_over = take_over
+        self.id = window_id
+        self.leaf = WindowLeaf(runtime, window_id)
+        self.rows = PromptRows(runtime, window_id)
         self._way: asyncio.Task[None] | None = None  # of a prompt, to the end of its turn
         self._between = False  # that prompt is over, and it is looked what waits
         self._next: Callable[[], Awaitable[None]] | None = None  # set on its way when that is done
         self._preparing: asyncio.Future[Any] | None = None  # what the next prompt waits for
         self._apart = 0  # that move the leaf now, so a prompt waits in the queue meanwhile,
         self._one_apart = asyncio.Lock()  # … and one of them after the other
-        self.queue = PromptQueue(core, window_id, self.rows)
-        self._prompt = PromptDelivery(core, window_id, self.rows, self.queue, self._until_prepared)
-        self.idle_work = IdleWork(core, window_id)
-        core.enter(window_id)
+        self.queue = PromptQueue(runtime, window_id, self.rows)
+        self._prompt = PromptDelivery(runtime, window_id, self.rows, self.queue, self._until_prepared)
+        self.idle_work = IdleWork(runtime, window_id)
+        runtime.enter(window_id)
 
     @property
     def busy(self) -> bool:
@@ -61,25 +88,90 @@ class Window:
         """True where a prompt can be sent at once."""
         return not self.busy and not self._apart
 
+    @property
+    def in_turn(self) -> bool:
+        """True while its turn is under way, or somebody logs in there; not where the window was closed meanwhile."""
+        open_here = self.id in self._runtime.windows
+        return open_here and (self.busy or self.doing is Doing.LOGGING_IN)
+
+    @property
+    def doing(self) -> Doing:
+        """What its turn does now."""
+        return self._runtime.doing(self.id)
+
+    @property
+    def session(self) -> SessionState:
+        """What is known of the session that carries it."""
+        return self._runtime.session(self.id)
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The permissions that its turn waits for, oldest first."""
+        return self._runtime.permissions.of_window(self.id)
+
+    # --- its life
+
+    def enter(self) -> None:
+        """Open it in this client: what owns its session is its own; a turn that went on without it is shown again."""
+        if self.id not in self._runtime.windows:
+            self._runtime.enter(self.id)
+            if self.busy:
+                self._runtime.set_doing(self.id, Doing.ASKING if self.asked else Doing.WORKING)
+
+    async def take_over(self) -> None:
+        """Go on here with what a client left that is gone. Raises ReadOnly, which names one that lives; StoreError."""
+        self._runtime.enter(self.id)
+        if self._runtime.tenure is None:
+            await self._take_over()
+
     # --- prompts
 
     async def say(self, text: str, files: Sequence[Attachment] = ()) -> None:
         """Send a prompt, or queue it while a turn runs; returns when the row or the queue item is committed.
 
-        Raises ReadOnly, StoreError.
+        Where another client had the conversation and is gone, it is taken over first.
         """
-        self._core.writable()
+        if self._runtime.tenure is None:
+            await self.take_over()
+        self._runtime.writable()
         if clears(text) and self.at_rest:
-            await self.clear()
-            self._core.publish(TurnEnded(self._window_id, None, None))
+            await self._clear()
+            self._runtime.publish(TurnEnded(self.id, None, None))
             return
         if not self.at_rest:
             await self.queue.add(text, files)
             self._serve_late()
             return
-        await self.begin(lambda: self._typed(text, files), text, files)
+        await self._begin(lambda: self._typed(text, files), text, files)
 
-    async def begin(
+    async def edit(self, prompt_id: str, text: str, files: Sequence[Attachment] = ()) -> None:
+        """Say a prompt in other words, as a sibling of it; returns when its row is committed.
+
+        A running turn is stopped first and seen to its end. Raises AgentError where it is no prompt of this
+        conversation.
+        """
+        if self._runtime.tenure is None:
+            await self.take_over()
+        self._runtime.writable()
+        prompt = await self._prompt_of(prompt_id)
+        await self.apart(lambda: self._say_instead(prompt, text, files, None), stop=True)
+
+    async def retry(self, *, agent: AgentSpec | None = None, prompt_id: str | None = None) -> None:
+        """Send the last prompt again, or another one: the same row where its turn brought nothing, else as a sibling.
+
+        ``agent`` is who answers it, and what comes after it. A prompt that is named is always said as a sibling, and a
+        running turn is stopped for it.
+        """
+        self._runtime.writable()
+        if prompt_id is None:
+            self._go_next(lambda: self._retry(agent))
+            return
+        prompt = await self._prompt_of(prompt_id)
+        async with self._runtime.services.db.read() as reader:
+            files = await attachments.of_message(reader, prompt.id)
+        await self.apart(lambda: self._say_instead(prompt, prompt.text, files, agent), stop=True)
+
+    async def _begin(
         self, birth: Callable[[], Coroutine[Any, Any, Birth]], text: str, files: Sequence[Attachment] = ()
     ) -> None:
         """Send a prompt whose row is born by ``birth``; returns when that is committed.
@@ -87,7 +179,7 @@ class Window:
         Stopped before, ``text`` and ``files`` are given back. Raises ReadOnly, StoreError.
         """
         born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        way = self.go(lambda: self._begin(birth, born))
+        way = self._go(lambda: self._bear(birth, born))
         # Stopped before it began, it says nothing of its own.
         way.add_done_callback(lambda _: born.done() or born.cancel())
         try:
@@ -95,21 +187,30 @@ class Window:
         except asyncio.CancelledError:
             if not born.cancelled():
                 raise
-            self._core.publish(PromptReturned(self._window_id, text, tuple(files)))
-            self._core.publish(TurnEnded(self._window_id, None, None))
+            self._runtime.publish(PromptReturned(self.id, text, tuple(files)))
+            self._runtime.publish(TurnEnded(self.id, None, None))
         except Fenced as fenced:
-            self._core.lose()
+            self._runtime.lose()
             raise ReadOnly from fenced
 
     async def clear(self) -> None:
-        """Make a barrier: nothing above is told again, all of it stays on the screen, nothing is sent."""
-        async with self._core.writable().write() as tx:
+        """`/clear`: nothing above is told again, all of it stays on the screen, nothing is sent.
+
+        Raises StillAtWork while a prompt is on its way: what comes of that would not stand below it.
+        """
+        await self.apart(self._clear)
+
+    async def _clear(self) -> None:
+        async with self._runtime.writable().write() as tx:
             row = await self.rows.add_barrier(tx)
-        self._core.publish(MessageAdded(self._window_id, row))
-        self._core.carried_by_none(self._window_id)
+        self._runtime.publish(MessageAdded(self.id, row))
+        self._runtime.carried_by_none(self.id)
 
     async def stop(self) -> None:
-        """Ask the agent to stop; a prompt that is not out yet is given back."""
+        """Stop the turn: the agent is asked to, its open questions are answered `cancelled`.
+
+        A prompt that is not out yet is restored to the draft.
+        """
         self._next = None
         if self._preparing:
             self._preparing.cancel()
@@ -118,8 +219,8 @@ class Window:
         if (running := self._prompt.running) is None:
             self._way.cancel()
             return
-        self._core.set_doing(self._window_id, Doing.STOPPING)
-        self._core.permissions.cancel(running.live.link_id)
+        self._runtime.set_doing(self.id, Doing.STOPPING)
+        self._runtime.permissions.cancel(running.live.link_id)
         await running.stop()
 
     async def kill_agent(self) -> None:
@@ -128,11 +229,14 @@ class Window:
             await claimed.live.agent.stop()
 
     async def prepare(self) -> None:
-        """Open a session for what comes next, where that needs no telling. Trouble is told, not raised."""
-        if self._core.tenure is None or self.busy or self._preparing:
+        """Open a session for what comes next, where that needs no telling, so that its commands and modes can be shown.
+
+        Trouble is told, not raised; the next prompt tries again.
+        """
+        if self._runtime.tenure is None or self.busy or self._preparing:
             return
         with contextlib.suppress(GivenUp):
-            await self.ahead(lambda: prepare(self._core, self._window_id))
+            await self.ahead(lambda: prepare(self._runtime, self.id))
 
     async def ahead(self, work: Callable[[], Awaitable[T]], *, apart: bool = False) -> T:
         """Do something that the next prompt waits for, in the queue where that is to stand ``apart`` from it.
@@ -175,13 +279,19 @@ class Window:
             self._apart -= 1
             self._serve_late()
 
+    async def undisturbed(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do something between two turns and no login, to its end; a prompt waits for it. Raises StillAtWork."""
+        if self.in_turn:
+            raise StillAtWork
+        return await self.apart(work)
+
     def _prepared(self, task: asyncio.Future[Any], *, apart: bool) -> None:
         self._preparing = None
         self._apart -= apart
         if not task.cancelled():
             task.exception()  # raised where it is waited for, if anybody still does
         if not self.busy:
-            self._core.set_doing(self._window_id, Doing.IDLE)
+            self._runtime.set_doing(self.id, Doing.IDLE)
         self._serve_late()
 
     async def _until_prepared(self) -> None:
@@ -192,6 +302,11 @@ class Window:
         """Wait until no prompt is on its way and the queue has come to rest."""
         while self._way is not None and self.busy:
             await asyncio.wait({self._way})
+
+    async def settled(self) -> None:
+        """Wait until it is idle and what is done after its turn is done: a probe, a parked fork."""
+        await self.wait_idle()
+        await self.idle_work.settled()
 
     async def close(self) -> None:
         """End the turn as interrupted, and record it."""
@@ -206,6 +321,69 @@ class Window:
         if running and running.live.agent.alive:
             await self._prompt.end_upstream(running)
 
+    # --- what the next prompt meets
+
+    async def set_mode(self, mode_id: str) -> None:
+        """Switch the session's mode. Raises AgentError."""
+        self._runtime.writable()
+        live = self._runtime.live(self.id)
+        await set_mode(live, mode_id)
+        option = option_of_category(live.state, "mode")
+        await self._runtime.environment.note_choice(self.id, live, option.id if option else MODE, mode_id)
+
+    async def set_option(self, option_id: str, value: str | bool) -> None:
+        """Set one of the session's options. Raises AgentError."""
+        self._runtime.writable()
+        live = self._runtime.live(self.id)
+        await set_option(live, option_id, value)
+        await self._runtime.environment.note_choice(self.id, live, option_id, value)
+
+    async def set_agent(self, spec: AgentSpec) -> None:
+        """Go on with another agent from the next prompt on."""
+        async with self._runtime.writable().write() as tx:
+            await journal.change_agent(
+                tx,
+                window_id=self.id,
+                conversation_id=self._runtime.record.id,
+                agent=spec.name,
+                profile=spec.profile,
+            )
+        self.leaf.switch_agent(spec)
+
+    # --- going to another branch
+
+    async def go_to(self, leaf_id: str | None, act: Act = Act.GO_TO) -> None:
+        """Stand on another row, None for the beginning; also where the conversation can only be read.
+
+        Raises StillAtWork while the turn runs, AgentError for a row of another conversation.
+        """
+        await self.apart(lambda: self.leaf.stand_on(leaf_id, act))
+
+    async def to_sibling(self, prompt_id: str, step: int) -> bool:
+        """Go to the sibling of a prompt that is ``step`` further, where the window last stood in it.
+
+        Else to where it was written last. False where there is no such sibling. Raises StillAtWork.
+        """
+        leaf_id = await self.leaf.beside(prompt_id, step)
+        if leaf_id is None:
+            return False
+        await self.go_to(leaf_id, Act.SIBLING)
+        return True
+
+    async def rewind(self, message_id: str | None) -> None:
+        """Go back to a row; a running turn is stopped first, and what waits then waits for the person.
+
+        What came later can still be reached.
+        """
+        ran = self.busy
+
+        async def back() -> None:
+            await self.leaf.stand_on(message_id, Act.REWIND)
+            if ran:
+                await self.queue.hold()
+
+        await self.apart(back, stop=True)
+
     # --- the queue
 
     async def send_queued(self) -> None:
@@ -214,9 +392,9 @@ class Window:
         self._serve_late()
 
     async def send_now(self, item_id: str) -> bool:
-        """Send a waiting prompt before all others; True where it is said into the running turn.
+        """Send a waiting prompt before all others: into the running turn where the agent offers that (True).
 
-        Where the agent does not take it there, the turn is stopped, and it goes next. Raises NotFound, ReadOnly.
+        Else the turn is stopped and the prompt goes next. Raises NotFound.
         """
         item = await self.queue.get(item_id)
         running = self._prompt.running
@@ -233,32 +411,32 @@ class Window:
 
     async def _serve_queue(self) -> None:
         """Send what waits, one after the other, until the queue is empty or an error holds it."""
-        while not self._core.closing and self._core.tenure and not self._apart:
+        while not self._runtime.closing and self._runtime.tenure and not self._apart:
             self._between = True
             self.queue.unserved = False  # where this fails it is told, and not tried again by itself
             await shielded(self._prompt.close_unclosed())
-            taken = await shielded(self.queue.take_next(self._core.tenure))
+            taken = await shielded(self.queue.take_next(self._runtime.tenure))
             if taken is None:
                 break
             self._between, self._next = False, None
             row = taken.row
-            self._core.publish(MessageAdded(self._window_id, row))
+            self._runtime.publish(MessageAdded(self.id, row))
             if row.barrier:
-                self._core.carried_by_none(self._window_id)
+                self._runtime.carried_by_none(self.id)
             elif not await self._prompt.send(Attempt(row, came_from=row.parent_id, item=taken.item)):
                 break
         self._between = True
-        await self._prompt.typed_in.give_back()
+        await self._prompt.settings.switch_back()
 
     def _serve_late(self) -> None:
         """Send what came into the queue after the way of the last prompt had looked there for the last time."""
-        free = self.at_rest and not self._core.closing
-        if self.queue.unserved and free and self._core.tenure:
-            self.go(self._serve_queue)
+        free = self.at_rest and not self._runtime.closing
+        if self.queue.unserved and free and self._runtime.tenure:
+            self._go(self._serve_queue)
 
     # --- the way of a prompt
 
-    def go(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+    def _go(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         """Set a prompt on its way; trouble before its row is born is told."""
         self.idle_work.give_way()
         self._between, self._next = False, None
@@ -266,37 +444,33 @@ class Window:
         self._way.add_done_callback(lambda _: self._way_over())
         return self._way
 
-    def go_next(self, work: Callable[[], Awaitable[None]]) -> None:
+    def _go_next(self, work: Callable[[], Awaitable[None]]) -> None:
         """The same, as soon as it was looked what waits behind a prompt that is over; not while one runs."""
         if self.at_rest:
-            self.go(work)
+            self._go(work)
         elif self._between and not self._apart:
             self._next = work
 
-    async def see_to_the_end(self) -> None:
-        """Keep the end of the last turn, where the store did not take it when it came. Raises StoreError."""
-        await shielded(self._prompt.close_unclosed())
-
     def _way_over(self) -> None:
         work, self._next = self._next, None
-        if work and self.at_rest and not self._core.closing:
-            self.go(work)
+        if work and self.at_rest and not self._runtime.closing:
+            self._go(work)
         else:
             self._serve_late()
 
     async def _until_idle(self, work: Callable[[], Awaitable[None]]) -> None:
-        tenure = self._core.tenure
+        tenure = self._runtime.tenure
         try:
             await work()
             self.idle_work.begin(self._prompt.ended)
         except (Fenced, ReadOnly):
-            if self._core.tenure is tenure:
-                self._core.lose()
-            self._core.publish(Troubled(self._window_id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
+            if self._runtime.tenure is tenure:
+                self._runtime.lose()
+            self._runtime.publish(Troubled(self.id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
         except StoreError as error:
-            self._core.publish(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
+            self._runtime.publish(Troubled(self.id, Problem(Trouble.STORE, str(error))))
 
-    async def _begin(
+    async def _bear(
         self, birth: Callable[[], Coroutine[Any, Any, Birth]], born: asyncio.Future[None]
     ) -> None:
         try:
@@ -305,19 +479,71 @@ class Window:
         except (StoreError, ReadOnly) as error:
             born.set_exception(error)
             return
-        self._core.publish(event)
+        self._runtime.publish(event)
         born.set_result(None)
-        await self.carry(attempt)
+        await self._carry(attempt)
 
     async def _typed(self, text: str, files: Sequence[Attachment]) -> Birth:
-        async with self._core.writable().write() as tx:
-            await inputs.add(tx, text, self._core.record.cwd)
-            await windows.set_draft(tx, self._window_id, "")
-            await attachments.set_draft(tx, self._window_id, ())
+        async with self._runtime.writable().write() as tx:
+            await inputs.add(tx, text, self._runtime.record.cwd)
+            await windows.set_draft(tx, self.id, "")
+            await attachments.set_draft(tx, self.id, ())
             row = await self.rows.add(tx, text, files)
-        return Attempt(row, came_from=row.parent_id), MessageAdded(self._window_id, row)
+        return Attempt(row, came_from=row.parent_id), MessageAdded(self.id, row)
 
-    async def carry(self, attempt: Attempt) -> None:
+    async def _say_instead(
+        self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
+    ) -> None:
+        # What the turn before still tells belongs to the branch that is left.
+        await self._runtime.settle()
+        act = Act.EDIT if agent is None and text != prompt.text else Act.RETRY
+
+        async def instead() -> Message:
+            async with self._runtime.writable().write() as tx:
+                await inputs.add(tx, text, self._runtime.record.cwd)
+                await self.leaf.move(tx, prompt.parent_id, act, agent)
+                return await self.rows.add(tx, text, files)
+
+        if clears(text):
+            barrier = await instead()
+            self.leaf.moved(barrier.id, agent)
+            self._runtime.publish(TurnEnded(self.id, None, None))
+            return
+
+        async def birth() -> Birth:
+            row = await instead()
+            self.leaf.switch_agent(agent)
+            return Attempt(row, came_from=row.parent_id), LeafMoved(self.id, row.id)
+
+        await self._begin(birth, text, files)
+
+    async def _retry(self, agent: AgentSpec | None) -> None:
+        await shielded(self._prompt.close_unclosed())
+        async with self._runtime.services.db.read() as reader:
+            window = await windows.get(reader, self.id)
+            leaf = window.leaf_id if window else None
+            path = await messages.path(reader, leaf)
+            last, prompt = await last_prompt(reader, path)
+            brought = await brought_something(reader, path[last + 1 :])
+        if prompt is None:
+            return
+        row = await shielded(self._again(prompt, agent, as_sibling=brought))
+        self.leaf.switch_agent(agent)
+        self._runtime.publish(LeafMoved(self.id, row.id))
+        await self._carry(Attempt(row, came_from=leaf, typed=False, born=brought))
+
+    async def _again(self, prompt: Message, agent: AgentSpec | None, *, as_sibling: bool) -> Message:
+        async with self._runtime.writable().write() as tx:
+            await self.leaf.move(tx, prompt.parent_id if as_sibling else prompt.id, Act.RETRY, agent)
+            if not as_sibling:
+                return prompt
+            return await self.rows.add(tx, prompt.text, await attachments.of_message(tx, prompt.id))
+
+    async def _prompt_of(self, prompt_id: str) -> Message:
+        async with self._runtime.services.db.read() as reader:
+            return await prompt_of(reader, self._runtime.record, prompt_id)
+
+    async def _carry(self, attempt: Attempt) -> None:
         """Bring a prompt to the end of its turn, and then what waits to the end of theirs."""
         well = await self._prompt.send(attempt)
         self._between = True

@@ -176,19 +176,19 @@ class Following:
         self._failing = False
         self._version: int | None = None  # of the file, when everything was looked at
 
-    def follow(self, core: ConversationRuntime, *, lost: bool = False) -> None:
+    def follow(self, runtime: ConversationRuntime, *, lost: bool = False) -> None:
         """Tell what another client does; ``lost`` where it took what was ours, and our windows go where it is."""
-        self._followed[core.record.id] = _Followed(core, self._services, lost=lost)
+        self._followed[runtime.record.id] = _Followed(runtime, self._services, lost=lost)
         self._version = None
         self._wake.set()
 
-    async def let_go(self, core: ConversationRuntime) -> None:
+    async def detach(self, runtime: ConversationRuntime) -> None:
         """Look once more, so that our windows stand where the other's did; then no longer. Raises StoreError."""
         async with self._looking:
-            followed = self._followed.get(core.record.id)
-            if followed is not None and followed.core is core:
+            followed = self._followed.get(runtime.record.id)
+            if followed is not None and followed.runtime is runtime:
                 await followed.end()
-                del self._followed[core.record.id]
+                del self._followed[runtime.record.id]
 
     async def drop(self, conversation_id: str) -> None:
         """Follow it no longer, without another look."""
@@ -232,8 +232,8 @@ class Following:
 class _Followed:
     """One conversation that another client holds."""
 
-    def __init__(self, core: ConversationRuntime, services: Services, *, lost: bool) -> None:
-        self.core = core
+    def __init__(self, runtime: ConversationRuntime, services: Services, *, lost: bool) -> None:
+        self.runtime = runtime
         self._services = services
         self._lost = lost
         self._views: dict[str, FollowingWindow] = {}
@@ -244,13 +244,15 @@ class _Followed:
     @property
     def is_behind(self) -> bool:
         """True where a window was opened since the last look, or moved by the person in the middle of it."""
-        return not self.core.windows <= self._views.keys() or any(view.went for view in self._views.values())
+        return not self.runtime.windows <= self._views.keys() or any(
+            view.went for view in self._views.values()
+        )
 
     def judge_holder(self, is_dead: Callable[[Lease], bool]) -> None:
         """Tell where the holder has died, or is another one."""
         if self._looked:
             free = self._lease is None or is_dead(self._lease)
-            self.core.held_by(self._lease.owner if self._lease else self.core.holder, free=free)
+            self.runtime.held_by(self._lease.owner if self._lease else self.runtime.holder, free=free)
 
     async def end(self) -> None:
         """Look once more; what waits is from now on what waits here. Raises StoreError."""
@@ -258,7 +260,7 @@ class _Followed:
         async with self._services.db.read() as reader:
             ours = {view.id: await queue.items(reader, view.id) for view in self._views.values()}
         for window_id, items in ours.items():
-            self.core.publish(QueueChanged(window_id, tuple(items)))
+            self.runtime.publish(QueueChanged(window_id, tuple(items)))
 
     async def look(self) -> None:
         """Read what is new, move our windows along, then tell. Raises StoreError."""
@@ -271,11 +273,13 @@ class _Followed:
             raise
 
     async def _look(self) -> None:
-        core = self.core
-        self._views = {id: self._views.get(id) or FollowingWindow(id, lost=self._lost) for id in core.windows}
+        runtime = self.runtime
+        self._views = {
+            id: self._views.get(id) or FollowingWindow(id, lost=self._lost) for id in runtime.windows
+        }
         async with self._services.db.read() as reader:
             standing = await progress.of_conversation(
-                reader, core.record.id, list(self._views), self._standing
+                reader, runtime.record.id, list(self._views), self._standing
             )
             if standing is None:
                 return
@@ -290,29 +294,29 @@ class _Followed:
                         await view.keep(tx)
         self._learn(standing)
         for view, events in zip(list(self._views.values()), looks, strict=True):
-            if standing.busy and view.follows and core.doing(view.id) is Doing.IDLE:
-                core.begin_turn(view.id)
-                core.set_doing(view.id, Doing.WORKING)
+            if standing.busy and view.follows and runtime.doing(view.id) is Doing.IDLE:
+                runtime.begin_turn(view.id)
+                runtime.set_doing(view.id, Doing.WORKING)
             for item in events if not view.went else ():
-                core.publish(item)
+                runtime.publish(item)
             if not standing.busy:
-                core.set_doing(view.id, Doing.IDLE)
+                runtime.set_doing(view.id, Doing.IDLE)
 
     def _learn(self, standing: Progress) -> None:
-        core, before = self.core, self.core.record
-        core.record = standing.record
+        runtime, before = self.runtime, self.runtime.record
+        runtime.record = standing.record
         if standing.record.title != before.title:
-            for window_id in core.windows:
-                core.publish(Renamed(window_id, standing.record.title))
+            for window_id in runtime.windows:
+                runtime.publish(Renamed(window_id, standing.record.title))
         if standing.record.agent != before.agent:
-            for window_id in core.windows:
-                core.carried_by_none(window_id)
+            for window_id in runtime.windows:
+                runtime.carried_by_none(window_id)
         lease, before_it = standing.lease, self._lease
         if lease is not None and lease.owner.id == self._services.owner.id:
             return  # being taken over: whoever does that tells it
         self._lease = lease
         if lease is None:
-            core.held_by(core.holder, free=True)
+            runtime.held_by(runtime.holder, free=True)
         elif before_it is None or before_it.owner != lease.owner:
-            core.held_by(lease.owner, free=core.free and not self._looked)
+            runtime.held_by(lease.owner, free=runtime.free and not self._looked)
         self._looked = True

@@ -32,17 +32,17 @@ from catena_store.records import (
 from catena_store.windows import attachments, queue, windows
 
 
-async def put_back_unsent(tx: Writer, conversation_id: str) -> None:
-    """Take back each prompt that a window stands on and that was never claimed; its text and files are the draft."""
-    taken_back: set[str] = set()  # another window may stand on it, too
+async def restore_unsent(tx: Writer, conversation_id: str) -> None:
+    """Restore each prompt to the draft, with its files, that a window stands on and that was never claimed."""
+    refused: set[str] = set()  # another window may stand on it, too
     for window in await windows.open_in(tx, conversation_id):
         row = await messages.get(tx, window.leaf_id) if window.leaf_id else None
         if row is None or row.conversation_id != conversation_id:
             continue
-        if row.id not in taken_back and not await _is_unsent(tx, row):
+        if row.id not in refused and not await _is_unsent(tx, row):
             continue
         await messages.update(tx, row.id, state=MessageState.REFUSED)
-        taken_back.add(row.id)
+        refused.add(row.id)
         files = await attachments.of_message(tx, row.id)
         await windows.set_leaf(tx, window.id, row.parent_id)
         stands = await windows.get(tx, window.id)
@@ -63,24 +63,24 @@ async def _is_unsent(reader: Reader, row: Message) -> bool:
     return turn is not None and turn.stop_reason is StopReason.NOT_SENT
 
 
-async def where_ours_stand(core: ConversationRuntime) -> dict[str, str]:
+async def where_ours_stand(runtime: ConversationRuntime) -> dict[str, str]:
     """The row that each of our windows stands on, before a conversation is taken over. Raises StoreError."""
-    async with core.services.db.read() as reader:
-        found = [await windows.get(reader, window_id) for window_id in core.windows]
+    async with runtime.services.db.read() as reader:
+        found = [await windows.get(reader, window_id) for window_id in runtime.windows]
     return {window.id: window.leaf_id for window in found if window and window.leaf_id}
 
 
-async def tell_put_back(core: ConversationRuntime, stood: Mapping[str, str]) -> None:
-    """Tell each of our windows that stood on a prompt that was taken back; they showed it as said."""
+async def tell_restored(runtime: ConversationRuntime, stood: Mapping[str, str]) -> None:
+    """Tell each of our windows that stood on a prompt that was restored to the draft; they showed it as said."""
     # What cannot be read now is read with the branch, the next time that it is shown.
     with contextlib.suppress(StoreError):
         for window_id, row_id in stood.items():
-            async with core.services.db.read() as reader:
+            async with runtime.services.db.read() as reader:
                 row, window = await messages.get(reader, row_id), await windows.get(reader, window_id)
                 files = await attachments.of_message(reader, row_id)
             if row and window and row.state is MessageState.REFUSED and window.leaf_id != row_id:
-                core.publish(LeafMoved(window_id, window.leaf_id))
-                core.publish(PromptReturned(window_id, row.text, tuple(files)))
+                runtime.publish(LeafMoved(window_id, window.leaf_id))
+                runtime.publish(PromptReturned(window_id, row.text, tuple(files)))
 
 
 def row_data(item: QueueItem, *, doubtful: bool) -> dict[str, Any]:
@@ -166,7 +166,7 @@ async def recover(
         for turn in left_open:
             await _close(tx, turn, tenure, proved=proved, agent_title=agent_title)
         if left_by is not None:
-            await put_back_unsent(tx, tenure.conversation_id)
+            await restore_unsent(tx, tenure.conversation_id)
         await leases.set_agents(tx, tenure.conversation_id, tenure.services.owner.id, own_groups())
         for row in await messages.open_rows(tx, tenure.conversation_id):
             await messages.update(tx, row.id, state=MessageState.INTERRUPTED)

@@ -68,9 +68,9 @@ async def place_for(
         return
     async with _window(db, source.id) as window_id:
         if (spec.name, spec.profile) != (source.record.agent, source.record.profile):
-            await source.set_agent(window_id, spec)
+            await source.window(window_id).set_agent(spec)
         if at is not None:
-            await source.go_to(window_id, at.id)
+            await source.window(window_id).go_to(at.id)
         if at is None and edited is None:
             yield BranchPlace(source, window_id)
             return
@@ -80,7 +80,7 @@ async def place_for(
             async with db.read() as reader:
                 window = await windows.get(reader, window_id)
             leaf_id = window.leaf_id if window else None
-        price = await source.price(window_id, leaf_id=leaf_id)
+        price = await source.chain.price(source.window(window_id), leaf_id=leaf_id)
         act = "at" if edited is None else "edit"
         branch = BranchOrder(act, source.id, leaf_id, edited.id if edited else None, price)
         yield BranchPlace(source, window_id, branch)
@@ -94,11 +94,11 @@ async def _fork(
     made = forked.conversation
     branch = BranchOrder("fork", source.id, made.record.fork_point_id, None, forked.price)
     try:
-        yield BranchPlace(made, forked.window_id, branch)
+        yield BranchPlace(made, forked.window.id, branch)
     finally:
         await live.close(made.id)
         async with db.write() as tx:
-            await windows.close(tx, forked.window_id)
+            await windows.close(tx, forked.window.id)
             await conversations.delete_if_empty(tx, made.id)
 
 

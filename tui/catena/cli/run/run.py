@@ -144,7 +144,7 @@ class _HeadlessRun:
             _opened(live, db, spec, existing, request) as opened,
             place_for(live, db, opened, request.branch, spec) as place,
         ):
-            conversation, window_id = place.conversation, place.window_id
+            conversation, window = place.conversation, place.conversation.window(place.window_id)
             for directory in request.further_directories:
                 await conversation.add_directory(directory)
             new = existing is None or conversation.id != existing.id
@@ -153,7 +153,7 @@ class _HeadlessRun:
                 self._output.branch(place.branch)
             self._turn = HeadlessTurn(
                 conversation,
-                window_id,
+                window,
                 db,
                 self._output,
                 policy=policy,
@@ -161,7 +161,7 @@ class _HeadlessRun:
             )
             edited = place.branch.edited_id if place.branch else None
             ended = await self._turn.take(request.prompt, self._interrupts, files, edited=edited)
-            ended = self._turn.ended = await with_way_in(ended, conversation, window_id, settings)
+            ended = self._turn.ended = await with_way_in(ended, conversation, window, settings)
             await self._turn.settle()
         return self._interrupts.status or status_of(ended, refused=self._turn.refused)
 

@@ -39,6 +39,7 @@ from catena_acp.continuity.events import (
     Usage,
 )
 from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError
 from catena_acp.events import PermissionOption
 from catena_acp.trouble.troubles import Trouble
@@ -55,7 +56,7 @@ class HeadlessTurn:
     def __init__(
         self,
         conversation: Conversation,
-        window_id: str,
+        window: Window,
         db: Database,
         output: Output,
         *,
@@ -66,7 +67,7 @@ class HeadlessTurn:
         self.said = False  # the prompt is in the store
         self.refused = False  # a permission was
         self._conversation = conversation
-        self._window_id = window_id
+        self._window = window
         self._db = db
         self._output = output
         self._policy = policy
@@ -92,9 +93,9 @@ class HeadlessTurn:
         # Never unsubscribed: where we are interrupted, the turn's end is told while the conversation is being closed.
         self._conversation.subscribe(self._hear)
         if edited is None:
-            await self._conversation.say(self._window_id, prompt, attachments)
+            await self._window.say(prompt, attachments)
         else:
-            await self._conversation.edit(self._window_id, edited, prompt, attachments)
+            await self._window.edit(edited, prompt, attachments)
         self.said = True
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -113,20 +114,20 @@ class HeadlessTurn:
 
     async def settle(self) -> None:
         """Let what is done with the session after a turn come to its end, before the agent is ended."""
-        await self._conversation.settled(self._window_id)
+        await self._window.settled()
         while not self._news.empty():
             if isinstance(news := self._news.get_nowait(), Remarked):
                 self._output.remark(news.text)
 
     def _hear(self, news: ConversationEvent) -> None:
-        if news.window_id != self._window_id:
+        if news.window_id != self._window.id:
             return
         if isinstance(news, TurnEnded):
             self.ended = news
         self._news.put_nowait(news)
 
     def _stop(self) -> None:
-        self._tasks.create_task(self._conversation.stop(self._window_id))
+        self._tasks.create_task(self._window.stop())
 
     async def _tell(self, news: ConversationEvent) -> None:
         match news:
@@ -245,7 +246,7 @@ def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
 
 
 async def with_way_in(
-    ended: TurnEnded, conversation: Conversation, window_id: str, settings: Settings
+    ended: TurnEnded, conversation: Conversation, window: Window, settings: Settings
 ) -> TurnEnded:
     """The same end; where it wants a login, with one line more that says how."""
     problem = ended.problem
@@ -253,10 +254,10 @@ async def with_way_in(
         return ended
     methods: tuple[AuthMethod, ...] = ()
     with contextlib.suppress(AgentError):
-        methods = await conversation.login_methods(window_id)
+        methods = await conversation.logins.methods(window)
     record = conversation.record
     name = name_of_kept(record.agent, record.profile, settings)
-    way = _command(name, methods) if methods else conversation.own_way_in
+    way = _command(name, methods) if methods else conversation.logins.own_way_in
     if way is None:
         return ended
     return replace(ended, problem=replace(problem, detail=(*problem.detail, f"To log in: {way}")))

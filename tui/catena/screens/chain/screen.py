@@ -18,7 +18,15 @@ from catena.text.safe_text import safe_line
 from catena.text.wording import facts_of, one_line
 from catena.widgets.row_list import Row, RowList, key_hints
 from catena_acp.continuity.errors import ReadOnly
-from catena_acp.conversation.inspection.chain import SHOWN, Chain, ChainEntry, ChainFace, Loads, shortened
+from catena_acp.conversation.inspection.chain import (
+    SHOWN,
+    Chain,
+    ChainEntry,
+    ConversationChain,
+    Loads,
+    shortened,
+)
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError
 from catena_store.errors import StoreError
 from catena_store.records import LinkState
@@ -44,10 +52,10 @@ class ChainScreen(ModalScreen[str | None]):
         Binding("a", "all", "all of them", id="chain.all"),
     ]
 
-    def __init__(self, conversation: ChainFace, window_id: str, *, clock: Callable[[], datetime]) -> None:
+    def __init__(self, sessions: ConversationChain, window: Window, *, clock: Callable[[], datetime]) -> None:
         super().__init__()
-        self._conversation = conversation
-        self._window_id = window_id
+        self._sessions = sessions
+        self._of_window = window
         self._clock = clock
         self._chain = Chain((), 0, 0)
         self._cap: int | None = SHOWN
@@ -88,7 +96,7 @@ class ChainScreen(ModalScreen[str | None]):
         return next((each for each in self._chain.entries if row and each.link.id == row.key), None)
 
     async def _read(self) -> None:
-        self._chain = await self._conversation.chain(self._window_id, cap=self._cap)
+        self._chain = await self._sessions.read(self._of_window, cap=self._cap)
         chosen = self._list.chosen
         self._list.show(self._rows(), keep=chosen.key if chosen else None)
         count = len(self._chain.entries) + self._chain.older
@@ -186,7 +194,7 @@ class ChainScreen(ModalScreen[str | None]):
         try:
             for entry in entries:
                 self._say(f"looking at {entry.agent_title}'s session …")
-                probe = await self._conversation.probe_link(self._window_id, entry.link.id)
+                probe = await self._sessions.probe(entry.link.id)
                 await self._read()
                 self._say(f"{_VERDICTS[probe.loads]}: {probe.words}.")
             if len(entries) > 1:
@@ -199,7 +207,7 @@ class ChainScreen(ModalScreen[str | None]):
             self._looking = False
 
     async def _name_price(self, entry: ChainEntry) -> None:
-        price = await self._conversation.price_of_link(self._window_id, entry.link.id)
+        price = await self._sessions.price_of(self._of_window, entry.link.id)
         self._wanted = entry.link.id
         self._say(
             f"Go on from here: {price.words}. What came later stays where it is. enter goes on · esc stays"

@@ -58,7 +58,7 @@ STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
 
 def status_of(tab: Tab, *, stopping_for: float | None) -> Status:
     """The status line of a tab; ``stopping_for``: seconds since the person wanted the turn stopped."""
-    session = tab.session or tab.conversation.session(tab.window_id)
+    session = tab.session or tab.window.session
     parts = [session.agent_title, session.model or "", mode_name(session)]
     who = " · ".join(part for part in parts if part)
     if tab.conversation.read_only:
@@ -84,7 +84,7 @@ def unheeded_stop(tab: Tab, stopping_for: float | None) -> str:
     """What can be done where a stop is not heeded, "" where it is, or may still be."""
     if not _unheeded(tab, stopping_for):
         return ""
-    agent = (tab.session or tab.conversation.session(tab.window_id)).agent_title
+    agent = (tab.session or tab.window.session).agent_title
     return f"{agent} does not stop. Esc ends its process; what it said is kept."
 
 
@@ -450,10 +450,10 @@ class TabPresenter:
         parts.welcome.display = empty
         parts.transcript.display = not empty
         if empty:
-            session = tab.session or tab.conversation.session(tab.window_id)
+            session = tab.session or tab.window.session
             parts.welcome.show(agent=session.agent_title, where=tab.conversation.record.cwd)
         parts.plan.show(*tab.open_work())
-        session = tab.session or tab.conversation.session(tab.window_id)
+        session = tab.session or tab.window.session
         parts.queue.show(
             tab.queue, [note_of(item, session, tab.conversation.record.cwd) for item in tab.queue]
         )

@@ -21,6 +21,7 @@ from catena_acp.continuity.errors import ReadOnly
 from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.price import Price
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError
 from catena_store.conversations.checkpoints import Checkpoint
 from catena_store.errors import StoreError
@@ -65,10 +66,10 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         Binding("d", "remove", "remove it", id="checkpoints.remove"),
     ]
 
-    def __init__(self, conversation: Conversation, window_id: str) -> None:
+    def __init__(self, conversation: Conversation, window: Window) -> None:
         super().__init__()
         self._conversation = conversation
-        self._window_id = window_id
+        self._of_window = window
         self._listed: list[Listed] = []
         self._prices: dict[str | None, Price] = {}  # by the message that is gone on from
         self._doomed: str | None = None  # the one whose removal was asked for once
@@ -115,8 +116,8 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         return next((each.checkpoint for each in self._listed if row and each.checkpoint.id == row.key), None)
 
     async def _read(self) -> None:
-        self._listed = list(await self._conversation.list_checkpoints())
-        frequency = await self._conversation.checkpoint_frequency()
+        self._listed = list(await self._conversation.checkpoints.listed())
+        frequency = await self._conversation.checkpoints.frequency()
         count = len(self._listed)
         words = f"{count:,} checkpoint{'' if count == 1 else 's'}, newest first · {FREQUENCY[frequency]}"
         self.query_one("#title", Static).update(Content(words))
@@ -148,7 +149,7 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         for each in list(self._listed):
             at = each.checkpoint.message_id
             if at not in self._prices:
-                self._prices[at] = await self._conversation.price(self._window_id, leaf_id=at)
+                self._prices[at] = await self._conversation.chain.price(self._of_window, leaf_id=at)
                 self._show()
                 if self._chosen is each.checkpoint and not self._told:
                     self._say_price()
@@ -218,7 +219,7 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         self.set_focus(None)
 
     async def _relabel(self, checkpoint: Checkpoint, label: str) -> None:
-        kept = await self._conversation.label_checkpoint(label, checkpoint.id)
+        kept = await self._conversation.checkpoints.name(label, checkpoint.id)
         await self._read()
         self._say(f"It is called {named(kept)} now." if kept.label else "Its label is gone.")
 
@@ -235,7 +236,7 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
             self._run(self._remove(checkpoint))
 
     async def _remove(self, checkpoint: Checkpoint) -> None:
-        await self._conversation.remove_checkpoint(checkpoint.id)
+        await self._conversation.checkpoints.remove(checkpoint.id)
         await self._read()
         self._under_cursor = chosen.id if (chosen := self._chosen) else None  # what is said now stays
         self._say(f"Removed {named(checkpoint)}; the messages are all there.")

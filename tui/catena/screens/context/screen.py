@@ -15,8 +15,9 @@ from textual.widgets import Static
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.row_list import key_hints
 from catena_acp.continuity.wording import ABRIDGED, counted
-from catena_acp.conversation.inspection.chain import ChainFace, shortened
+from catena_acp.conversation.inspection.chain import ConversationChain, shortened
 from catena_acp.conversation.inspection.context import TurnContext
+from catena_acp.conversation.prompts.window import Window
 from catena_store.errors import StoreError
 from catena_store.records import ContextSource
 
@@ -37,10 +38,10 @@ class ContextScreen(ModalScreen[None]):
         Binding("pageup", "page(-1)", show=False, priority=True),
     ]
 
-    def __init__(self, conversation: ChainFace, window_id: str, context: TurnContext) -> None:
+    def __init__(self, chain: ConversationChain, window: Window, context: TurnContext) -> None:
         super().__init__()
-        self._conversation = conversation
-        self._window_id = window_id
+        self._chain = chain
+        self._of_window = window
         self._shown = context
         self._folded = False
         self._steps = 0  # still to be gone, to turns after this one or before it
@@ -126,7 +127,7 @@ class ContextScreen(ModalScreen[None]):
 
     async def _go_to(self, turn_id: str) -> None:
         try:
-            context = await self._conversation.context(self._window_id, turn_id=turn_id)
+            context = await self._chain.context(self._of_window, turn_id=turn_id)
         except StoreError as error:
             self._put("title", safe_line(str(error)))
             return

@@ -24,7 +24,8 @@ from catena.screens.tree.updates import TreeNews
 from catena.text.safe_text import safe_line
 from catena.text.tree import Arrangement, TreeLine
 from catena.widgets.row_list import RowList, key_hints
-from catena_acp.conversation.inspection.tree import TreeFace
+from catena_acp.conversation.inspection.tree import ConversationTree
+from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError
 from catena_store.conversations.tree import FamilyTree, TreeNode
 from catena_store.errors import StoreError
@@ -95,8 +96,8 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
 
     def __init__(
         self,
-        conversation: TreeFace,
-        window_id: str,
+        branches: ConversationTree,
+        window: Window,
         *,
         cwd: str,
         clock: Callable[[], datetime],
@@ -104,8 +105,8 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
     ) -> None:
         super().__init__()
         self._news = news
-        self._conversation = conversation
-        self._window_id = window_id
+        self._branches = branches
+        self._of_window = window
         self._cwd = cwd
         self._clock = clock
         self._tree = Arrangement(FamilyTree())
@@ -119,7 +120,7 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         yield Static("the tree", id="title", markup=False)
         yield RowList(empty="nothing was said here yet", id="rows")
         yield Static("", id="said", markup=False)
-        yield TreeSearch(self._conversation.search_tree)
+        yield TreeSearch(self._branches.search)
         yield Static("", id="hint")
 
     async def on_mount(self) -> None:
@@ -141,7 +142,7 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
     async def _read(self) -> None:
         """Show the tree as it is now. What was folded stays so; forks that are new to it are folded, too."""
         try:
-            places = await self._conversation.tree(self._window_id)
+            places = await self._branches.places(self._of_window)
         except StoreError as error:
             self._say(str(error))
             return
@@ -335,7 +336,7 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
             return
         left, right = pair
         try:
-            found = await self._conversation.compare(left.end_id, right.end_id)
+            found = await self._branches.compare(left.end_id, right.end_id)
         except (AgentError, StoreError) as error:
             self._say(str(error))
             return

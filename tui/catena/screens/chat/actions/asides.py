@@ -51,7 +51,7 @@ class AsideActions:
             return
         held = desk.tabs.in_hand.hold(lambda: tab.take_back(typed))
         try:
-            aside = await tab.conversation.aside(tab.window_id)
+            aside = await tab.conversation.asides.begin(tab.window)
         except (AgentError, StoreError, ReadOnly):
             if held.release():
                 desk.give_back(tab, typed)

@@ -107,9 +107,9 @@ class BranchActions:
         if prompt is not None:
             point = prompt.parent_id
         else:
-            point = await tab.conversation.point(tab.window_id, message_id)
+            point = await tab.window.leaf.fork_point(message_id)
         try:
-            return (await tab.conversation.price(tab.window_id, leaf_id=point, apart=True)).words
+            return (await tab.conversation.chain.price(tab.window, leaf_id=point, apart=True)).words
         except ReadOnly:  # another client's conversation can be forked all the same
             return _PRICED_LATER
 
@@ -139,7 +139,7 @@ class BranchActions:
             elif draft.strip() and tab.draft != draft:
                 stayed = _DRAFT_STAYED
             await self._shown_anew(tab)
-            desk.run(tab.conversation.prepare(tab.window_id))
+            desk.run(tab.window.prepare())
         desk.say(f"{where}. Its first prompt: {price.words}.{stayed}")
 
     # --- from branch to branch
@@ -172,7 +172,7 @@ class BranchActions:
         """Go to a sibling of a prompt, with the tail, the place and the draft that it was left with."""
         desk, transcript = self._desk, self._desk.parts.transcript
         browsed = self._edits.here() is not None
-        moved = await self.elsewhere(tab, lambda: tab.conversation.to_sibling(tab.window_id, prompt.id, step))
+        moved = await self.elsewhere(tab, lambda: tab.window.to_sibling(prompt.id, step))
         if not moved:
             desk.say("This is the newest version." if step > 0 else "This is the oldest version.")
         elif browsed and tab is desk.seen and (beside := transcript.sibling_here(prompt.parent_id)):
@@ -197,7 +197,7 @@ class BranchActions:
             tab.sending -= 1
         if moved:
             await self._shown_anew(tab)
-            desk.run(tab.conversation.prepare(tab.window_id))
+            desk.run(tab.window.prepare())
         elif tab is desk.handover.tab:
             desk.handover.to(tab)
         return moved
@@ -235,7 +235,7 @@ class BranchActions:
         desk = self._desk
         if (tab := desk.tab) is None:
             return
-        lineage = await tab.conversation.lineage()
+        lineage = await tab.conversation.branches.lineage()
         now = utc_now()
         kin = [(lineage.source, "its source")] if lineage.source else []
         kin += [(fork, "a fork of it") for fork in lineage.forks]

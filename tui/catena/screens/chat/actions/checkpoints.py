@@ -23,7 +23,7 @@ class CheckpointActions:
     async def checkpoint(self, argument: str = "") -> None:
         """Make one of where the tab stands, with a label or without."""
         if tab := self._desk.tab:
-            made = await tab.conversation.checkpoint(tab.window_id, argument or None)
+            made = await tab.conversation.checkpoints.make(tab.window, argument or None)
             known = f"“{made.label}”" if made.label else "without a label"
             back = f"/rewind {made.label or made.id[:6]}"
             self._desk.say(f"Checkpoint {known}: {back} comes back here. Files are not part of it.")
@@ -34,7 +34,7 @@ class CheckpointActions:
         if not (tab := self._desk.tab):
             return
         if argument:
-            kept = await tab.conversation.label_checkpoint(argument)
+            kept = await tab.conversation.checkpoints.name(argument)
             self._desk.say(f"The newest checkpoint is called {named(kept)} now.")
         else:
             self._desk.handover.begin_with("/label ")
@@ -50,7 +50,7 @@ class CheckpointActions:
             return
         from catena.screens.checkpoints.screen import CheckpointAct, CheckpointsScreen
 
-        choice = await self._desk.app.push_screen_wait(CheckpointsScreen(tab.conversation, tab.window_id))
+        choice = await self._desk.app.push_screen_wait(CheckpointsScreen(tab.conversation, tab.window))
         if choice is None:
             return
         match choice.wanted:
@@ -64,7 +64,7 @@ class CheckpointActions:
     async def rewind(self, argument: str = "") -> None:
         """Go back to the checkpoint of this label or id, or to the newest."""
         if tab := self._desk.tab:
-            await self._rewind(tab, await tab.conversation.checkpoint_named(argument or None))
+            await self._rewind(tab, await tab.conversation.checkpoints.find(argument or None))
 
     async def _rewind(self, tab: Tab, checkpoint: Checkpoint) -> None:
         if checkpoint.message_id == tab.leaf_id:
@@ -72,11 +72,11 @@ class CheckpointActions:
             return
 
         async def go() -> bool:
-            await tab.conversation.rewind_to_checkpoint(tab.window_id, checkpoint.id)
+            await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id)
             return True
 
         await self._branches.elsewhere(tab, go)
-        price = await tab.conversation.price(tab.window_id)
+        price = await tab.conversation.chain.price(tab.window)
         self._desk.say(f"Back at {named(checkpoint)}. Your next prompt: {price.words}. {_STAYED}")
 
     async def _fork(self, tab: Tab, checkpoint: Checkpoint, *, beside: bool) -> None:
@@ -91,5 +91,5 @@ class CheckpointActions:
         except ValueError:
             self._desk.say(f"Checkpoints can be made: {FREQUENCIES}.", wrong=True)
             return
-        await tab.conversation.set_checkpoint_frequency(frequency)
+        await tab.conversation.checkpoints.set_frequency(frequency)
         self._desk.say(FREQUENCY[frequency])

@@ -102,7 +102,7 @@ class EditActions:
     @hands_over
     async def _edit(self, tab: Tab, prompt: Message, read_at: int | None) -> None:
         desk = self._desk
-        price = await tab.conversation.price(tab.window_id, leaf_id=prompt.parent_id)
+        price = await tab.conversation.chain.price(tab.window, leaf_id=prompt.parent_id)
         files = tuple(await desk.tabs.attachments_of(prompt.id))
         if tab is not desk.tab:
             return
@@ -122,7 +122,7 @@ class EditActions:
             self._desk.run(self._price(tab, tab.editing))
 
     async def _price(self, tab: Tab, editing: Editing) -> None:
-        price = await tab.conversation.price(tab.window_id, leaf_id=editing.prompt.parent_id)
+        price = await tab.conversation.chain.price(tab.window, leaf_id=editing.prompt.parent_id)
         editing.price = price.words
         self._desk.view.refresh()
 
@@ -218,7 +218,7 @@ class EditActions:
         tab.sending += 1
         try:
             await self._desk.tabs.keep_behind(tab, draft, editing.draft_files, editing.read_at)
-            await tab.conversation.edit(tab.window_id, editing.prompt.id, text, files)
+            await tab.window.edit(editing.prompt.id, text, files)
         finally:
             tab.sending -= 1
 
@@ -232,7 +232,7 @@ class EditActions:
             self._desk.say(BUSY)
         else:
             spec = agent_named(argument, self._desk.settings) if argument else None
-            await tab.conversation.retry(tab.window_id, agent=spec)
+            await tab.window.retry(agent=spec)
 
     async def again(self, argument: str = "") -> None:
         """The prompt that is browsed again, or the last one, after a look at its price."""
@@ -249,12 +249,12 @@ class EditActions:
 
         async def prices(specs: Sequence[AgentSpec]) -> list[str]:
             return [
-                (await tab.conversation.price(tab.window_id, spec=spec, leaf_id=prompt.parent_id)).words
+                (await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)).words
                 for spec in specs
             ]
 
         spec: AgentSpec | None = None
-        price = await tab.conversation.price(tab.window_id, leaf_id=prompt.parent_id)
+        price = await tab.conversation.chain.price(tab.window, leaf_id=prompt.parent_id)
         if tab is not desk.tab or place != desk.place():  # its keys would take what is typed
             desk.say(WENT_ON)
             return
@@ -278,7 +278,7 @@ class EditActions:
         desk.write_here()
         newest = desk.parts.transcript.prompt_above(None)
         is_last = newest is not None and newest.id == prompt.id and not tab.busy
-        await tab.conversation.retry(tab.window_id, agent=spec, prompt_id=None if is_last else prompt.id)
+        await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id)
         await self._desk.tabs.keep(tab)  # the draft goes along
 
     # --- keys

@@ -49,12 +49,12 @@ class ChainActions:
         desk = self._desk
         if (tab := desk.tab) is None:
             return
-        screen = ChainScreen(tab.conversation, tab.window_id, clock=utc_now)
+        screen = ChainScreen(tab.conversation.chain, tab.window, clock=utc_now)
         chosen = await desk.app.push_screen_wait(screen)
         if chosen is not None:
-            price = await tab.conversation.pick_link(tab.window_id, chosen)
+            price = await tab.conversation.chain.pick(tab.window, chosen)
             desk.say(f"You are back where that session stands. Your next prompt: {price.words}.")
-            await tab.conversation.prepare(tab.window_id)
+            await tab.window.prepare()
 
     async def context(self, argument: str = "") -> None:
         """What the agent knew and was told: for the message that is browsed, else for the newest turn."""
@@ -65,18 +65,18 @@ class ChainActions:
             return
         area = desk.screen.conversation
         current = area.transcript.current if area.browsing and area.transcript else None
-        context = await tab.conversation.context(tab.window_id, current)
+        context = await tab.conversation.chain.context(tab.window, current)
         if context is None:
             desk.say(_NOTHING_YET)
         else:
-            await desk.app.push_screen_wait(ContextScreen(tab.conversation, tab.window_id, context))
+            await desk.app.push_screen_wait(ContextScreen(tab.conversation.chain, tab.window, context))
 
     async def prices(self, specs: Sequence[AgentSpec]) -> list[str]:
         """What the next prompt would need with each of the agents, in words; nothing where there is no telling."""
         tab = self._desk.tab
         if tab is None or tab.untouched or tab.conversation.read_only:
             return [""] * len(specs)
-        return [price.words for price in await tab.conversation.prices(tab.window_id, specs)]
+        return [price.words for price in await tab.conversation.chain.prices(tab.window, specs)]
 
 
 _BACK = "What came later stays in the tree; /undo goes back."
@@ -103,8 +103,8 @@ class TreeActions:
         await tab.conversation.settle()
         choice = await desk.app.push_screen_wait(
             TreeScreen(
-                tab.conversation,
-                tab.window_id,
+                tab.conversation.tree,
+                tab.window,
                 cwd=tab.conversation.record.cwd,
                 clock=utc_now,
                 news=TreeNews(self._kin(tab)),
@@ -125,7 +125,8 @@ class TreeActions:
                 await self._branches.ask_fork_at(node.end_id)
             case "quote":
                 quotes = [
-                    quote(choice.tree, each, await tab.conversation.said_at(each)) for each in choice.nodes
+                    quote(choice.tree, each, await tab.conversation.tree.said_at(each))
+                    for each in choice.nodes
                 ]
                 desk.screen.quote("\n\n".join(quotes))
 
@@ -142,14 +143,14 @@ class TreeActions:
             return
 
         async def go() -> bool:
-            await tab.conversation.go_to(tab.window_id, node.end_id)
+            await tab.window.go_to(node.end_id)
             return True
 
         desk.write_here()
         await self._branches.elsewhere(tab, go)
         where = f"You are at “{title_of(node.preview)}”."
         try:
-            price = await tab.conversation.price(tab.window_id)
+            price = await tab.conversation.chain.price(tab.window)
         except ReadOnly:
             desk.say(f"{where} {_BACK}")
         else:

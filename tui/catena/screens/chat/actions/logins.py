@@ -35,11 +35,11 @@ class LoginActions:
         tab = self._desk.tab
         if tab is None:
             return
-        methods = await tab.conversation.login_methods(tab.window_id)
+        methods = await tab.conversation.logins.methods(tab.window)
         if not methods:
             # Who logged in elsewhere comes here, too: an agent that runs may not have noticed.
-            await tab.conversation.logged_in(tab.window_id)
-            self._say(tab, login_words.names_no_login(_title(tab), tab.conversation.own_way_in))
+            await tab.conversation.logins.logged_in(tab.window)
+            self._say(tab, login_words.names_no_login(_title(tab), tab.conversation.logins.own_way_in))
             return
         method = await self._chosen(tab, methods, argument)
         if method is None:
@@ -66,7 +66,7 @@ class LoginActions:
             note=f"It is one account: every tab with {title} is logged out and begins anew like this one.",
         )
         if await self._desk.app.push_screen_wait(picker) == "out":
-            await tab.conversation.logout(tab.window_id)
+            await tab.conversation.logins.log_out(tab.window)
             self._say(tab, f"You are logged out of {title}. /login logs in again.")
 
     async def _chosen(self, tab: Tab, methods: Sequence[AuthMethod], named: str) -> AuthMethod | None:
@@ -84,17 +84,17 @@ class LoginActions:
 
     async def _by_agent(self, tab: Tab, method: AuthMethod) -> bool:
         try:
-            await tab.conversation.login(tab.window_id, method.id)
+            await tab.conversation.logins.log_in(tab.window, method.id)
         except (GivenUp, StillAtWork):
             raise
         except AgentError as error:
-            own_way = tab.conversation.own_way_in
+            own_way = tab.conversation.logins.own_way_in
             self._say(tab, login_words.did_not_log_in(_title(tab), str(error), own_way), wrong=True)
             return False
         return True
 
     async def _in_terminal(self, tab: Tab, method: AuthMethod) -> bool:
-        login = await tab.conversation.terminal_login(tab.window_id, method.id)
+        login = await tab.conversation.logins.terminal(tab.window, method.id)
         program = login.argv[0]
         try:
             status = await run_in_terminal(
@@ -115,7 +115,7 @@ class LoginActions:
         if status:
             self._say(tab, login_words.login_ended_badly(program, status), wrong=True)
             return False
-        await tab.conversation.logged_in(tab.window_id)
+        await tab.conversation.logins.logged_in(tab.window)
         return True
 
     async def _explain(self, tab: Tab, method: AuthMethod) -> None:
@@ -125,7 +125,7 @@ class LoginActions:
             _title(tab),
             self._name_in_settings(tab),
             method,
-            tab.conversation.login_variables(method),
+            tab.conversation.logins.variables(method),
             str(settings_path()),
         )
         page = PageScreen(f"log in: {safe_line(method.name)}", Content("\n".join(lines)))
@@ -133,16 +133,16 @@ class LoginActions:
 
     async def _send_owed(self, tab: Tab) -> None:
         """The prompt that wanted the login, where it got no answer at all: once more, as the same row."""
-        owed = await tab.conversation.owed(tab.window_id)
+        owed = await tab.conversation.logins.owed(tab.window)
         done = f"You are logged in to {_title(tab)}."
         if owed is None:
             self._say(tab, done)
-            await tab.conversation.prepare(tab.window_id)
+            await tab.window.prepare()
         elif owed.begun:
             self._say(tab, f"{done} Part of the answer had come: /retry asks for all of it again.")
         elif owed.returned is None:
             self._say(tab, done)
-            await tab.conversation.retry(tab.window_id)
+            await tab.window.retry()
         elif self._take_from_draft(tab, owed.returned):
             self._say(tab, done)
             await self._talk.send(tab, owed.returned)
@@ -175,4 +175,4 @@ class LoginActions:
 
 
 def _title(tab: Tab) -> str:
-    return tab.conversation.session(tab.window_id).agent_title
+    return tab.window.session.agent_title

@@ -138,7 +138,7 @@ class PromptActions:
         """Let prompts that an error held back go out."""
         tab = self._desk.tab
         if tab is not None and tab.queue and (not tab.busy or any(item.held for item in tab.queue)):
-            await tab.conversation.send_queued(tab.window_id)
+            await tab.window.send_queued()
 
     async def clear(self, argument: str = "") -> None:
         """A floor for what is told again."""
@@ -146,7 +146,7 @@ class PromptActions:
             if tab.busy:
                 self._desk.say(BUSY)
             else:
-                await tab.conversation.clear(tab.window_id)
+                await tab.window.clear()
 
     @hands_over
     async def rename(self, argument: str = "") -> None:
@@ -170,9 +170,9 @@ class PromptActions:
         if view.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
             view.stop_wanted_at = time.monotonic()
             self._desk.screen.set_timer(STOP_PATIENCE + 0.1, view.refresh)
-            await tab.conversation.stop(tab.window_id)
+            await tab.window.stop()
         elif time.monotonic() - view.stop_wanted_at >= STOP_PATIENCE:
-            await tab.conversation.kill_agent(tab.window_id)
+            await tab.window.kill_agent()
 
     def answer(self, ask: Asked, option: PermissionOption, reason: str) -> Awaitable[None]:
         """Answer a question, in the tab that asks it; a reason is the next prompt there."""
@@ -200,7 +200,7 @@ class PromptActions:
     async def take_back(self, tab: Tab, item: QueueItem) -> None:
         """Take a waiting prompt back into the composer, with what is attached to it."""
         self._desk.write_here()
-        await self._desk.tabs.in_hand.see_through(tab.conversation.take_back(tab.window_id, item.id))
+        await self._desk.tabs.in_hand.see_through(tab.window.queue.restore(item.id))
 
     async def walk(self, *, older: bool) -> None:
         """↑ and ↓ at the edges of the composer; ↑ in an empty one takes a waiting prompt back first."""
@@ -257,7 +257,7 @@ class PromptActions:
 async def _said(tab: Tab, text: str, files: Sequence[Attachment]) -> None:
     tab.sending += 1
     try:
-        await tab.conversation.say(tab.window_id, text, files)
+        await tab.window.say(text, files)
     finally:
         tab.sending -= 1
 
@@ -284,17 +284,17 @@ class QueueActions:
 
     async def delete(self, tab: Tab, item: QueueItem) -> None:
         """Take a waiting prompt out for good."""
-        await tab.conversation.unqueue(tab.window_id, item.id)
+        await tab.window.queue.remove(item.id)
         self._desk.say("It waits no more. Ctrl+R still finds its text.")
 
     async def move(self, tab: Tab, item: QueueItem, position: int) -> None:
         """Give a waiting prompt another place."""
-        await tab.conversation.requeue(tab.window_id, item.id, position)
+        await tab.window.queue.move(item.id, position)
 
     async def send_now(self, tab: Tab, item: QueueItem) -> None:
         """Send a waiting prompt before all others."""
         busy = tab.busy
-        if await tab.conversation.send_now(tab.window_id, item.id):
+        if await tab.window.send_now(item.id):
             self._desk.say("Said into the running turn.")
         elif busy:
             self._desk.say("It goes next, as soon as the turn has ended.")

@@ -261,9 +261,9 @@ class SettingsActions:
             desk.say(f"{spec.title} answers here already.")
         else:
             (price,) = await self._prices([spec])
-            await tab.conversation.set_agent(tab.window_id, spec)
+            await tab.window.set_agent(spec)
             desk.say(f"{spec.title} answers from now on." + (f" Your next prompt: {price}." if price else ""))
-            await tab.conversation.prepare(tab.window_id)
+            await tab.window.prepare()
 
     async def model(self, argument: str = "") -> None:
         """Another model."""
@@ -276,7 +276,7 @@ class SettingsActions:
             return
         value = await choose_value(desk.app, option, argument)
         if value is not None:
-            await tab.conversation.set_option(tab.window_id, option.id, value)
+            await tab.window.set_option(option.id, value)
 
     async def mode(self, argument: str = "") -> None:
         """Another mode."""
@@ -288,7 +288,7 @@ class SettingsActions:
             return
         mode = await choose_mode(desk.app, tab, argument)
         if mode is not None:
-            await tab.conversation.set_mode(tab.window_id, mode)
+            await tab.window.set_mode(mode)
 
     async def options(self, argument: str = "") -> None:
         """Any of the agent's settings."""
@@ -306,7 +306,7 @@ class SettingsActions:
         option = await choose_option(desk.app, offered)
         value = await choose_value(desk.app, option) if option else None
         if option and value is not None:
-            await tab.conversation.set_option(tab.window_id, option.id, value)
+            await tab.window.set_option(option.id, value)
 
     async def theme(self, argument: str = "") -> None:
         """Another theme, for as long as this Catena runs; the settings keep one for good."""

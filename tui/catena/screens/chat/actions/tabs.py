@@ -115,7 +115,7 @@ class TabActions:
 
     def _prepare(self, tab: Tab) -> None:
         if tab in self._desk.tabs.tabs:
-            self._desk.run(tab.conversation.prepare(tab.window_id))
+            self._desk.run(tab.window.prepare())
 
     def _leave(self, tab: Tab) -> None:
         """Take the draft and the place of the tab that is shown from the screen."""
@@ -227,9 +227,9 @@ class TakeoverActions:
         if not tab.conversation.read_only:
             self._desk.say("This conversation is yours already.")
             return
-        await tab.conversation.take_over(tab.window_id)
+        await tab.window.take_over()
         self._desk.say("This conversation is yours now; what its Catena left open is closed.")
-        await tab.conversation.prepare(tab.window_id)
+        await tab.window.prepare()
 
 
 class SuspendAction:

@@ -74,11 +74,11 @@ class TroubleActions:
         elif not standing.about_prompt:
             tab.trouble.end()
             self._desk.view.refresh()
-            await tab.conversation.prepare(tab.window_id)
+            await tab.window.prepare()
         elif standing.problem.returned:
             await self._send_returned(tab, standing.prompt)
         else:
-            await tab.conversation.retry(tab.window_id)
+            await tab.window.retry()
 
     def stop_waiting(self) -> bool:
         """Do not send the prompt of this tab by itself; False where nothing waits."""
@@ -106,11 +106,11 @@ class TroubleActions:
 
         if (tab := self._desk.tab) is None:
             return
-        lines = self._kept_lines(tab) or tab.conversation.last_lines(tab.window_id)
+        lines = self._kept_lines(tab) or tab.conversation.last_lines()
         if not lines:
             self._desk.say("The agent has written nothing to its standard error.")
             return
-        title = tab.conversation.session(tab.window_id).agent_title
+        title = tab.window.session.agent_title
         page = PageScreen(
             f"what {safe_line(title)} wrote last to its standard error",
             Content(safe("\n".join(lines))),

@@ -136,7 +136,7 @@ class UndoActions:
         if tab is None or tab.conversation.read_only:
             return ""
         try:
-            price = await tab.conversation.price(tab.window_id)
+            price = await tab.conversation.chain.price(tab.window)
         except (AgentMissing, ReadOnly):
             return ""
         return _TAKEN_ALONG if price.before_logout else ""
@@ -164,4 +164,4 @@ class UndoActions:
         await desk.view.show(tab)
         desk.handover.to(tab)
         if not tab.conversation.read_only:
-            desk.run(tab.conversation.prepare(tab.window_id))
+            desk.run(tab.window.prepare())

@@ -1,0 +1,134 @@
+"""The branches of a conversation: where a window stands among them, how that moves, and what forks share.
+
+Nothing is copied, changed or removed by any of it. A window's pointer moves, and what is said next hangs from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catena_acp.continuity.events import LeafMoved
+from catena_acp.continuity.sessions.fork_points import NotOfThisBranch, is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.conversation.branches.forked_session import forked_session
+from catena_acp.conversation.branches.logout_barrier import remark_on_logout
+from catena_acp.conversation.journal import move_window
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.port import AgentSpec
+from catena_store.conversations import lineage, messages
+from catena_store.conversations.branches import last_leaf, siblings
+from catena_store.conversations.lineage import Lineage
+from catena_store.conversations.tree import newest_leaf_below
+from catena_store.database.database import Reader, Writer
+from catena_store.errors import NotFound, StoreError
+from catena_store.records import ConversationRecord, Kind, Message
+from catena_store.windows import windows
+from catena_store.windows.journal import Act
+
+
+class Branches:
+    """What a conversation shares with others: the beginning of a fork, and the lineage."""
+
+    def __init__(self, runtime: ConversationRuntime) -> None:
+        self._runtime = runtime
+
+    async def lineage(self) -> Lineage:
+        """What the conversation was forked from, and what was forked from it."""
+        async with self._runtime.services.db.read() as reader:
+            return await lineage.of_conversation(reader, self._runtime.record.id)
+
+    async def begin_in_fork(self, window_id: str, leaf_id: str | None, source_cwd: str) -> LiveSession | None:
+        """Fork the session that the first prompt of a conversation goes to that has just been made.
+
+        None where that prompt will be told. Raises AgentError.
+        """
+        live = await forked_session(self._runtime, window_id, leaf_id, source_cwd)
+        if live:
+            self._runtime.carried_by(window_id, live)
+        return live
+
+
+class WindowLeaf:
+    """The row that a window stands on, from which its next prompt hangs."""
+
+    def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
+        self._runtime = runtime
+        self._window_id = window_id
+
+    async def move(self, tx: Writer, leaf_id: str | None, act: Act, agent: AgentSpec | None = None) -> None:
+        """Move the window in the caller's transaction; ``agent`` is who answers from there on."""
+        window = await windows.get(tx, self._window_id)
+        if window and window.conversation_id != self._runtime.record.id:
+            raise StoreError("this tab shows another conversation by now")
+        await move_window(
+            tx,
+            window_id=self._window_id,
+            conversation_id=self._runtime.record.id,
+            leaf_id=leaf_id,
+            act=act,
+            agent=(agent.name, agent.profile) if agent else None,
+        )
+
+    def moved(self, leaf_id: str | None, agent: AgentSpec | None = None) -> None:
+        """Tell where the window stands, once that is committed."""
+        self.switch_agent(agent)
+        self._runtime.publish(LeafMoved(self._window_id, leaf_id))
+        if agent is None:
+            self._runtime.carried_by_none(self._window_id)
+
+    def switch_agent(self, agent: AgentSpec | None) -> None:
+        """Take over the agent that was committed with a move, if there was one."""
+        if agent is not None:
+            record = self._runtime.record
+            self._runtime.record = replace(record, agent=agent.name, profile=agent.profile)
+            self._runtime.carried_by_none(self._window_id)
+
+    async def stand_on(self, leaf_id: str | None, act: Act) -> None:
+        """Let the window stand on a row; for who keeps its prompts away meanwhile."""
+        await self._runtime.settle()
+        async with self._runtime.services.db.read() as reader:
+            if leaf_id is not None and not await is_part_of(reader, self._runtime.record, leaf_id):
+                raise NotOfThisBranch
+            leaf_id = await point_at(reader, leaf_id)
+        # Where another client holds the conversation, a window of ours may still look around in it.
+        tenure = self._runtime.tenure
+        async with tenure.write() if tenure else self._runtime.services.db.write() as tx:
+            await self.move(tx, leaf_id, act)
+        self.moved(leaf_id)
+        await remark_on_logout(self._runtime, self._window_id, leaf_id)
+
+    async def beside(self, prompt_id: str, step: int) -> str | None:
+        """The leaf of the sibling that is ``step`` further: where the window last stood in it, else its newest.
+
+        None where there is no such sibling.
+        """
+        record = self._runtime.record
+        async with self._runtime.services.db.read() as reader:
+            prompts = await siblings(reader, prompt_id, record.id)
+            at = prompts.index(prompt_id) + step if prompt_id in prompts else -1
+            if not 0 <= at < len(prompts):
+                return None
+            leaf = await last_leaf(reader, self._window_id, record.id, prompts[at])
+            return leaf or await newest_leaf_below(reader, prompts[at], record.id)
+
+    async def fork_point(self, message_id: str | None = None) -> str | None:
+        """The row that a fork at this message, or where the window stands, begins below: its price is asked for it."""
+        async with self._runtime.services.db.read() as reader:
+            if message_id is not None:
+                return await point_at(reader, message_id)
+            window = await windows.get(reader, self._window_id)
+            return await settled_point(reader, window.leaf_id if window else None)
+
+
+async def prompt_of(reader: Reader, record: ConversationRecord, prompt_id: str) -> Message:
+    """A prompt that can be said anew in this conversation. Raises NotFound, NotOfThisBranch."""
+    prompt = await messages.get(reader, prompt_id)
+    if prompt is None:
+        raise NotFound("message", prompt_id)
+    if prompt.kind is not Kind.USER:
+        raise NotOfThisBranch("That is no prompt; only what you said can be said anew.")
+    if prompt.data.get("steered"):
+        raise NotOfThisBranch("That was said into a turn; the prompt that the turn began with can be edited.")
+    if not await is_part_of(reader, record, prompt_id):
+        raise NotOfThisBranch
+    return prompt
