@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from catena_store.chains import links
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer
-from catena_store.records import (
-    Kind,
-    NewMessage,
-)
+from catena_store.records import Kind, LinkState, NewMessage
 from support.clients.command_line import Catena
 from support.clients.listed import CONVERSATION, two_sessions
 
@@ -263,3 +261,31 @@ def test_a_branch_longer_than_a_page_is_shown_whole_and_in_order(tmp_path: Path)
 
     shown = [line.removeprefix("▌ ") for line in catena("show", "c").out.splitlines()[2:] if line]
     assert shown == [f"row {number}" for number in range(1_203)]
+
+
+def test_show_chain_says_of_each_link_whether_the_next_prompt_would_go_to_it(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    first, second, *rest = catena("show", CONVERSATION, "--chain").out.split("\n\n")
+
+    assert "   next      could be prompted; another comes first" in first
+    assert "   next      would be prompted" in second
+    assert rest[-1] == "The next prompt would go to the session s-b.\n"
+
+
+def test_show_chain_says_that_the_next_prompt_would_go_to_a_new_session_and_why(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+
+    async def lost(tx: Writer) -> None:
+        await two_sessions(tx)
+        await links.move(tx, "a", state=LinkState.LOST, ended="not found")
+        await links.move(tx, "b", state=LinkState.SUSPECT)
+
+    catena.write(lost)
+
+    first, second, *rest = catena("show", CONVERSATION, "--chain").out.split("\n\n")
+
+    assert "   next      not taken: it is lost" in first
+    assert "   next      not taken: what it holds is not certain" in second
+    assert rest[-1] == "The next prompt would go to a new session.\n"

@@ -53,6 +53,24 @@ async def test_p10_the_view_equals_what_the_agent_received(
         await person.back()
 
 
+async def test_the_context_of_the_newest_turn_says_where_the_next_prompt_would_go_and_why(
+    world: World,
+) -> None:
+    async with two_sessions(world, (100, 60)) as person:
+        (first, second) = (await person.tab.conversation.chain.read(person.tab.window)).entries
+        await person.say("/context")
+        await shown(person)
+        await person.sees(
+            f"The next prompt would go to the session {second.link.session_id}.",
+            f"– Rehearsal · {first.link.session_id}: {first.next}",
+            f"– Rehearsal · {second.link.session_id}: would be prompted",
+        )
+        assert first.next.endswith("another comes first") or first.next.startswith("not taken: ")
+        await person.press("left")
+        await person.sees("turn 2 of 3")
+        await person.sees_no("The next prompt would go to")
+
+
 async def test_p10_c_shows_the_context_of_the_message_that_is_browsed(world: World) -> None:
     async with two_sessions(world) as person:
         await person.browse()

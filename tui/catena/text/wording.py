@@ -44,6 +44,7 @@ def facts_of(entry: ChainEntry) -> Iterator[tuple[str, str]]:
     if entry.last:
         yield "last", _message(entry.last)
     yield "knows", f"{entry.knows}; {entry.reach}"
+    yield "next", entry.next
     looked = f", {_when(probe.at)}" if probe.at else ""
     yield "loads", f"{_LOADS[probe.loads]}: {probe.words}{looked}"
     for number, event in enumerate(entry.events):
@@ -76,6 +77,13 @@ def chain_as_text(chain: Chain) -> Iterator[str]:
         yield "no session has carried this conversation yet"
     if chain.folded:
         yield f"\n{chain.folded:,} more, set apart: parked forks, asides, probes, and sessions that carried nothing"
+    if chain.entries:
+        yield f"\n{next_line(chain)}"
+
+
+def next_line(chain: Chain) -> str:
+    """Where the next prompt of the chain's branch would go."""
+    return f"The next prompt would go to {safe_line(chain.next)}."
 
 
 def _message(glimpse: MessagePreview) -> str:

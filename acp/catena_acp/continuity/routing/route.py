@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from catena_store.records import CONTENT_KINDS, SPOKEN_KINDS, Cause, Kind, Link, LinkState, PathRow, Turn
 
@@ -123,6 +124,65 @@ def candidates(situation: Situation) -> list[Step]:
     ranked.append(((path.content_after(None), 3, 0, False, False, 0), New()))
     ranked.sort(key=lambda entry: entry[0])
     return [step for _, step in ranked]
+
+
+class Reason(StrEnum):
+    """Why a link's session is not prompted as it is; the first that holds, in this order."""
+
+    LOST = "lost"
+    OTHER_AGENT = "other_agent"
+    OTHER_PROFILE = "other_profile"
+    OTHER_DIRECTORY = "other_directory"
+    ASIDE = "aside"
+    SUSPECT = "suspect"
+    BUSY = "busy"  # a turn is open on it
+    BEYOND_BRANCH = "beyond_branch"  # it holds, or may hold, what is not on the path
+    PARKED = "parked"
+    OTHER_CONVERSATION = "other_conversation"
+    OTHER_WINDOW = "other_window"
+    NOT_REOPENABLE = "not_reopenable"  # it is cold, and the agent cannot open it again
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the route makes of one link."""
+
+    link: Link
+    step: Step | None  # the step to it that needs the least telling; None where there is none
+    taken: bool  # that step comes first of all
+    reason: Reason | None  # None where its session could be prompted
+
+
+def explain(situation: Situation) -> list[Explanation]:
+    """Say of each link, in the situation's order, whether a step leads to it and why its session is not prompted."""
+    steps = candidates(situation)
+    by_link: dict[str | None, Step] = {}
+    for step in steps:
+        by_link.setdefault(key_of(step)[1], step)
+    path = _Path(situation.path)
+    return [
+        Explanation(link, step, step is steps[0], _reason(link, situation, path))
+        for link, step in ((link, by_link.get(link.id)) for link in situation.links)
+    ]
+
+
+def _reason(link: Link, situation: Situation, path: _Path) -> Reason | None:
+    target = situation.target
+    reasons = (
+        (Reason.LOST, link.state is LinkState.LOST),
+        (Reason.OTHER_AGENT, link.agent != target.agent),
+        (Reason.OTHER_PROFILE, link.profile != target.profile),
+        (Reason.OTHER_DIRECTORY, link.cwd != target.cwd),
+        (Reason.ASIDE, link.cause is Cause.ASIDE),
+        (Reason.SUSPECT, link.state is LinkState.SUSPECT),
+        (Reason.BUSY, link.id in situation.busy),
+        (Reason.BEYOND_BRANCH, not fits(link, situation, path)),
+        (Reason.PARKED, link.state is LinkState.PARKED),
+        (Reason.OTHER_CONVERSATION, link.conversation_id != situation.conversation_id),
+        (Reason.OTHER_WINDOW, not _is_ours(link, situation)),
+        (Reason.NOT_REOPENABLE, not _may_prompt(link, situation)),
+    )
+    return next((reason for reason, holds in reasons if holds), None)
 
 
 def fits(link: Link, situation: Situation, path: _Path | None = None) -> bool:

@@ -134,25 +134,15 @@ class SendContext:
         self, reader: Reader, abilities: Abilities | None, window_id: str, path: Sequence[PathRow]
     ) -> route.Situation:
         """The same for an agent that may not run: ``abilities`` is None then."""
-        family_links = await links.of_family(reader, self.record.family, self.spec.name, self.spec.profile)
-        ids = [link.id for link in family_links]
         powers = await self._powers(reader, abilities)
-        return route.Situation(
-            target=self.target,
-            conversation_id=self.record.id,
-            window_id=window_id,
-            path=path,
-            links=family_links,
-            busy=frozenset(await turns.busy_links(reader, ids)),
-            clean_turns=await turns.clean_on(reader, ids) if powers.forks_at else (),
-            open_windows=self.host.windows,
-            warm=self.sessions.warm(family_links),
-            powers=powers,
+        situation = await read_situation(
+            reader, self.record, self.target, window_id, path, self.host.windows, powers
         )
+        return replace(situation, warm=self.sessions.warm(situation.links))
 
     async def _powers(self, reader: Reader, abilities: Abilities | None) -> route.Powers:
         if abilities is None:
-            return await kept_powers(reader, self.spec)
+            return await kept_powers(reader, self.spec.name)
         known = await agents.abilities(reader, abilities.name, abilities.version)
         return route.Powers(
             reopens=abilities.reopens,
@@ -283,6 +273,32 @@ class SendContext:
                 cost_total=pointers.cost_total if pointers else None,
             ),
         )
+
+
+async def read_situation(
+    reader: Reader,
+    record: ConversationRecord,
+    target: route.Target,
+    window_id: str,
+    path: Sequence[PathRow],
+    open_windows: frozenset[str],
+    powers: route.Powers,
+) -> route.Situation:
+    """What the store knows of the route's situation; no session is warm in it."""
+    family_links = await links.of_family(reader, record.family, target.agent, target.profile)
+    ids = [link.id for link in family_links]
+    return route.Situation(
+        target=target,
+        conversation_id=record.id,
+        window_id=window_id,
+        path=path,
+        links=family_links,
+        busy=frozenset(await turns.busy_links(reader, ids)),
+        clean_turns=await turns.clean_on(reader, ids) if powers.forks_at else (),
+        open_windows=open_windows,
+        warm=frozenset(),
+        powers=powers,
+    )
 
 
 def _pointers(source: Link, turn: Turn | None) -> Link:

@@ -172,9 +172,9 @@ async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
     )
 
 
-async def kept_powers(r: Reader, spec: AgentSpec) -> route.Powers:
-    """What it could do then; of one that never ran, that it can open a session again."""
-    known = await agents.abilities(r, spec.name, _WHEN_LAST_RUN)
+async def kept_powers(r: Reader, agent: str) -> route.Powers:
+    """What the agent could do when it last ran; one that never ran is taken to open sessions again."""
+    known = await agents.abilities(r, agent, _WHEN_LAST_RUN)
     return route.Powers(
         reopens=known.get("reopens") != "no",
         forks=known.get("forks") == "yes",

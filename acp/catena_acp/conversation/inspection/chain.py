@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from catena_acp.continuity.wording import ABRIDGED
 from catena_acp.conversation.inspection.context import TurnContext, read_context
+from catena_acp.conversation.inspection.next_prompt import read_next_prompt
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.prompts.window import Window
@@ -18,7 +19,7 @@ from catena_acp.port import AgentSpec
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import LinkExtent, MessagePreview
 from catena_store.chains.links import UNSET, Unset
-from catena_store.conversations import messages
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
 from catena_store.records import Cause, Link, LinkEvent, LinkState, MessageState, StopReason
@@ -68,6 +69,7 @@ class ChainEntry:
     knows: str  # in words, what its session holds at least,
     reach: str  # … and what it may hold beyond that
     events: tuple[LinkEvent, ...]
+    next: str  # in words, whether the next prompt would go to it, and why not
 
     @property
     def state(self) -> LinkState:
@@ -81,6 +83,7 @@ class Chain:
     entries: tuple[ChainEntry, ...]
     older: int  # links before these
     folded: int  # parked forks, asides, probes, and sessions that never carried anything
+    next: str = ""  # in words, the session that the next prompt would go to
 
 
 async def read_chain(
@@ -91,10 +94,13 @@ async def read_chain(
     title_of: Callable[[str, str], str],
     warm: Collection[str] = (),
     cap: int | None = SHOWN,
+    window_id: str = "",
+    open_windows: Collection[str] = (),
 ) -> Chain:
     """A conversation's chain, and the links of others that the branch travelled on; ``cap`` None for all of it.
 
-    ``title_of`` gives the name of an agent; ``warm`` are the links whose session is open here.
+    ``title_of`` gives the name of an agent; ``warm`` are the links whose session is open here, ``open_windows`` the
+    windows that are. Raises NotFound.
     """
     travelled = {link_id for _, link_id in await link_history.turns_of_branch(r, leaf)}
     own = await links.of_conversation(r, conversation_id)
@@ -106,6 +112,12 @@ async def read_chain(
     shown = [link for link in known.values() if _shows(link, link.id in loads)]
     shown.sort(key=lambda link: loads[link.id].newest if link.id in loads else 0)
     newest = shown if cap is None else shown[-cap:]
+    record = await conversations.get(r, conversation_id)
+    if record is None:
+        raise NotFound("conversation", conversation_id)
+    next_prompt = await read_next_prompt(
+        r, record, leaf, newest, window_id=window_id, open_windows=open_windows, warm=warm
+    )
     entries = []
     for link in newest:
         load = loads.get(link.id)
@@ -128,9 +140,10 @@ async def read_chain(
                 knows=_knows(link, marks),
                 reach=_reach(link, marks),
                 events=events,
+                next=next_prompt.links[link.id],
             )
         )
-    return Chain(tuple(entries), len(shown) - len(newest), len(known) - len(shown))
+    return Chain(tuple(entries), len(shown) - len(newest), len(known) - len(shown), next_prompt.goes_to)
 
 
 def shortened(text: str, length: int = 60) -> str:
@@ -259,6 +272,8 @@ class ConversationChain:
                 title_of=runtime.title_of,
                 warm={live.link_id for live in runtime.sessions if live.agent.alive},
                 cap=cap,
+                window_id=window.id,
+                open_windows=runtime.windows,
             )
 
     async def context(
@@ -267,13 +282,16 @@ class ConversationChain:
         """What the session of a turn knew and was told: of this turn, of the message's, or the newest."""
         async with self._runtime.services.db.read() as reader:
             stored = await windows.get(reader, window.id)
-            return await read_context(
+            context = await read_context(
                 reader,
                 stored.leaf_id if stored else None,
                 title_of=self._runtime.title_of,
                 message_id=message_id,
                 turn_id=turn_id,
             )
+        if context is None or not context.number or context.after is not None:
+            return context
+        return replace(context, next=await self.read(window))
 
     async def probe(self, link_id: str) -> Probe:
         """Look whether a link's session still loads: nothing is prompted, and what was cold is cold again after it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from catena_acp.continuity.routing.prior_context import ledger_line
 from catena_acp.continuity.wording import ContextSummary, how_words
@@ -12,6 +13,9 @@ from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Link, Turn
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.inspection.chain import Chain
 
 LEFT_OUT_SHOWN = 50  # messages of those that were left out, the newest
 
@@ -33,6 +37,9 @@ class TurnContext:
     tools: tuple[str, ...]  # the tool calls that were listed, in words
     before: str | None  # the turn before on the branch, and the next one
     after: str | None
+    next: Chain | None = (
+        None  # with what the next prompt makes of each link; of the branch's newest turn only
+    )
 
     @property
     def prior_context(self) -> str | None:

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from catena.text.safe_text import safe, safe_line
+from catena.text.wording import next_line
 from catena.widgets.row_list import key_hints
 from catena_acp.continuity.wording import ABRIDGED, counted
 from catena_acp.conversation.inspection.chain import ConversationChain, shortened
@@ -53,6 +54,7 @@ class ContextScreen(ModalScreen[None]):
         with VerticalScroll(id="text", can_focus=False):
             yield Static("", id="facts", markup=False)
             yield Static("", id="told", markup=False)
+            yield Static("", id="next", markup=False)
         yield Static(
             key_hints(
                 ("← before", "step(-1)"),
@@ -75,6 +77,7 @@ class ContextScreen(ModalScreen[None]):
         self._put("facts", "\n".join(facts_of(context)))
         told = context.prior_context
         self._put("told", "" if told is None or self._folded else told)
+        self._put("next", "\n".join(next_of(context)))
 
     def _put(self, id: str, text: str) -> None:
         self.query_one(f"#{id}", Static).update(Content(safe(text)))
@@ -135,6 +138,15 @@ class ContextScreen(ModalScreen[None]):
             self._shown = context
             self._show()
             self._text.scroll_home(animate=False)
+
+
+def next_of(context: TurnContext) -> Iterator[str]:
+    """Where the next prompt would go and what it makes of each link, a line each; of the newest turn only."""
+    if context.next:
+        yield ""
+        yield next_line(context.next)
+        for entry in context.next.entries:
+            yield f"  – {safe_line(f'{entry.agent_title} · {entry.link.session_id}: {entry.next}')}"
 
 
 def facts_of(context: TurnContext) -> Iterator[str]:

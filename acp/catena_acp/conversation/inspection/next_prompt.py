@@ -1,0 +1,98 @@
+"""Where the next prompt would go, and of each link why it would or would not: the route, explained in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.routing.route import Explanation, Reason
+from catena_acp.continuity.sending.context import read_situation
+from catena_acp.continuity.sessions.agent_pool import kept_powers
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
+from catena_store.records import ConversationRecord, Kind, Link, PathRow
+
+_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
+
+
+@dataclass(frozen=True, slots=True)
+class NextPrompt:
+    """The session that the next prompt of a branch would go to, in words."""
+
+    goes_to: str
+    links: Mapping[str, str]  # by id: whether the prompt would go to the link, and why not
+
+
+async def read_next_prompt(
+    reader: Reader,
+    record: ConversationRecord,
+    leaf_id: str | None,
+    shown: Sequence[Link],
+    *,
+    window_id: str = "",
+    open_windows: Collection[str] = (),
+    warm: Collection[str] = (),
+) -> NextPrompt:
+    """Ask the route about a prompt below the leaf; ``shown`` are explained beside the links that the route looks at.
+
+    ``warm`` are the links whose session is open here. Starts nothing: what the agent can do is what it last could.
+    """
+    situation = await read_situation(
+        reader,
+        record,
+        route.Target(record.agent, record.profile, record.cwd),
+        window_id,
+        [*await messages.path(reader, leaf_id), _PROMPT],
+        frozenset(open_windows),
+        await kept_powers(reader, record.agent),
+    )
+    asked = {link.id for link in situation.links}
+    links = [*situation.links, *(link for link in shown if link.id not in asked)]
+    situation = replace(situation, links=links, warm=frozenset(warm))
+    explained = route.explain(situation)
+    taken = next((each.step for each in explained if each.taken), None)
+    return NextPrompt(_goes_to(taken), {each.link.id: explanation_words(each) for each in explained})
+
+
+def explanation_words(explanation: Explanation) -> str:
+    """What the next prompt makes of one link, in one line."""
+    why = _REASONS[explanation.reason] if explanation.reason else ""
+    match explanation.step:
+        case route.ForkAt():
+            done = f"be forked at an earlier turn ({why})"
+        case route.Fork():
+            done = f"be forked ({why})"
+        case route.Use():
+            done = "be prompted"
+        case _:
+            return f"not taken: {why}"
+    return f"would {done}" if explanation.taken else f"could {done}; another comes first"
+
+
+def _goes_to(step: route.Step | None) -> str:
+    match step:
+        case route.Use(link):
+            return f"the session {link.session_id}"
+        case route.Fork(link):
+            return f"a fork of the session {link.session_id}"
+        case route.ForkAt(link):
+            return f"a fork, at an earlier turn, of the session {link.session_id}"
+        case _:
+            return "a new session"
+
+
+_REASONS = {
+    Reason.LOST: "it is lost",
+    Reason.OTHER_AGENT: "it is another agent's",
+    Reason.OTHER_PROFILE: "it is of another profile",
+    Reason.OTHER_DIRECTORY: "it works in another directory",
+    Reason.ASIDE: "it was an aside's",
+    Reason.SUSPECT: "what it holds is not certain",
+    Reason.BUSY: "a turn is under way in it",
+    Reason.BEYOND_BRANCH: "it may hold what is not on this branch",
+    Reason.PARKED: "it is parked",
+    Reason.OTHER_CONVERSATION: "it belongs to another conversation",
+    Reason.OTHER_WINDOW: "it carries another window",
+    Reason.NOT_REOPENABLE: "its agent cannot open it again",
+}
