@@ -1,14 +1,34 @@
-"""What can go wrong between us and an agent.
+"""What can go wrong in this package, as one tree.
 
-AgentError
-├── AgentMissing      the command is not there, or cannot be run
-├── AgentGone         the process or its connection ended
-├── AgentSilent       no answer in the time that opening or closing may take
-├── AgentRefused      the agent answered a request with an error
-│   ├── LoginNeeded   … because it wants a login (-32000)
-│   ├── SessionGone   … because it does not know the session: proof that the link is lost
-│   └── NotOffered    … because it has no such method (-32601), or we never asked since it is not advertised
-└── ProtocolBroken    an answer that cannot be understood
+AgentError                something went wrong between us and an agent, or an act is not possible now
+├── AgentMissing          the command is not there, or cannot be run
+├── AgentGone             the process or its connection ended
+├── AgentSilent           no answer in the time that opening or closing may take
+├── AgentRefused          the agent answered a request with an error
+│   ├── LoginNeeded       … because it wants a login (-32000)
+│   ├── SessionGone       … because it does not know the session: proof that the link is lost
+│   │   └── SessionContradicts  … or what it opened is not what the record says
+│   └── NotOffered        … because it has no such method (-32601), or we never asked since it is not advertised
+├── ProtocolBroken        an answer that cannot be understood
+├── ForkWrong             a fork that does not hold what was asked for
+├── NotKept               the store does not take what the agent says
+├── NotOfThisBranch       a message that cannot be gone on from here
+├── NotToBePicked         a link that cannot be gone on from
+├── NotToBeUndone         an act that cannot be undone or redone now
+├── NotAQuestion          an aside was asked a command
+├── NoCheckpoint          there is no such checkpoint
+├── TabClosed             the window to be moved was closed
+├── NoSuchLogin           the agent offers no such login
+├── LogoutNotOffered      the agent cannot be logged out of from here
+├── StillAtWork           it has to wait for the end of a turn
+└── GivenUp               the person stopped what they had asked for
+
+Beside it stand those that are never an agent's doing:
+
+ReadOnly                  another client holds the conversation
+NotSent                   no session accepted the prompt
+RefusedAtOnce             the prompt was refused before any update, and may go out once more
+FileRefused               a file was not read or not written for an agent
 """
 
 from __future__ import annotations
@@ -71,6 +91,104 @@ class NotOffered(AgentRefused):
 
 class ProtocolBroken(AgentError):
     """The agent's answer cannot be understood."""
+
+
+class SessionContradicts(SessionGone):
+    """The session is not what its record says: another id, another history."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(0, why)
+
+
+class ForkWrong(AgentError):
+    """The fork does not hold what was asked for; its source may still be right."""
+
+
+class NotKept(AgentError):
+    """The store does not take what the agent says; it was asked to stop."""
+
+
+class NotOfThisBranch(AgentError):
+    """The message cannot be gone on from here; ``str()`` says why."""
+
+    def __init__(self, why: str = "That message is of another conversation; it is reached there.") -> None:
+        super().__init__(why)
+
+
+class NotToBePicked(AgentError):
+    """The conversation cannot go on from this link; ``str()`` says why."""
+
+
+class NotToBeUndone(AgentError):
+    """The act cannot be undone, or redone, now; ``str()`` says why."""
+
+
+class NotAQuestion(AgentError):
+    """An aside was asked a command."""
+
+    def __init__(self) -> None:
+        super().__init__("An aside takes a question; commands go to the conversation itself.")
+
+
+class NoCheckpoint(AgentError):
+    """There is no such checkpoint; ``str()`` says what can be done."""
+
+
+class TabClosed(AgentError):
+    """The window that was to be moved was closed meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("the tab that it was asked for was closed; nothing has changed.")
+
+
+class NoSuchLogin(AgentError):
+    """The agent offers no login of this id, or none at all."""
+
+
+class LogoutNotOffered(AgentError):
+    """The agent cannot be logged out of from here; ``str()`` says how else."""
+
+
+class StillAtWork(AgentError):
+    """What was asked for has to wait for the end of a turn."""
+
+    def __init__(self) -> None:
+        super().__init__("The agent is still at work; esc stops it.")
+
+
+class GivenUp(AgentError):
+    """The person stopped what they had asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("Given up; nothing has changed.")
+
+
+class ReadOnly(Exception):
+    """Another client holds the conversation, or is gone; ``str()`` says which one."""
+
+
+class NotSent(Exception):
+    """No session accepted the prompt; its text goes back to the composer."""
+
+    def __init__(self, error: AgentError | None, text: str | None = None) -> None:
+        super().__init__(text or (str(error) if error else "No session took the prompt."))
+        self.error = error
+
+
+class RefusedAtOnce(Exception):
+    """The agent refused the prompt before any update of the turn: it may go out once more."""
+
+    def __init__(self, error: AgentRefused) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class FileRefused(Exception):
+    """A file was not read or not written; ``str()`` says why. ``missing`` where it is not there."""
+
+    def __init__(self, why: str, *, missing: bool = False) -> None:
+        super().__init__(why)
+        self.missing = missing
 
 
 def _ending(returncode: int | None) -> str:

@@ -13,9 +13,8 @@ from catena_acp.abilities import AuthMethod
 from catena_acp.agents.catalog import catalog, own_login
 from catena_acp.agents.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
 from catena_acp.continuity.events import Doing, DoingChanged, MessageAdded, PromptReturned, TurnEnded
-from catena_acp.conversation.logins import LogoutNotOffered, Owed
-from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork
-from catena_acp.errors import AgentRefused, LoginNeeded
+from catena_acp.conversation.logins import Owed
+from catena_acp.errors import AgentRefused, GivenUp, LoginNeeded, LogoutNotOffered, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, StopReason

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import Doing, LeafMoved, MessageAdded
-from catena_acp.conversation.inspection.chain import Chain, Loads, NotToBePicked
+from catena_acp.conversation.inspection.chain import Chain, Loads
+from catena_acp.errors import NotToBePicked, ReadOnly
 from catena_store.chains import links, turns
 from catena_store.database.database import Writer
 from catena_store.records import Cause, ContextSource, Kind, LinkState, NewLink, Turn

@@ -9,7 +9,7 @@ import pytest
 
 from catena_acp.agents.agent import start_agent
 from catena_acp.continuity.events import MessageAdded, TurnEnded
-from catena_acp.conversation.runtime import ReadOnly
+from catena_acp.errors import ReadOnly
 from catena_acp.events import TextChunk
 from catena_acp.port import SessionPlace
 from catena_acp.trouble.troubles import Trouble

@@ -14,8 +14,8 @@ from catena_acp.continuity.events import Asked, MessageGrew
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
-from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, NotAQuestion
-from catena_acp.conversation.prompts.prepare import StillAtWork
+from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened
+from catena_acp.errors import NotAQuestion, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations
 from catena_store.records import Cause, Kind, Link, LinkState, PathRow, StopReason

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from catena_acp.continuity.events import Remarked
-from catena_acp.protocol.files import FileAccess, FileRefused
+from catena_acp.errors import FileRefused
+from catena_acp.protocol.files import FileAccess
 from catena_store.database.database import Database
 from catena_store.records import ContextSource, Kind
 from support.clients.command_line import Catena, newest, run, shown

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from catena_acp.agents.process_group import process_began, process_start_time
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import (
     ConversationEvent,
     Doing,
@@ -34,6 +33,7 @@ from catena_acp.continuity.events import (
 from catena_acp.conversation import conversations
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.recovery import following
+from catena_acp.errors import ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import turns
 from catena_store.clients import leases, progress

@@ -26,10 +26,10 @@ from catena_acp.conversation import journal
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.forks import Forking
 from catena_acp.conversation.prompts.idle import IdleWork
-from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.conversation.undo import Scope, Undo
+from catena_acp.errors import StillAtWork
 from catena_acp.events import PromptBlock
 from catena_acp.trouble.troubles import Trouble
 from catena_store.clients import leases

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.prompts.prepare import StillAtWork
-from catena_acp.conversation.undo import NotToBeUndone, Scope, Undo
+from catena_acp.conversation.undo import Scope, Undo
+from catena_acp.errors import NotToBeUndone, ReadOnly, StillAtWork
 from catena_store.clients import leases
 from catena_store.conversations import conversations
 from catena_store.database.database import Database

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from catena_acp.protocol.files import MAX_READ, FileAccess, FileRefused
+from catena_acp.errors import FileRefused
+from catena_acp.protocol.files import MAX_READ, FileAccess
 from support.clients.protocol import HELLO, answer_to, heard, place, scripted
 
 

@@ -14,9 +14,9 @@ from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
 from catena_acp.conversation.inspection.chain import ConversationChain
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.logins import Logins
-from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime, change_directories
+from catena_acp.errors import StillAtWork
 from catena_acp.port import AgentPort
 from catena_store.conversations import conversations
 from catena_store.database.database import Writer

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from catena_acp.continuity.errors import ReadOnly
+from catena_acp.continuity.hold_wording import hold_words
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import (
     Checkpointing,
@@ -31,7 +31,7 @@ from catena_acp.conversation.forks import Forked, Forking, ForkRequest
 from catena_acp.conversation.recovery.following import Following
 from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_restored, where_ours_stand
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentMissing
+from catena_acp.errors import AgentMissing, ReadOnly
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.clients import leases
 from catena_store.conversations import conversations
@@ -260,7 +260,7 @@ class Conversations:
             if runtime.tenure is not None:
                 return
             if runtime.closing:  # nobody would give the lease back
-                raise ReadOnly(runtime.holder, self.owner.host, free=runtime.free)
+                raise ReadOnly(hold_words(runtime.holder, self.owner.host, free=runtime.free))
             async with self._services.db.read() as reader:
                 lease = await leases.get(reader, conversation_id)
             if lease is None or lease.owner.id == self.owner.id or self._is_dead(lease):
@@ -277,7 +277,7 @@ class Conversations:
                     return
                 lease = taken.lease
             runtime.held_by(lease.owner, free=False)
-            raise ReadOnly(lease.owner, self.owner.host)
+            raise ReadOnly(hold_words(lease.owner, self.owner.host))
 
     async def close(self, conversation_id: str, *, unless_shown: bool = False) -> None:
         """No window shows it any more: end its turns, its agents and its lease; an empty one leaves no trace.

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 from catena_acp.continuity.atomic import shielded
 from catena_acp.continuity.services import Services
-from catena_acp.continuity.sessions.fork_points import NotOfThisBranch, is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.asides.session import end_upstream
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.journal import move_window, opened_window
-from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.prompts.window import Window
+from catena_acp.errors import NotOfThisBranch, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.chains import links
 from catena_store.conversations import conversations, directories, mcp_servers, messages

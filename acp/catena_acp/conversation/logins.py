@@ -18,7 +18,6 @@ from catena_acp.abilities import AuthMethod
 from catena_acp.agents.catalog import own_login, own_logout
 from catena_acp.agents.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
 from catena_acp.continuity.atomic import shielded, with_retries
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import (
     ConversationEvent,
     Doing,
@@ -32,10 +31,18 @@ from catena_acp.continuity.events import (
 from catena_acp.continuity.problems import problem_of_notice
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turns.endings import brought_something
-from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentError, AgentMissing, LoginNeeded, NotOffered
+from catena_acp.errors import (
+    AgentMissing,
+    GivenUp,
+    LoginNeeded,
+    LogoutNotOffered,
+    NoSuchLogin,
+    NotOffered,
+    ReadOnly,
+    StillAtWork,
+)
 from catena_acp.port import AgentPort
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import branches, messages
@@ -46,14 +53,6 @@ from catena_store.windows import windows
 T = TypeVar("T")
 
 LOGGED_OUT = "logged out by you"
-
-
-class NoSuchLogin(AgentError):
-    """The agent offers no login of this id, or none at all."""
-
-
-class LogoutNotOffered(AgentError):
-    """The agent cannot be logged out of from here; ``str()`` of it says how else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from catena_acp.continuity.errors import HELD_ELSEWHERE, ReadOnly
 from catena_acp.continuity.events import (
     ConversationEvent,
     Doing,
@@ -18,6 +17,7 @@ from catena_acp.continuity.events import (
     SessionChanged,
     SessionState,
 )
+from catena_acp.continuity.hold_wording import hold_words
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import Services, SpecOf, Tenure, title_of
 from catena_acp.continuity.sessions.agent_pool import Agents
@@ -29,14 +29,12 @@ from catena_acp.continuity.turns.permissions import PendingPermissions
 from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
-from catena_acp.errors import AgentError, AgentMissing
+from catena_acp.errors import AgentError, AgentMissing, ReadOnly
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TitleChanged
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.conversations import conversations, directories
 from catena_store.errors import StoreError, StoreReadOnly
 from catena_store.records import ConversationRecord, Owner
-
-__all__ = ["HELD_ELSEWHERE", "ConversationRuntime", "ReadOnly"]
 
 
 class ConversationRuntime:
@@ -113,7 +111,7 @@ class ConversationRuntime:
         if self.services.db.read_only:
             raise StoreReadOnly(self.services.db.path)
         if self.tenure is None:
-            raise ReadOnly(self.holder, self.services.owner.host, free=self.free)
+            raise ReadOnly(hold_words(self.holder, self.services.owner.host, free=self.free))
         return self.tenure
 
     def take(self, tenure: Tenure) -> None:

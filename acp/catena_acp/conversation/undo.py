@@ -13,7 +13,7 @@ from typing import Any
 
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.errors import AgentError
+from catena_acp.errors import NotToBeUndone
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.errors import NotFound
@@ -23,10 +23,6 @@ from catena_store.windows.journal import Act, JournalEntry
 _OF_CONVERSATION = frozenset({"agent", "title", "archived", "deleted"})
 _IN_TURN = "A turn is under way here; esc stops it, and then it can be undone."
 _GONE = "Nothing was said in that fork, so it left no trace; another fork can be made."
-
-
-class NotToBeUndone(AgentError):
-    """The act cannot be taken back, or done again, now; ``str()`` says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ from acp.schema import (
     WriteTextFileResponse,
 )
 
+from catena_acp.errors import FileRefused
 from catena_acp.events import Event, PermissionWithdrawn
 from catena_acp.protocol import framing, incoming
-from catena_acp.protocol.files import FileAccess, FileRefused, FileTurns
+from catena_acp.protocol.files import FileAccess, FileTurns
 from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
 
 MAX_ASKS = 200  # that are open at once; nobody answers more

@@ -12,18 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from catena_acp.errors import FileRefused
+
 MAX_READ = 8 * 1024 * 1024  # bytes of one answer
 MAX_SCANNED = 256 * 1024 * 1024  # bytes read to find the lines that were asked for
 MAX_WRITTEN = 32 * 1024 * 1024
 MAX_PATH = 4_096  # characters; to resolve a longer one takes for ever
-
-
-class FileRefused(Exception):
-    """A file was not read or not written; ``str()`` of it says why. ``missing`` where it is not there."""
-
-    def __init__(self, why: str, *, missing: bool = False) -> None:
-        super().__init__(why)
-        self.missing = missing
 
 
 @dataclass(frozen=True, slots=True)

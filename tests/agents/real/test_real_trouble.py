@@ -19,7 +19,8 @@ from catena_acp.continuity.events import Asked, AskSettled, MessageGrew, TurnEnd
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.inspection.chain import Loads
-from catena_acp.conversation.logins import LogoutNotOffered, Owed
+from catena_acp.conversation.logins import Owed
+from catena_acp.errors import LogoutNotOffered
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.database.database import Database
 from catena_store.records import ContextSource, Kind, LinkState, Message, QueueItem, StopReason

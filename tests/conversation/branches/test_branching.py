@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import (
     Asked,
     Doing,
@@ -20,9 +19,8 @@ from catena_acp.continuity.events import (
     SessionChanged,
     TurnEnded,
 )
-from catena_acp.continuity.sessions.fork_points import NotOfThisBranch
-from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.prompts.queue import PromptQueue
+from catena_acp.errors import NotOfThisBranch, ReadOnly, StillAtWork
 from catena_store.chains import links
 from catena_store.conversations import branches
 from catena_store.errors import NotFound

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from catena_acp.continuity.events import LeafMoved, MessageAdded, MessageGrew, Troubled, TurnEnded
-from catena_acp.continuity.sessions.fork_points import NotOfThisBranch
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.conversation.forks import Forked, Forking
-from catena_acp.conversation.prompts.prepare import StillAtWork
-from catena_acp.errors import AgentError, AgentRefused
+from catena_acp.errors import AgentError, AgentRefused, NotOfThisBranch, StillAtWork
 from catena_acp.protocol.connection import Connection
 from catena_store.chains import agents, links
 from catena_store.conversations import branches, conversations, messages

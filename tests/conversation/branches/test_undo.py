@@ -15,8 +15,7 @@ from catena.workspace.tabs import OpenTabs
 from catena.workspace.undo import undone, what
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.journal import move_window, opened_window
-from catena_acp.conversation.prompts.prepare import StillAtWork
-from catena_acp.conversation.undo import NotToBeUndone
+from catena_acp.errors import NotToBeUndone, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.branches import siblings

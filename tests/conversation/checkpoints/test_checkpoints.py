@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import LeafMoved, MessageAdded
 from catena_acp.continuity.services import Checkpointing, WhileIdle
-from catena_acp.conversation.checkpoints.checkpoints import NoCheckpoint
+from catena_acp.errors import NoCheckpoint, ReadOnly
 from catena_store.chains import agents
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoints import Checkpoint, Frequency

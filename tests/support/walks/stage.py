@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast
 import aiosqlite
 
 from catena_acp.continuity.events import ConversationEvent, PromptReturned, TurnEnded
-from catena_acp.conversation.runtime import ConversationRuntime, ReadOnly
-from catena_acp.errors import AgentError
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations import conversations
 from catena_store.database.database import Database
 from catena_store.errors import Fenced, NotFound, StoreError

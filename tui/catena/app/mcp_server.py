@@ -17,8 +17,8 @@ from catena import __version__
 from catena.errors import ExitStatus, Refused
 from catena.settings.settings import load_settings
 from catena_acp.continuity.sessions.fork_points import settled_point
-from catena_acp.conversation.checkpoints.checkpoints import NoCheckpoint, drawn, found, label_of
-from catena_acp.errors import AgentError
+from catena_acp.conversation.checkpoints.checkpoints import drawn, found, label_of
+from catena_acp.errors import AgentError, NoCheckpoint
 from catena_store.chains import turns
 from catena_store.conversations import conversations, rewind_requests
 from catena_store.conversations.checkpoint_stores import SqliteCheckpoints

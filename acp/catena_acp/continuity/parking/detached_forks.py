@@ -11,10 +11,9 @@ import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession
-from catena_acp.errors import AgentError
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.errors import AgentError, ForkWrong, ReadOnly
 from catena_acp.events import SessionOpened
 from catena_store.chains import links
 from catena_store.errors import StoreError

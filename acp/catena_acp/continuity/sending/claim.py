@@ -13,21 +13,13 @@ from catena_acp.continuity.routing.prior_context import PriorContext, what_to_te
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.errors import AgentError
+from catena_acp.errors import NotSent
 from catena_acp.port import AgentPort
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
 from catena_store.records import ContextSource, Kind, Link, Message, NewMessage, PathRow, StopReason, Turn
 from catena_store.windows import windows
-
-
-class NotSent(Exception):
-    """No session accepted the prompt; its text goes back to the composer."""
-
-    def __init__(self, error: AgentError | None, text: str | None = None) -> None:
-        super().__init__(text or (str(error) if error else "No session took the prompt."))
-        self.error = error
 
 
 class Claim:

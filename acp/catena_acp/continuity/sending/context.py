@@ -12,9 +12,9 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers
 from catena_acp.continuity.sessions.environment import Environment
-from catena_acp.continuity.sessions.sessions import LiveSession, SessionContradicts, SessionListener, Sessions
+from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.errors import AgentRefused
+from catena_acp.errors import AgentRefused, SessionContradicts
 from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionPlace
 from catena_store.chains import agents, links, turns

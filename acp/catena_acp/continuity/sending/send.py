@@ -12,14 +12,14 @@ from catena_acp.continuity.atomic import raise_if_cancelled, shielded, with_retr
 from catena_acp.continuity.events import Doing
 from catena_acp.continuity.problems import problem_of_notice, short
 from catena_acp.continuity.routing import route
-from catena_acp.continuity.sending.claim import Claim, NotSent, turn_before
+from catena_acp.continuity.sending.claim import Claim, turn_before
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.fork_points import anchor_of
-from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession
-from catena_acp.continuity.turns.endings import Ending, RefusedAtOnce
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.errors import AgentError, AgentRefused, SessionGone
+from catena_acp.errors import AgentError, AgentRefused, ForkWrong, NotSent, RefusedAtOnce, SessionGone
 from catena_acp.events import PromptBlock, TextBlock
 from catena_acp.port import AgentPort
 from catena_acp.trouble.diagnosis import diagnose

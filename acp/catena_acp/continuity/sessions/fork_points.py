@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from catena_acp.abilities import Quirks
-from catena_acp.continuity.sessions.sessions import ForkWrong
-from catena_acp.errors import AgentError
+from catena_acp.errors import ForkWrong
 from catena_acp.events import Event, TextChunk
 from catena_store.chains import turns
 from catena_store.conversations import messages
@@ -32,13 +31,6 @@ def id_said_back(events: Iterable[Event]) -> str | None:
     """The agent's own id of the prompt, where it says the prompt back."""
     said = (event for event in events if isinstance(event, TextChunk) and event.role == "user")
     return next((chunk.message_id for chunk in said if chunk.message_id), None)
-
-
-class NotOfThisBranch(AgentError):
-    """What was pointed at cannot be gone on from here; ``str()`` says why."""
-
-    def __init__(self, why: str = "That message is of another conversation; it is reached there.") -> None:
-        super().__init__(why)
 
 
 async def is_part_of(reader: Reader, record: ConversationRecord, message_id: str) -> bool:

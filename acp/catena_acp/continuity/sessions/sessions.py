@@ -12,7 +12,7 @@ from catena_acp.continuity.events import SessionState
 from catena_acp.continuity.routing.replay_check import Expected, Said, Verdict, verdict
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
-from catena_acp.errors import AgentError, NotOffered, SessionGone
+from catena_acp.errors import AgentError, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.events import Event, SessionOpened, TextChunk
 from catena_acp.port import AgentPort, SessionPlace
 from catena_store.chains import agents, links, turns
@@ -23,17 +23,6 @@ _CLOSING_SECONDS = 1.0  # that an agent may take to close a session
 _PATIENCE_SECONDS = 10.0  # with an opening that was given up, before the same session is asked for again
 
 REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted" or "none"
-
-
-class SessionContradicts(SessionGone):
-    """The session is not what its record says: another id, another history."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(0, why)
-
-
-class ForkWrong(AgentError):
-    """The fork does not hold what was asked for; its source may still be right."""
 
 
 class SessionListener(Protocol):

@@ -8,25 +8,13 @@ from datetime import datetime
 
 from catena_acp.continuity.events import Problem
 from catena_acp.continuity.problems import empty_turn, problem_about, problem_in_words, problem_of
-from catena_acp.errors import AgentError, AgentRefused
+from catena_acp.errors import AgentError, AgentRefused, NotKept
 from catena_acp.events import Event, OtherContent, PermissionAsked, PromptEnded, TextChunk, ToolCallChanged
 from catena_acp.trouble.diagnosis import diagnose_words
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
 from catena_store.records import CONTENT_KINDS, Kind, Message, PathRow, StopReason, Turn
-
-
-class NotKept(AgentError):
-    """The store does not take what the agent says; it was asked to stop."""
-
-
-class RefusedAtOnce(Exception):
-    """The agent refused the prompt before any update of the turn: it may go out once more."""
-
-    def __init__(self, error: AgentRefused) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,7 @@ from catena_acp.continuity.sessions.fork_points import id_said_back
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.endings import (
     Ending,
-    NotKept,
     OnlyWords,
-    RefusedAtOnce,
     mark_said_error,
     problem_of_end,
     says_its_error,
@@ -32,7 +30,7 @@ from catena_acp.continuity.turns.endings import (
 )
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Op, Reducer
-from catena_acp.errors import AgentError, AgentGone, AgentRefused
+from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, RefusedAtOnce
 from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, PromptBlock
 from catena_store.chains import links, turns
 from catena_store.conversations import messages

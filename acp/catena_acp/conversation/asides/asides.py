@@ -12,17 +12,15 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Final
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
 from catena_acp.continuity.wording import ending_words
 from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
 from catena_acp.conversation.asides.session import AsideSession, Opening, sweep, throw_away, where_it_stands
 from catena_acp.conversation.inspection.price import Price, prices
-from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentError, AgentGone
+from catena_acp.errors import AgentError, AgentGone, NotAQuestion, ReadOnly, StillAtWork
 from catena_acp.events import (
     Event,
     PermissionAsked,
@@ -65,13 +63,6 @@ class AsideEnded:
 
 
 AsideEvent = RowEvent | AsideOpened | AsideEnded
-
-
-class NotAQuestion(AgentError):
-    """What was asked is a command."""
-
-    def __init__(self) -> None:
-        super().__init__("An aside takes a question; commands go to the conversation itself.")
 
 
 class Aside:

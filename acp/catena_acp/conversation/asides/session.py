@@ -11,17 +11,16 @@ import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import title_of
 from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
-from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession
+from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, put_back, wanted_on
 from catena_acp.continuity.wording import ContextSummary, how_words
-from catena_acp.errors import AgentError, AgentRefused, SessionGone
+from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly, SessionGone
 from catena_acp.events import Event, SessionOpened
 from catena_acp.port import AgentPort
 from catena_acp.trouble.diagnosis import diagnose

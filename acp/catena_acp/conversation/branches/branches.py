@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from catena_acp.continuity.events import LeafMoved
-from catena_acp.continuity.sessions.fork_points import NotOfThisBranch, is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.branches.forked_session import forked_session
 from catena_acp.conversation.branches.logout_barrier import remark_on_logout
 from catena_acp.conversation.journal import move_window
 from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import NotOfThisBranch
 from catena_acp.port import AgentSpec
 from catena_store.conversations import lineage, messages
 from catena_store.conversations.branches import last_leaf, siblings

@@ -7,9 +7,9 @@ from dataclasses import replace
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.fork_points import anchor_of
-from catena_acp.continuity.sessions.sessions import ForkWrong, LiveSession
+from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import SessionGone
+from catena_acp.errors import ForkWrong, SessionGone
 from catena_acp.port import AgentPort
 from catena_store.conversations import messages
 from catena_store.database.database import Reader

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import (
     ConversationEvent,
     Problem,
@@ -23,7 +22,7 @@ from catena_acp.continuity.events import (
 )
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly, TabClosed
 from catena_acp.events import PermissionAsked, PermissionOption, ToolCallChanged
 from catena_acp.trouble.reset_times import time_words
 from catena_acp.trouble.troubles import Trouble
@@ -40,13 +39,6 @@ _OPTIONS = (
     PermissionOption(_YES, "Rewind after this turn", "allow_once"),
     PermissionOption(_NO, "Stay here", "reject_once"),
 )
-
-
-class TabClosed(AgentError):
-    """The window that was to be moved was closed meanwhile."""
-
-    def __init__(self) -> None:
-        super().__init__("the tab that it was asked for was closed; nothing has changed.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.events import (
     ConversationEvent,
     HoldChanged,
@@ -26,7 +25,7 @@ from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, NoCheckpoint, ReadOnly
 from catena_store.chains import link_history, links, turns
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
@@ -47,10 +46,6 @@ from catena_store.windows import windows
 MOST_LABEL = 60  # characters
 _ENDED = ("completed", "failed")  # states of a tool call
 _OFF = "Checkpoints are off in this conversation; /checkpoints manual lets you make them."
-
-
-class NoCheckpoint(AgentError):
-    """There is no such checkpoint; ``str()`` says what can be done."""
 
 
 class Checkpoints:

@@ -11,10 +11,9 @@ from catena_acp.continuity.wording import ABRIDGED
 from catena_acp.conversation.inspection.context import TurnContext, read_context
 from catena_acp.conversation.inspection.next_prompt import read_next_prompt
 from catena_acp.conversation.inspection.price import Price, prices
-from catena_acp.conversation.prompts.prepare import StillAtWork
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentError, AgentMissing, SessionGone
+from catena_acp.errors import AgentError, AgentMissing, NotToBePicked, SessionGone, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import LinkExtent, MessagePreview
@@ -226,10 +225,6 @@ def _named(glimpse: MessagePreview | None) -> str:
     if glimpse is None:
         return "a message that is gone"
     return shortened(glimpse.text) if glimpse.text.strip() else f"a {glimpse.kind} without words"
-
-
-class NotToBePicked(AgentError):
-    """The conversation cannot go on from this link; ``str()`` says why."""
 
 
 class ConversationChain:

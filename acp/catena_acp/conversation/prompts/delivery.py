@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from catena_acp.continuity.atomic import raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.events import Doing, LeafMoved, Problem, PromptReturned, TurnEnded
+from catena_acp.continuity.hold_wording import HELD_ELSEWHERE
 from catena_acp.continuity.problems import problem_about, problem_of, problem_of_notice
-from catena_acp.continuity.sending.claim import NotSent
 from catena_acp.continuity.sending.send import Sending
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.prompts.rows import Attempt, PromptRows
 from catena_acp.conversation.prompts.steering import Steering
-from catena_acp.conversation.runtime import HELD_ELSEWHERE, ConversationRuntime, ReadOnly
-from catena_acp.errors import AgentError, AgentMissing
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import AgentError, AgentMissing, NotSent, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment, StopReason, Turn

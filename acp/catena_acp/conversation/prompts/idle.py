@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.continuity.parking.parking import park
 from catena_acp.continuity.parking.probing import probe
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_store.chains import links
 from catena_store.errors import StoreError
 from catena_store.records import Link, LinkState, Turn

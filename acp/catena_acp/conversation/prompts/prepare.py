@@ -18,20 +18,6 @@ from catena_store.windows import windows
 _NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
 
 
-class StillAtWork(AgentError):
-    """What was asked for has to wait for the end of a turn."""
-
-    def __init__(self) -> None:
-        super().__init__("The agent is still at work; esc stops it.")
-
-
-class GivenUp(AgentError):
-    """The person stopped what they had asked for."""
-
-    def __init__(self) -> None:
-        super().__init__("Given up; nothing has changed.")
-
-
 async def prepare(runtime: ConversationRuntime, window_id: str) -> None:
     """Open a window's next session and show what it offers. Trouble is told, not raised."""
     while not await _prepared(runtime, window_id):

@@ -23,6 +23,7 @@ from catena_acp.continuity.events import (
     Troubled,
     TurnEnded,
 )
+from catena_acp.continuity.hold_wording import HELD_ELSEWHERE
 from catena_acp.continuity.problems import problem_about
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
@@ -31,11 +32,12 @@ from catena_acp.conversation import journal
 from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
 from catena_acp.conversation.prompts.delivery import PromptDelivery
 from catena_acp.conversation.prompts.idle import IdleWork
-from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork, prepare
+from catena_acp.conversation.prompts.prepare import prepare
 from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows, clears, last_prompt
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
-from catena_acp.conversation.runtime import HELD_ELSEWHERE, ConversationRuntime, ReadOnly
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import GivenUp, ReadOnly, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import messages

@@ -26,10 +26,10 @@ from catena.settings.settings import Permissions, Settings, load_settings
 from catena.workspace.directories import existing_directory
 from catena.workspace.lookup import find_conversation
 from catena_acp.continuity.events import TurnEnded
+from catena_acp.continuity.hold_wording import hold_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.runtime import ReadOnly
-from catena_acp.errors import AgentError, AgentMissing
+from catena_acp.errors import AgentError, AgentMissing, ReadOnly
 from catena_acp.port import AgentSpec
 from catena_store import records
 from catena_store.conversations import conversations
@@ -217,7 +217,7 @@ async def _opened(
         conversation = await live.create(agent=spec, cwd=request.directory)
     try:
         if conversation.read_only and not request.branch.fork:
-            raise ReadOnly(conversation.holder, live.owner.host)
+            raise ReadOnly(hold_words(conversation.holder, live.owner.host))
         yield conversation
     finally:
         await live.close(conversation.id)

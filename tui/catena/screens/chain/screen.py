@@ -17,7 +17,6 @@ from catena.text.formats import age
 from catena.text.safe_text import safe_line
 from catena.text.wording import facts_of, one_line
 from catena.widgets.row_list import Row, RowList, key_hints
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.conversation.inspection.chain import (
     SHOWN,
     Chain,
@@ -27,7 +26,7 @@ from catena_acp.conversation.inspection.chain import (
     shortened,
 )
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 from catena_store.records import LinkState
 

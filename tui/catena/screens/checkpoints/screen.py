@@ -17,12 +17,11 @@ from catena.text.safe_text import safe_line
 from catena.text.wording import FREQUENCY, clock_words, named, place_of, way_of
 from catena.widgets.row_list import Row, RowList, key_hints
 from catena.widgets.text_fields import SafeInput
-from catena_acp.continuity.errors import ReadOnly
 from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations.checkpoints import Checkpoint
 from catena_store.errors import StoreError
 

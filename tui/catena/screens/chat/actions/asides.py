@@ -8,8 +8,7 @@ from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
 from catena.text.safe_text import safe
-from catena_acp.continuity.errors import ReadOnly
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:  # the screen of an aside is not needed before there is one

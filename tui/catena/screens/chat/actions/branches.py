@@ -14,7 +14,7 @@ from catena.text.formats import age
 from catena.text.wording import name_of
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
-from catena_acp.continuity.errors import ReadOnly
+from catena_acp.errors import ReadOnly
 from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
 

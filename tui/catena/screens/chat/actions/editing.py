@@ -14,8 +14,7 @@ from catena.screens.chat.panels.fork import ENTER, BranchPanel, ForkQuestion
 from catena.settings.agents import agent_named
 from catena.workspace.pending import PendingText
 from catena.workspace.tab import Editing, LeftEdit, Tab
-from catena_acp.continuity.errors import ReadOnly
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.port import AgentSpec
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, Message

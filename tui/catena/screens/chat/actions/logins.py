@@ -19,8 +19,7 @@ from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
 from catena_acp.abilities import AuthMethod
 from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL
-from catena_acp.conversation.prompts.prepare import GivenUp, StillAtWork
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, GivenUp, StillAtWork
 
 
 class LoginActions:

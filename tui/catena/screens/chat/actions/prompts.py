@@ -15,8 +15,7 @@ from catena.widgets.row_list import Row
 from catena.workspace.pending import PendingText
 from catena.workspace.tab import Tab
 from catena_acp.continuity.events import Asked, Doing
-from catena_acp.conversation.runtime import ReadOnly
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.events import PermissionOption
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, QueueItem

@@ -14,8 +14,7 @@ from catena.screens.chat.context import ChatContext
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
-from catena_acp.continuity.errors import ReadOnly
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.trouble.troubles import Offer
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now

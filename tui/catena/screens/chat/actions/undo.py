@@ -12,8 +12,7 @@ from catena.text.formats import age
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
 from catena.workspace.undo import Done, TakenStep, done_again, undone, what
-from catena_acp.continuity.errors import ReadOnly
-from catena_acp.errors import AgentMissing
+from catena_acp.errors import AgentMissing, ReadOnly
 from catena_store.ids import utc_now
 from catena_store.windows.journal import Act
 

@@ -1,4 +1,4 @@
-"""Who holds a conversation that can only be read here, and how that is said."""
+"""Words for who holds a conversation that can only be read here."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ HELD_ELSEWHERE = "Another Catena holds this conversation; here it can only be re
 FREE = "The Catena that had this conversation is gone. Send a message, or /takeover, to go on here."
 
 
-class ReadOnly(Exception):
-    """Another client holds the conversation, or is gone (``free``); ``str()`` of it says which one."""
+def hold_words(holder: Owner | None, host: str, *, free: bool = False) -> str:
+    """Say who holds the conversation, to a person on ``host``; ``free`` where that client is gone."""
+    if free:
+        return FREE
+    return _held_words(holder, host) if holder else HELD_ELSEWHERE
 
-    def __init__(self, holder: Owner | None = None, host: str = "", *, free: bool = False) -> None:
-        super().__init__(FREE if free else held_words(holder, host) if holder else HELD_ELSEWHERE)
 
-
-def held_words(holder: Owner, host: str) -> str:
-    """Who has it, for a person on ``host``."""
+def _held_words(holder: Owner, host: str) -> str:
     # Ticks of another machine's clock say nothing here.
     began = process_began(holder.started) if holder.host == host else None
     since = f", since {_clock_time(began)}" if began else ""
