@@ -10,7 +10,7 @@ from bench.streaming import Figures
 from bench.subject import AGENT_COMMAND, Running, Subject
 from bench.terminal import percentile
 from bench.words import markdown
-from catena_acp.agents.catalog import spec_of_command
+from catena_acp.agents.catalog import command_spec
 from catena_store.conversations import conversations, messages
 from catena_store.records import Kind, NewMessage
 
@@ -63,7 +63,7 @@ def _begin(running: Running, end: str) -> None:
 
 
 async def _seed(folder: Path) -> None:
-    async with seeding(folder, spec_of_command(AGENT_COMMAND).name) as seeder:
+    async with seeding(folder, command_spec(AGENT_COMMAND).name) as seeder:
         await _broad(seeder)
         await _two_ends(seeder)
 

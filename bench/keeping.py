@@ -16,7 +16,7 @@ from bench.seeding import LONG_LAST_WORDS, LONG_TITLE, Vocabulary, seeding
 from bench.streaming import RATE, WORDS_IN_TEN_SECONDS, Figures
 from bench.subject import AGENT_COMMAND, Subject
 from bench.terminal import percentile
-from catena_acp.agents.catalog import spec_of_command
+from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.routing.prior_context import Budget, tell
 from catena_store.conversations import messages, search
 from catena_store.database.database import Database
@@ -136,12 +136,12 @@ class _Watch:
 
 
 async def _seed_replayable(folder: Path) -> None:
-    async with seeding(folder, spec_of_command(AGENT_COMMAND).name) as seeder:
+    async with seeding(folder, command_spec(AGENT_COMMAND).name) as seeder:
         await seeder.replayable_conversation(REPLAYED)
 
 
 async def _seed_histories(folder: Path) -> None:
-    async with seeding(folder, spec_of_command(AGENT_COMMAND).name) as seeder:
+    async with seeding(folder, command_spec(AGENT_COMMAND).name) as seeder:
         await seeder.conversations(CONVERSATIONS)
         await seeder.long_conversation(LONG)
 

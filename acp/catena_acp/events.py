@@ -179,7 +179,7 @@ class UsageReported:
 
 
 @dataclass(frozen=True, slots=True)
-class Noticed:
+class NoticeReported:
     """Something the agent wants the person to know."""
 
     text: str
@@ -187,7 +187,7 @@ class Noticed:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class ContextCompacted:
     """The agent shortened its own context."""
 
     text: str | None
@@ -212,7 +212,7 @@ class PermissionOption:
 
 
 @dataclass(frozen=True, slots=True)
-class PermissionAsked:
+class PermissionRequested:
     """The agent waits for a permission. Answer it with ``Agent.answer_permission(ask_id, …)``."""
 
     ask_id: str
@@ -237,10 +237,10 @@ Event = (
     | OptionsChanged
     | TitleChanged
     | UsageReported
-    | Noticed
-    | Compacted
+    | NoticeReported
+    | ContextCompacted
     | UnknownUpdate
-    | PermissionAsked
+    | PermissionRequested
     | PermissionWithdrawn
 )
 

@@ -27,7 +27,7 @@ class AgentSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPlace:
+class SessionSetup:
     """Where a session works and what it is given."""
 
     cwd: str
@@ -54,11 +54,11 @@ class AgentPort(Protocol):
         """Process group id and the start time of its leader, as the lease keeps them."""
         ...
 
-    async def new_session(self, place: SessionPlace) -> SessionOpened: ...
-    async def resume_session(self, session_id: str, place: SessionPlace) -> SessionOpened: ...
-    async def load_session(self, session_id: str, place: SessionPlace) -> SessionOpened: ...
+    async def new_session(self, place: SessionSetup) -> SessionOpened: ...
+    async def resume_session(self, session_id: str, place: SessionSetup) -> SessionOpened: ...
+    async def load_session(self, session_id: str, place: SessionSetup) -> SessionOpened: ...
     async def fork_session(
-        self, session_id: str, place: SessionPlace, at: str | None = None
+        self, session_id: str, place: SessionSetup, at: str | None = None
     ) -> SessionOpened: ...
     async def close_session(self, session_id: str) -> None:
         """Close it where the agent offers that; a refusal is not an error."""
@@ -78,7 +78,7 @@ class AgentPort(Protocol):
         """From now on the session may ask us for files below these directories, too, and below no others."""
         ...
 
-    def only_read(self, session_id: str) -> None:
+    def forbid_writes(self, session_id: str) -> None:
         """From now on the session may write no file through us."""
         ...
 
@@ -97,14 +97,14 @@ class AgentPort(Protocol):
         ...
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
-        """Answer a ``PermissionAsked``; None is `cancelled`. Answering twice is harmless."""
+        """Answer a ``PermissionRequested``; None is `cancelled`. Answering twice is harmless."""
         ...
 
     async def stop(self) -> None:
         """End the process and everything it started."""
         ...
 
-    def on_death(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_exit(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback`` once when the process ends, also when it has already. Returns the end of it."""
         ...
 

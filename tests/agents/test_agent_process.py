@@ -17,7 +17,7 @@ import pytest
 from catena_acp.agents.agent import Agent, end_group, process_start_time, start_agent
 from catena_acp.agents.process_group import Guard, group_exists
 from catena_acp.errors import AgentGone, AgentMissing, AgentRefused, AgentSilent, LoginNeeded, ProtocolBroken
-from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TextBlock
+from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, TextBlock
 from catena_acp.port import AgentPort, AgentSpec
 from support.clients.protocol import AGENT, HELLO, heard, place, runs, scripted, spec, text_of, until
 from support.counted_work import waits_counted
@@ -34,7 +34,7 @@ async def ending_of(tmp_path: Path, script: str) -> tuple[AgentGone, list[Event]
         events: list[Event] = []
         agent.listen(session_id, events.append)
         deaths: list[str] = []
-        agent.on_death(lambda: deaths.append("noticed"))
+        agent.on_exit(lambda: deaths.append("noticed"))
         with waits_counted() as waits, pytest.raises(AgentGone) as caught:
             await agent.prompt(session_id, HELLO)
         assert sum(waits) < 2, "the rest is up to the machine"
@@ -251,15 +251,15 @@ async def test_r04_a_permission_that_is_open_when_the_agent_dies_is_withdrawn(tm
         await agent.cancel("another session")
         with pytest.raises(AgentGone):
             await turn
-        assert [type(event) for event in events] == [PermissionAsked, PermissionWithdrawn]
+        assert [type(event) for event in events] == [PermissionRequested, PermissionWithdrawn]
 
 
 async def test_a_death_is_told_to_those_who_ask_later_and_to_nobody_who_left(tmp_path: Path) -> None:
     told: list[str] = []
     async with scripted(tmp_path) as agent:
-        agent.on_death(lambda: told.append("left"))()
-        agent.on_death(lambda: told.append("stayed"))
-    agent.on_death(lambda: told.append("late"))
+        agent.on_exit(lambda: told.append("left"))()
+        agent.on_exit(lambda: told.append("stayed"))
+    agent.on_exit(lambda: told.append("late"))
     assert told == ["stayed", "late"]
 
 
@@ -348,7 +348,7 @@ async def test_stopping_does_not_wait_for_an_agent_that_does_not_read(tmp_path: 
 CLIENT = """
 import asyncio, sys
 from catena_acp.agents.agent import start_agent
-from catena_acp.port import AgentSpec, SessionPlace
+from catena_acp.port import AgentSpec, SessionSetup
 
 async def main():
     agent = await start_agent(AgentSpec("a", "A", tuple(sys.argv[1:])), cwd=".", client_version="0")

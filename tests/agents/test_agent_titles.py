@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.abilities import Abilities
-from catena_acp.agents.catalog import spec_of_command
+from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.services import title_of
 from catena_acp.port import AgentSpec
 from support.clients.command_line import Catena
@@ -26,7 +26,7 @@ def world(tmp_path: Path) -> World:
 
 
 def command_of(world: World) -> AgentSpec:
-    return replace(spec_of_command(COMMAND), env=world.spec().env)
+    return replace(command_spec(COMMAND), env=world.spec().env)
 
 
 async def test_m09_a_command_is_called_what_it_calls_itself_in_chain_and_context_and_after_a_restart(
@@ -91,4 +91,4 @@ def test_m09_show_prints_the_chain_with_the_name_that_a_command_told(tmp_path: P
 )
 def test_w27_the_name_that_a_command_tells_is_made_safe_and_short(title: str, name: str, shown: str) -> None:
     told = Abilities(name=name, title=title, version="1", protocol_version=1)
-    assert title_of(spec_of_command("sh /some/where/oc.sh"), told) == shown
+    assert title_of(command_spec("sh /some/where/oc.sh"), told) == shown

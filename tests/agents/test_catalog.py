@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.catalog import catalog, find_agents, spec_named, spec_of_command
+from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
@@ -57,23 +57,23 @@ def test_w17_every_entry_says_how_to_get_it_and_the_built_in_one_is_last() -> No
 
 
 def test_w17_any_command_is_an_agent_and_its_name_does_not_depend_on_quotes() -> None:
-    spec = spec_of_command("/opt/my\\ agent/run  --x 'a b'")
+    spec = command_spec("/opt/my\\ agent/run  --x 'a b'")
     assert spec.command == ("/opt/my agent/run", "--x", "a b")
     assert spec.title == "run"
-    assert spec_of_command("'/opt/my agent/run' --x \"a b\"") == spec
-    assert spec_named(spec.name) == spec
+    assert command_spec("'/opt/my agent/run' --x \"a b\"") == spec
+    assert find_spec(spec.name) == spec
 
 
 @pytest.mark.parametrize("command", ["", "  ", "'open"])
 def test_a_command_that_is_none_is_missing(command: str) -> None:
     with pytest.raises(AgentMissing):
-        spec_of_command(command)
+        command_spec(command)
 
 
 def test_w17_a_configured_agent_wins_over_the_catalogue() -> None:
     mine = AgentSpec("claude", "Mine", ("mine",))
-    assert spec_named("claude", {"claude": mine}) is mine
-    assert spec_named("rehearsal", {"claude": mine}).name == "rehearsal"
+    assert find_spec("claude", {"claude": mine}) is mine
+    assert find_spec("rehearsal", {"claude": mine}).name == "rehearsal"
 
 
 def test_w17_an_agent_that_is_not_here_says_how_to_get_it(
@@ -81,9 +81,9 @@ def test_w17_an_agent_that_is_not_here_says_how_to_get_it(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(AgentMissing, match="npm install"):
-        spec_named("gemini")
+        find_spec("gemini")
     with pytest.raises(AgentMissing, match="no agent of that name"):
-        spec_named("nobody")
+        find_spec("nobody")
 
 
 def test_q03_this_floor_is_imported_without_the_sdk() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.settings.agents import agent_named
+from catena.settings.agents import find_agent
 from catena.settings.settings import AgentSetting, Settings
 from catena.workspace.tab import Tab
 from catena_acp.rehearsal.scenes import prose
@@ -98,11 +98,11 @@ async def two_tabs(place: Path, misdeed: str = "") -> AsyncIterator[Scene]:
     )
     here = place / "here"
     here.mkdir()
-    rehearsal = agent_named("rehearsal", settings)
+    rehearsal = find_agent("rehearsal", settings)
     async with at_the_screen(str(here), agent=rehearsal, settings=settings) as person:
         acts = person.app.chat.acts
         assert acts is not None
-        acts.run(person.app.chat.open_with(agent_named("hostile", settings)))
+        acts.run(person.app.chat.open_with(find_agent("hostile", settings)))
         await person.until(lambda: len(person.tabs) == 2, "another tab")
         await person.looks_at(person.tabs[1])
         neighbour, hostile = person.tabs

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from catena_acp.abilities import AuthMethod
-from catena_acp.agents.catalog import catalog, own_login
-from catena_acp.agents.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
+from catena_acp.agents.catalog import catalog, login_hint
+from catena_acp.agents.login_methods import (
+    TerminalLogin,
+    Variable,
+    offered_methods,
+    terminal_login,
+    variables_of,
+)
 from catena_acp.continuity.events import Doing, DoingChanged, MessageAdded, PromptReturned, TurnEnded
 from catena_acp.conversation.logins import Owed
 from catena_acp.errors import AgentRefused, GivenUp, LoginNeeded, LogoutNotOffered, StillAtWork
@@ -402,9 +408,9 @@ def test_w13_of_an_environment_login_only_names_are_told_and_whether_they_are_se
 def test_a_refusal_before_the_handshake_names_no_method_that_the_agent_itself_would_have_to_run(
     data: object,
 ) -> None:
-    assert methods_in(LoginNeeded(-32000, "Authentication required", data)) == ()
+    assert offered_methods(LoginNeeded(-32000, "Authentication required", data)) == ()
 
 
 def test_w13_of_every_public_agent_it_is_known_how_else_to_log_in() -> None:
-    assert all(own_login(entry.name) for entry in catalog() if entry.name != "rehearsal")
-    assert own_login("command:my-agent") is None
+    assert all(login_hint(entry.name) for entry in catalog() if entry.name != "rehearsal")
+    assert login_hint("command:my-agent") is None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from catena.errors import SettingsInvalid
-from catena.settings.agents import agent_kept, agent_named, default_agent, name_of_kept
+from catena.settings.agents import default_agent, find_agent, stored_agent, stored_agent_name
 from catena.settings.settings import AgentSetting, load_settings
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
@@ -113,18 +113,18 @@ def test_m14_a_profile_runs_its_agents_command_with_its_own_environment(tmp_path
     path.write_text(SETTINGS)
     settings = load_settings(path)
     assert settings.agents["home"] == AgentSetting("home", title="At home", agent="rehearsal", profile="home")
-    rehearsal, work = agent_named("rehearsal", settings), agent_named("work", settings)
+    rehearsal, work = find_agent("rehearsal", settings), find_agent("work", settings)
     assert (work.name, work.profile, work.title) == ("rehearsal", "office", "Rehearsal (office)")
     assert work.command == rehearsal.command
     assert dict(work.env) == {"SHARED": "yes", "WHO": "work"}
     assert dict(rehearsal.env) == {"SHARED": "yes", "WHO": "nobody"}
     for name in ("rehearsal", "work", "home", "mine", "mine-too"):
-        spec = agent_named(name, settings)
-        assert agent_kept(spec.name, spec.profile, settings) == spec
-        assert name_of_kept(spec.name, spec.profile, settings) == name
+        spec = find_agent(name, settings)
+        assert stored_agent(spec.name, spec.profile, settings) == spec
+        assert stored_agent_name(spec.name, spec.profile, settings) == name
         assert default_agent(settings, (spec.name, spec.profile)) == spec
     with pytest.raises(AgentMissing, match="the settings have no such profile any more"):
-        agent_kept("rehearsal", "elsewhere", settings)
+        stored_agent("rehearsal", "elsewhere", settings)
 
 
 @pytest.mark.parametrize(

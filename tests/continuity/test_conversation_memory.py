@@ -11,7 +11,7 @@ from catena_acp.agents.agent import start_agent
 from catena_acp.continuity.events import MessageAdded, TurnEnded
 from catena_acp.errors import ReadOnly
 from catena_acp.events import TextChunk
-from catena_acp.port import SessionPlace
+from catena_acp.port import SessionSetup
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.records import ContextSource, Kind, LinkState, StopReason
@@ -217,7 +217,7 @@ async def test_m12_without_our_store_the_agents_own_sessions_are_whole(world: Wo
             file.unlink()
     agent = await start_agent(world.spec(), cwd=str(world.project), client_version="test")
     try:
-        opened = await agent.load_session(link.session_id, SessionPlace(str(world.project)))
+        opened = await agent.load_session(link.session_id, SessionSetup(str(world.project)))
         told = [event.text for event in opened.replay if isinstance(event, TextChunk)]
         assert told == ["say one", "one"]
     finally:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.agents.process_group import process_began, process_start_time
+from catena_acp.agents.process_group import parse_start_time, process_start_time
 from catena_acp.continuity.events import (
     ConversationEvent,
     Doing,
@@ -634,10 +634,10 @@ async def test_a_branch_goes_on_from_every_row_above_its_leaf_and_from_no_other(
 def test_the_beginning_of_a_process_is_told_from_its_start_time() -> None:
     started = process_start_time(os.getpid())
     assert started is not None
-    began = process_began(started)
+    began = parse_start_time(started)
     assert began is not None
     assert 0 <= (utc_now() - began).total_seconds() < 24 * 3600
-    assert process_began("Fri Nov 20 12:00:00 2026") is None
+    assert parse_start_time("Fri Nov 20 12:00:00 2026") is None
 
 
 def test_r16_run_goes_on_with_a_conversation_whose_catena_was_killed_in_mid_turn(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from catena.text.usage import as_lines, costs, in_words, spending, spending_shape
+from catena.text.usage import costs, spending, spending_shape, usage_lines, usage_text
 from catena_acp.events import UsageReported
 from catena_store.chains import turns, usage
 from catena_store.conversations import conversations
@@ -88,10 +88,10 @@ async def test_m13_currencies_are_told_beside_each_other_and_never_added_up(tmp_
         await turns.insert(tx, a_turn("t2", "u2", "B", cost=0.05, currency="EUR", usage=tokens))
         await turns.insert(tx, a_turn("t3", "u3", "A", model="Big", usage={"inputTokens": "many", "x": None}))
         found = await spending(tx, "c1", "u3")
-    words = dict(as_lines(found))
+    words = dict(usage_lines(found))
     assert words["this branch"] == "3 turns · $1.00 and €0.0500 · 20 tokens in, 8 out"
     assert words["last turn"] == "1 turn · no cost or tokens told"
-    lines = [text for _, text in as_lines(found)]
+    lines = [text for _, text in usage_lines(found)]
     assert "Several currencies: they are listed beside each other, not added up." in lines
     assert lines[-2:] == [
         "rehearsal · Big: 2 turns · $1.00 · 10 tokens in, 4 out",
@@ -115,9 +115,9 @@ async def test_m13_sums_are_read_by_indexes(tmp_path: Path) -> None:
 
 def test_what_costs_nothing_is_said_to_cost_nothing() -> None:
     nothing: list[Expense] = []
-    assert in_words(nothing) == "0 turns · no cost or tokens told"
+    assert usage_text(nothing) == "0 turns · no cost or tokens told"
     free = [Expense("a", "", None, "USD", 2, 0.0, 0, 0, 0)]
-    assert in_words(free) == "2 turns · $0.00"
+    assert usage_text(free) == "2 turns · $0.00"
 
 
 async def test_m13_a_turn_costs_what_the_sessions_total_grew_by_also_where_the_total_begins_again(
@@ -199,7 +199,7 @@ async def test_m13_what_asides_cost_is_a_line_of_its_own_also_when_they_are_thro
     (spent,) = found.asides
     assert (spent.agent, spent.model) == ("rehearsal", "Understudy")
     assert spent.input_tokens > 0 < spent.output_tokens
-    lines = dict(as_lines(found))
+    lines = dict(usage_lines(found))
     assert lines["asides"].startswith("3 questions · $0.003")
     assert lines["in all"] == f"${turn.cost + cost['USD']:.4f}"
 

@@ -10,11 +10,11 @@ from catena_acp.abilities import AuthMethod
 from catena_acp.events import (
     Command,
     CommandsChanged,
-    Compacted,
+    ContextCompacted,
     Event,
     Location,
     ModesChanged,
-    Noticed,
+    NoticeReported,
     OtherContent,
     PlanChanged,
     PlanEntry,
@@ -80,14 +80,14 @@ PLANNED = (PlanEntry("a", "blocked", "high"), PlanEntry("b", "pending", "medium"
             UsageReported(10, 200_000, 0.5, "USD"),
         ),
         ({"sessionUpdate": "usage_update", "used": 1, "size": 2}, UsageReported(1, 2, None, None)),
-        ({"sessionUpdate": "notice", "title": "Moved"}, Noticed("Moved", "info")),
+        ({"sessionUpdate": "notice", "title": "Moved"}, NoticeReported("Moved", "info")),
         (
             {
                 "sessionUpdate": "compaction_update",
                 "status": "completed",
                 "summary": [{"type": "text", "text": "short"}],
             },
-            Compacted("short", "completed"),
+            ContextCompacted("short", "completed"),
         ),
         (
             {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "rawOutput": [1]},

@@ -11,14 +11,14 @@ import pytest
 from catena_acp.agents.agent import Agent
 from catena_acp.errors import AgentRefused, LoginNeeded, ProtocolBroken, SessionGone
 from catena_acp.events import (
-    Compacted,
+    ContextCompacted,
     Event,
     ImageBlock,
     LinkBlock,
     ModesChanged,
-    Noticed,
-    PermissionAsked,
+    NoticeReported,
     PermissionOption,
+    PermissionRequested,
     PermissionWithdrawn,
     TextBlock,
     TextChunk,
@@ -114,10 +114,10 @@ async def test_every_kind_of_update_comes_in_the_order_of_the_wire(tmp_path: Pat
     _, events = await said(tmp_path, script)
     assert [type(event) for event in events] == [
         TextChunk,
-        Noticed,
+        NoticeReported,
         TextChunk,
-        Compacted,
-        Compacted,
+        ContextCompacted,
+        ContextCompacted,
         UnknownUpdate,
         UnknownUpdate,
         UnknownUpdate,
@@ -125,8 +125,8 @@ async def test_every_kind_of_update_comes_in_the_order_of_the_wire(tmp_path: Pat
         TextChunk,
     ]
     assert events[0] == TextChunk("agent", "one two", None)
-    assert events[1] == Noticed("Slow\ntoday", "warning")
-    assert events[4] == Compacted("sum", None)
+    assert events[1] == NoticeReported("Slow\ntoday", "warning")
+    assert events[4] == ContextCompacted("sum", None)
     assert isinstance(events[5], UnknownUpdate)
     assert events[5].kind == "moon_phase"
 
@@ -267,7 +267,7 @@ async def test_w01_a_permission_is_asked_with_all_its_options_and_answered(tmp_p
         turn = asyncio.create_task(agent.prompt(session_id, HELLO))
         await until(lambda: len(events) == 2)
         asked = events[1]
-        assert isinstance(asked, PermissionAsked)
+        assert isinstance(asked, PermissionRequested)
         assert asked.tool_call.title == "Run"
         assert asked.options == (
             PermissionOption("yes", "Yes", "allow_once"),
@@ -304,7 +304,7 @@ async def test_r11_stopping_answers_what_is_asked_and_what_will_be_asked_with_ca
         # The cancel goes out first, then the answers: nothing may stand between.
         await agent.cancel(session_id)
         assert (await turn).stop_reason == "cancelled"
-        assert [type(event) for event in events] == [PermissionAsked, PermissionWithdrawn]
+        assert [type(event) for event in events] == [PermissionRequested, PermissionWithdrawn]
         cancelled = {"outcome": {"outcome": "cancelled"}}
         await until(lambda: answer_to(tmp_path, "p2"))
         assert [(answer_to(tmp_path, name) or {})["result"] for name in ("p1", "p2")] == [
@@ -327,7 +327,7 @@ async def test_a_request_that_the_agent_takes_back_is_answered_so_and_withdrawn(
         agent.send(agent.result(request, {"stopReason": "end_turn"}))
     """
     _, events = await said(tmp_path, script)
-    assert [type(event) for event in events] == [PermissionAsked, PermissionWithdrawn]
+    assert [type(event) for event in events] == [PermissionRequested, PermissionWithdrawn]
     answer = answer_to(tmp_path, 7)
     assert answer is not None
     assert answer["error"]["code"] == -32800
@@ -341,7 +341,7 @@ async def test_two_agents_never_name_a_permission_alike(tmp_path: Path) -> None:
             session_id, events = await opened(agent, tmp_path)
             turn = asyncio.create_task(agent.prompt(session_id, HELLO))
             await until(lambda events=events: len(events) == 2)  # type: ignore[misc]
-            assert isinstance(events[1], PermissionAsked)
+            assert isinstance(events[1], PermissionRequested)
             names.append(events[1].ask_id)
             agent.answer_permission(events[1].ask_id, None)
             await turn

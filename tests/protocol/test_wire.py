@@ -127,7 +127,7 @@ async def test_meta_cannot_take_the_place_of_an_argument(tmp_path: Path) -> None
             left.discard(agent.read().get("id"))
         agent.send(agent.result(request, {"stopReason": "end_turn"}))
     """
-    from catena_acp.events import PermissionAsked
+    from catena_acp.events import PermissionRequested
     from catena_acp.protocol.files import FileAccess
 
     async with scripted(tmp_path, script, files=FileAccess((Path("/"),))) as agent:
@@ -136,7 +136,7 @@ async def test_meta_cannot_take_the_place_of_an_argument(tmp_path: Path) -> None
 
         def answering(event: Event) -> None:
             events.append(event)
-            if isinstance(event, PermissionAsked):
+            if isinstance(event, PermissionRequested):
                 agent.answer_permission(event.ask_id, "ok")
 
         agent.listen(session_id, answering)

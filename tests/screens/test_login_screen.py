@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.catalog import spec_of_command
+from catena_acp.agents.catalog import command_spec
 from catena_acp.port import AgentSpec
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import Place
@@ -53,7 +53,7 @@ def prompts(place: Path) -> list[list[str]]:
 def other_ways(place: Path, *ways: dict[str, object], **env: str) -> AgentSpec:
     script = place / "other_ways.py"
     script.write_text(OTHER_WAYS)
-    spec = spec_of_command(f"{shlex.join([sys.executable, str(script)])} --auth=required")
+    spec = command_spec(f"{shlex.join([sys.executable, str(script)])} --auth=required")
     return AgentSpec(spec.name, spec.title, spec.command, (("WAYS", json.dumps(ways)), *env.items()))
 
 

@@ -18,7 +18,7 @@ from catena.terminal.driver import is_burst
 from catena.terminal.input_filters import ReplyFilter, dark_by_environment
 from catena.terminal.sequences import clipboard, notification
 from catena.widgets.completion import completions
-from catena_acp.agents.catalog import spec_named
+from catena_acp.agents.catalog import find_spec
 from catena_acp.events import Command
 from catena_store.errors import StoreError
 from catena_store.records import Kind
@@ -282,12 +282,12 @@ async def test_the_newest_row_of_a_kind_is_known(tmp_path: Path) -> None:
 
 async def test_an_error_with_brackets_in_it_is_told_as_it_is(tmp_path: Path) -> None:
     said = "[red] no such [/closing] tag"
-    app = CatenaApp(Start(str(tmp_path), agent=spec_named("rehearsal"), settings=Settings()), environment={})
+    app = CatenaApp(Start(str(tmp_path), agent=find_spec("rehearsal"), settings=Settings()), environment={})
     app._handle_exception(StoreError(said))
     (crash,) = app._exit_renderables
     assert isinstance(crash, Segments)
     assert said in "".join(segment.text for segment in crash.segments)
-    app = CatenaApp(Start(str(tmp_path), agent=spec_named("rehearsal"), settings=Settings()), environment={})
+    app = CatenaApp(Start(str(tmp_path), agent=find_spec("rehearsal"), settings=Settings()), environment={})
     async with app.run_test():
         app._end_with(StoreError(said))
         (left,) = app._exit_renderables

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catena.settings.settings import Settings
-from catena_acp.agents.catalog import spec_named
+from catena_acp.agents.catalog import find_spec
 from catena_acp.continuity.events import MessageChanged
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, default_path
@@ -370,7 +370,7 @@ async def test_rename_shows_in_the_tab(tmp_path: Path) -> None:
 
 
 async def test_the_rehearsal_agent_is_a_process_of_its_own_for_each_conversation(tmp_path: Path) -> None:
-    assert spec_named("rehearsal").command
+    assert find_spec("rehearsal").command
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "one")
         await person.new_tab()

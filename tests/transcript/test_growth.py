@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catena.transcript.drawing.look import Palette
+from catena.transcript.drawing.render_options import Palette
 from catena.transcript.markdown.markdown import draw_markdown
 from catena.transcript.markdown.splitter import cut
 from catena.transcript.messages.answer import Answer

@@ -16,9 +16,9 @@ import pytest
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from catena.settings.agents import agent_named
+from catena.settings.agents import find_agent
 from catena.settings.settings import AgentSetting, Settings
-from catena.transcript.drawing import flow
+from catena.transcript.drawing import wrapping
 from catena.transcript.markdown import code, markdown
 from catena.transcript.markdown import splitter as pieces
 from catena.transcript.messages import answer as answers
@@ -73,9 +73,9 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.laid_out = self.looked_at = 0
-        lay, line = flow.lay, pieces.MarkdownSplitter._line
+        lay, line = wrapping.lay, pieces.MarkdownSplitter._line
 
-        def counted_lay(runs: Sequence[flow.Run], *rest: object, **named: object) -> object:
+        def counted_lay(runs: Sequence[wrapping.Run], *rest: object, **named: object) -> object:
             self.laid_out += sum(len(text) for text, _ in runs) + 1
             return lay(runs, *rest, **named)  # type: ignore[arg-type]
 
@@ -83,7 +83,7 @@ class Work:
             self.looked_at += 1
             line(cutter, *rest)  # type: ignore[arg-type]
 
-        for module in (flow, code, markdown):
+        for module in (wrapping, code, markdown):
             monkeypatch.setattr(module, "lay", counted_lay)
         monkeypatch.setattr(pieces.MarkdownSplitter, "_line", counted_line)
 
@@ -384,7 +384,7 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 async def test_w18_whoever_follows_a_flood_of_messages_is_shown_the_newest_page_and_not_each(
     tmp_path: Path, hostile: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = agent_named("hostile", hostile)
+    agent = find_agent("hostile", hostile)
     async with at_the_screen(str(tmp_path / "here"), agent=agent, settings=hostile) as person:
         flood = Unlooked(person, monkeypatch)
         await flood.happens()
@@ -407,7 +407,7 @@ async def test_w18_whoever_follows_a_flood_of_messages_is_shown_the_newest_page_
 async def test_w18_whoever_reads_above_a_flood_of_messages_keeps_their_place_and_all_of_them_come(
     tmp_path: Path, hostile: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = agent_named("hostile", hostile)
+    agent = find_agent("hostile", hostile)
     async with at_the_screen(str(tmp_path / "here"), agent=agent, settings=hostile) as person:
         await person.say("huge-text")
         await person.sees("after huge-text.")

@@ -7,7 +7,7 @@ from rich.style import Style
 
 from catena.transcript.drawing.highlight import Colouring, lex
 from catena.transcript.drawing.lines import Line
-from catena.transcript.drawing.look import Palette, RenderOptions, role_names
+from catena.transcript.drawing.render_options import Palette, RenderOptions, role_names
 from catena.transcript.markdown.inline import HREF
 from catena.transcript.markdown.markdown import draw_markdown
 from catena.transcript.markdown.tables import fit_columns

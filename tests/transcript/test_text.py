@@ -11,7 +11,15 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.drawing.flow import break_rows, fit, fit_end, is_single, lay_plain, shorten, width_of
+from catena.transcript.drawing.wrapping import (
+    break_rows,
+    fit,
+    fit_end,
+    is_single,
+    lay_plain,
+    shorten,
+    width_of,
+)
 
 HOSTILE = st.text(
     alphabet=st.one_of(

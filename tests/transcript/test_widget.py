@@ -148,8 +148,8 @@ async def test_older_messages_are_asked_for_early_once_and_put_above_without_mov
     async with scene(messages[80:]) as (transcript, pilot):
         transcript.show(messages[80:], more_above=True)
         await settled(transcript, pilot)
-        assert not posted(transcript, Transcript.OlderWanted)
-        while not posted(transcript, Transcript.OlderWanted):
+        assert not posted(transcript, Transcript.OlderRequested)
+        while not posted(transcript, Transcript.OlderRequested):
             transcript.action_page_up()
             await taken_in(pilot)
         assert transcript.scroll_offset.y > 0
@@ -157,7 +157,7 @@ async def test_older_messages_are_asked_for_early_once_and_put_above_without_mov
         transcript.action_page_down()
         transcript.action_page_up()
         await taken_in(pilot)
-        assert len(posted(transcript, Transcript.OlderWanted)) == 1
+        assert len(posted(transcript, Transcript.OlderRequested)) == 1
         transcript.prepend(messages[:80], more_above=False)
         await settled(transcript, pilot)
         assert shown(transcript) == before
@@ -333,7 +333,7 @@ async def test_e03_a_click_on_the_arrows_wants_a_sibling() -> None:
         await taken_in(pilot)
         await pilot.click(transcript, offset=(row.index("›"), 1))
         await taken_in(pilot)
-        assert [event.step for event in posted(transcript, Transcript.SiblingWanted)] == [-1, 1]
+        assert [event.step for event in posted(transcript, Transcript.SiblingRequested)] == [-1, 1]
 
 
 async def test_w26_a_click_on_a_link_opens_it_and_takes_the_keys_from_nobody() -> None:

@@ -25,7 +25,7 @@ from catena_acp.errors import (
 )
 from catena_acp.trouble import error_words, reset_times
 from catena_acp.trouble.diagnosis import diagnose, diagnose_words
-from catena_acp.trouble.reset_times import end_in_data, end_in_words, time_words
+from catena_acp.trouble.reset_times import end_in_data, end_in_words, format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
 from catena_store.records import Kind, Message, MessageState
 from support.counted_work import calls_counted
@@ -581,7 +581,7 @@ def test_times_are_read_as_a_person_in_this_zone_reads_them(monkeypatch: pytest.
     time.tzset()
     try:
         words = [
-            time_words(end, NOW)
+            format_time(end, NOW)
             for end in (
                 at(16),
                 in_seconds(3600),  # rounded up: nobody is to try too early

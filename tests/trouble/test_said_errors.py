@@ -9,7 +9,7 @@ import pytest
 from catena_acp.continuity.events import Doing, DoingChanged, TurnEnded
 from catena_acp.continuity.turns.endings import OnlyWords
 from catena_acp.conversation.logins import Owed
-from catena_acp.events import PermissionAsked, TextChunk, ToolCallChanged
+from catena_acp.events import PermissionRequested, TextChunk, ToolCallChanged
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, LinkState, StopReason
 from support.clients.protocol import heard, spec
@@ -146,5 +146,5 @@ def test_r09_words_beside_a_question_for_permission_are_not_all_that_there_is() 
     words = OnlyWords()
     words.take([TextChunk("agent", "Rate limit exceeded.", "m1")])
     assert words.text == "Rate limit exceeded."
-    words.take([PermissionAsked("ask", ToolCallChanged("call"), ())])
+    words.take([PermissionRequested("ask", ToolCallChanged("call"), ())])
     assert words.text is None

@@ -20,9 +20,9 @@ from catena_acp.continuity.events import (
     TurnEnded,
 )
 from catena_acp.continuity.problems import problem_of_notice
-from catena_acp.events import Compacted
+from catena_acp.events import ContextCompacted
 from catena_acp.port import AgentSpec
-from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import ContextSource, Kind, LinkState, Message, MessageState, StopReason
 from support.agents.model import ModelAgent, Running, Upstream
@@ -141,7 +141,7 @@ async def test_r01_r02_r03_limits_are_told_apart_keep_the_partial_text_and_the_c
             assert over.turn.stop_reason is StopReason.ERROR
             rows = await desk.branch()
             notice = notice_of(rows)
-            until = time_words(problem.resets_at, notice.created_at) if problem.resets_at else ""
+            until = format_time(problem.resets_at, notice.created_at) if problem.resets_at else ""
             began = f"{notice.created_at.astimezone():%H:%M}"
             assert (problem.trouble, problem.offers) == (cause.trouble, cause.offers)
             assert problem.text == notice.text == cause.says.format(until=until)
@@ -198,7 +198,7 @@ async def test_r01_who_goes_on_with_another_agent_reads_in_the_seam_which_limit_
         notice = notice_of(await desk.branch())
         await desk.window.set_agent(calm(world)["calm"])
         after = await desk.say("echo")
-    until = time_words(over.problem.resets_at, notice.created_at)
+    until = format_time(over.problem.resets_at, notice.created_at)
     assert after.turn is not None and after.turn.how is ContextSource.TOLD
     assert after.turn.cause == f"rate limit until {until}, from rehearsal to Calm"
     assert "canary-one" in world.prompts()[-1][0]
@@ -437,7 +437,11 @@ async def test_r15_a_compaction_between_turns_counts_as_abridged_too(tmp_path: P
     async with client(tmp_path, Upstream(scene=answering_and_seen)) as desk:
         await desk.say("one")
         session_id = (await desk.links())[0].session_id
-        for event in (Compacted(None, "in_progress"), Compacted("sum", None), Compacted("sum", "completed")):
+        for event in (
+            ContextCompacted(None, "in_progress"),
+            ContextCompacted("sum", None),
+            ContextCompacted("sum", "completed"),
+        ):
             agents[0].tell(session_id, event)
         divider = await desk.until_told(MessageAdded, lambda news: "compacted" in news.message.data)
         over = await desk.say("two")
@@ -449,8 +453,8 @@ async def test_r15_a_compaction_between_turns_counts_as_abridged_too(tmp_path: P
 
 async def test_r15_a_compaction_that_failed_abridges_nothing(tmp_path: Path) -> None:
     def failing(running: Running) -> None:
-        running.tell(Compacted(None, "in_progress"))
-        running.tell(Compacted("no room", "failed"))
+        running.tell(ContextCompacted(None, "in_progress"))
+        running.tell(ContextCompacted("no room", "failed"))
         answering(running)
 
     async with client(tmp_path, Upstream(scene=failing)) as desk:

@@ -16,7 +16,7 @@ from catena_acp.agents.process import AgentProcess, agent_environment
 from catena_acp.agents.process_group import end_group, process_start_time
 from catena_acp.errors import AgentGone
 from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
-from catena_acp.port import AgentSpec, Limits, SessionPlace
+from catena_acp.port import AgentSpec, Limits, SessionSetup
 from catena_acp.protocol.delivery import Delivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.transport import StdioTransport
@@ -129,17 +129,17 @@ class Agent:
 
     # What it is asked. Each of these may raise any AgentError.
 
-    async def new_session(self, place: SessionPlace) -> SessionOpened:
+    async def new_session(self, place: SessionSetup) -> SessionOpened:
         return await self._connected.new_session(place)
 
-    async def resume_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+    async def resume_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
         return await self._connected.resume_session(session_id, place)
 
-    async def load_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+    async def load_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
         return await self._connected.load_session(session_id, place)
 
     async def fork_session(
-        self, session_id: str, place: SessionPlace, at: str | None = None
+        self, session_id: str, place: SessionSetup, at: str | None = None
     ) -> SessionOpened:
         return await self._connected.fork_session(session_id, place, at)
 
@@ -166,8 +166,8 @@ class Agent:
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
         self._connected.allow_directories(session_id, directories)
 
-    def only_read(self, session_id: str) -> None:
-        self._connected.only_read(session_id)
+    def forbid_writes(self, session_id: str) -> None:
+        self._connected.forbid_writes(session_id)
 
     async def set_mode(self, session_id: str, mode_id: str) -> None:
         await self._connected.set_mode(session_id, mode_id)
@@ -190,7 +190,7 @@ class Agent:
 
     # Its end.
 
-    def on_death(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_exit(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback`` once when it ends, also when it has already. Returns the end of it."""
         if self._over.is_set():
             callback()

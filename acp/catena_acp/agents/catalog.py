@@ -42,7 +42,7 @@ class CatalogEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Installation:
     """An agent, and how to start it here; ``spec`` is None where it is not installed."""
 
     entry: CatalogEntry
@@ -230,12 +230,12 @@ def catalog() -> tuple[CatalogEntry, ...]:
     )
 
 
-def own_login(name: str) -> str | None:
+def login_hint(name: str) -> str | None:
     """How to log in to an agent of the catalogue without us; None where nothing is known of that."""
     return next((entry.login for entry in catalog() if entry.name == name), None)
 
 
-def own_logout(name: str) -> str:
+def logout_hint(name: str) -> str:
     """How to log out of an agent without us, in words."""
     entry = next((entry for entry in catalog() if entry.name == name), None)
     if entry and entry.logout:
@@ -244,12 +244,12 @@ def own_logout(name: str) -> str:
     return f"Its own program does it{where}"
 
 
-def find_agents(path: str | None = None) -> tuple[Found, ...]:
+def find_agents(path: str | None = None) -> tuple[Installation, ...]:
     """Every agent of the catalogue, with how to start it where it is found on ``path``, or else on PATH."""
-    return tuple(Found(entry, _spec_of(entry, path)) for entry in catalog())
+    return tuple(Installation(entry, _spec_of(entry, path)) for entry in catalog())
 
 
-def spec_named(name: str, extra: Mapping[str, AgentSpec] = _NO_MORE) -> AgentSpec:
+def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_MORE) -> AgentSpec:
     """How to start the agent of that name: one of ``extra``, of the catalogue, or ``command:`` and an argv.
 
     Raises AgentMissing where there is none, or where it is not installed.
@@ -257,7 +257,7 @@ def spec_named(name: str, extra: Mapping[str, AgentSpec] = _NO_MORE) -> AgentSpe
     if name in extra:
         return extra[name]
     if name.startswith(_COMMAND):
-        return spec_of_command(name.removeprefix(_COMMAND))
+        return command_spec(name.removeprefix(_COMMAND))
     entry = next((entry for entry in catalog() if entry.name == name), None)
     if entry is None:
         raise AgentMissing(name, "no agent of that name is known")
@@ -267,7 +267,7 @@ def spec_named(name: str, extra: Mapping[str, AgentSpec] = _NO_MORE) -> AgentSpe
     return spec
 
 
-def spec_of_command(command: str) -> AgentSpec:
+def command_spec(command: str) -> AgentSpec:
     """How to start any program as an agent; its name is the same however the command was quoted.
 
     Raises AgentMissing where the command is empty or its quotes are not closed.
@@ -281,7 +281,7 @@ def spec_of_command(command: str) -> AgentSpec:
     return AgentSpec(name=_COMMAND + shlex.join(argv), title=_title_of(argv), command=argv)
 
 
-def has_no_title(spec: AgentSpec) -> bool:
+def is_untitled(spec: AgentSpec) -> bool:
     """True of a command that neither a catalogue nor the person's settings have a title for."""
     return spec.name.startswith(_COMMAND) and not spec.profile and spec.title == _title_of(spec.command)
 

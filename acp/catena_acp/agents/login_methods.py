@@ -34,7 +34,7 @@ class Variable:
     is_set: bool
 
 
-def methods_in(error: LoginNeeded) -> tuple[AuthMethod, ...]:
+def offered_methods(error: LoginNeeded) -> tuple[AuthMethod, ...]:
     """The methods that a refusal names; an agent that wants a login before it shakes hands has no other place for them.
 
     Those that would have to be asked of the agent itself are left out: it does not run.

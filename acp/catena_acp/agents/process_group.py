@@ -178,7 +178,7 @@ def _stat(entry: Path) -> list[str]:
     return text[text.rfind(")") + 1 :].split()
 
 
-def process_began(started: str) -> datetime | None:
+def parse_start_time(started: str) -> datetime | None:
     """When the process began of which ``process_start_time`` said this; None where that cannot be told.
 
     Linux only: there the start is kept in clock ticks since the machine was started.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from catena_acp.agents.process_group import process_began
+from catena_acp.agents.process_group import parse_start_time
 from catena_store.records import Owner
 
 HELD_ELSEWHERE = "Another Catena holds this conversation; here it can only be read."
@@ -20,7 +20,7 @@ def hold_words(holder: Owner | None, host: str, *, free: bool = False) -> str:
 
 def _held_words(holder: Owner, host: str) -> str:
     # Ticks of another machine's clock say nothing here.
-    began = process_began(holder.started) if holder.host == host else None
+    began = parse_start_time(holder.started) if holder.host == host else None
     since = f", since {_clock_time(began)}" if began else ""
     return (
         f"Catena on {holder.host} (pid {holder.pid}{since}) has this conversation; here it can only be read."

@@ -11,7 +11,7 @@ from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.continuity.wording import BACK_IN_COMPOSER, ending_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.trouble.diagnosis import diagnose, diagnose_words
-from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
 from catena_store.records import Kind, Message, StopReason
 
@@ -123,7 +123,7 @@ def _told(
     kept: bool = False,
     prompt: bool = True,
 ) -> Problem:
-    until = time_words(found.resets_at, now) if found.resets_at else None
+    until = format_time(found.resets_at, now) if found.resets_at else None
     happened, possible = _sentences(title, found.trouble, short(said), until)
     means = " What it said is kept." if kept else ""
     back = BACK_IN_COMPOSER if returned else ""
@@ -239,9 +239,9 @@ def cause_words(message: Message | None) -> str | None:
     trouble = _trouble(message.data.get("trouble")) if message else None
     if message is None or trouble is None:
         return None
-    began = time_words(message.created_at.replace(second=0, microsecond=0), message.created_at)
+    began = format_time(message.created_at.replace(second=0, microsecond=0), message.created_at)
     resets_at = _time(message.data.get("resets_at"))
-    when = f"until {time_words(resets_at, message.created_at)}" if resets_at else f"at {began}"
+    when = f"until {format_time(resets_at, message.created_at)}" if resets_at else f"at {began}"
     match trouble:
         case Trouble.RATE_LIMIT:
             return f"rate limit {when}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from catena_acp.abilities import Abilities
-from catena_acp.agents.catalog import has_no_title
+from catena_acp.agents.catalog import is_untitled
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.chains import agents
@@ -71,7 +71,7 @@ _TITLE = "title"
 
 def title_of(spec: AgentSpec, abilities: Abilities | None) -> str:
     """What a person reads for an agent: its title here, or what a command without one calls itself once it runs."""
-    if abilities is None or not has_no_title(spec):
+    if abilities is None or not is_untitled(spec):
         return spec.title
     return _readable(abilities.title) or _readable(abilities.name) or spec.title
 
@@ -98,12 +98,12 @@ class AgentTitles:
 
     def of(self, spec: AgentSpec) -> str:
         """What a person reads for an agent that may not run."""
-        return (has_no_title(spec) and self._told.get(spec.name)) or spec.title
+        return (is_untitled(spec) and self._told.get(spec.name)) or spec.title
 
 
 async def keep_title(tx: Writer, agent: AgentPort) -> None:
     """Keep what a command calls itself, for the next time that nothing of it runs."""
-    if has_no_title(agent.spec):
+    if is_untitled(agent.spec):
         title = title_of(agent.spec, agent.abilities)
         await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, _TITLE, title)
 

@@ -64,14 +64,14 @@ def this_machine(client_version: str, specs: Mapping[str, AgentSpec]) -> Machine
         return await start_agent(spec, cwd=cwd, client_version=client_version, files=files)
 
     def spec_of(name: str, profile: str) -> AgentSpec:
-        from catena_acp.agents.catalog import spec_named
+        from catena_acp.agents.catalog import find_spec
 
         for spec in specs.values():
             if (spec.name, spec.profile) == (name, profile):
                 return spec
         if profile:
             raise AgentMissing(f"{name} ({profile})", "no such profile is known here")
-        return spec_named(name)
+        return find_spec(name)
 
     async def end_group(group: AgentGroup) -> bool:
         return await process_group.end_group(group.pid, group.started)
@@ -326,7 +326,7 @@ class Conversations:
             for sessions in self._sessions.values():
                 sessions.forget_agent(agent)
 
-        agent.on_death(died)
+        agent.on_exit(died)
 
     def _note_later(self, family: str) -> None:
         """An agent that was started for another conversation of the family, while this one was opened, is noted too."""

@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from catena_acp.abilities import AuthMethod
-from catena_acp.agents.catalog import own_login, own_logout
-from catena_acp.agents.login_methods import TerminalLogin, Variable, methods_in, terminal_login, variables_of
+from catena_acp.agents.catalog import login_hint, logout_hint
+from catena_acp.agents.login_methods import (
+    TerminalLogin,
+    Variable,
+    offered_methods,
+    terminal_login,
+    variables_of,
+)
 from catena_acp.continuity.atomic import shielded, with_retries
 from catena_acp.continuity.events import (
     ConversationEvent,
@@ -96,7 +102,7 @@ class Logins:
             return await self._ahead(window, self._methods)
         except LoginNeeded as error:
             # It wants the login before it shakes hands, and its refusal is where the methods are, if anywhere.
-            offered = self._known[self._agent] = methods_in(error)
+            offered = self._known[self._agent] = offered_methods(error)
             return offered
 
     def variables(self, method: AuthMethod) -> tuple[Variable, ...]:
@@ -195,7 +201,7 @@ class Logins:
     @property
     def own_way_in(self) -> str | None:
         """How else to log in to the agent: what to run or to set, by the catalogue."""
-        return own_login(self._runtime.record.agent)
+        return login_hint(self._runtime.record.agent)
 
     @property
     def _agent(self) -> tuple[str, str]:
@@ -272,4 +278,4 @@ def _wants_login(row: Message | None) -> bool:
 
 def no_logout(title: str, agent: str) -> str:
     """Why an agent is not logged out of from here, and how it is."""
-    return f"{title} offers no logout to its clients. {own_logout(agent)}; then /new or /clear begins anew."
+    return f"{title} offers no logout to its clients. {logout_hint(agent)}; then /new or /clear begins anew."

@@ -30,7 +30,7 @@ from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
-from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TitleChanged
+from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, TitleChanged
 from catena_acp.port import AgentPort, AgentSpec
 from catena_store.conversations import conversations, directories
 from catena_store.errors import StoreError, StoreReadOnly
@@ -288,12 +288,12 @@ class ConversationRuntime:
         running = self._running.get(live.link_id)
         if running and running.live is live:
             running.receive(event)
-        elif isinstance(event, PermissionAsked | PermissionWithdrawn):
+        elif isinstance(event, PermissionRequested | PermissionWithdrawn):
             self.handle_permission(live, event)
         elif self._late_updates:
             self._late_updates.receive(live, event)
 
-    def handle_permission(self, live: LiveSession, event: PermissionAsked | PermissionWithdrawn) -> None:
+    def handle_permission(self, live: LiveSession, event: PermissionRequested | PermissionWithdrawn) -> None:
         """A permission is asked or withdrawn; within a turn, after the tool call it is about was committed."""
         if isinstance(event, PermissionWithdrawn):
             self.permissions.withdrawn(event.ask_id)

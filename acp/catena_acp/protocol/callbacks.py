@@ -147,7 +147,7 @@ class Callbacks:
         """From now on the session may ask for files below these directories, too, and below no others."""
         self._directories[session_id] = tuple(directories)
 
-    def only_read(self, session_id: str) -> None:
+    def forbid_writes(self, session_id: str) -> None:
         """From now on the session may write no file."""
         self._only_reading.add(session_id)
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from catena_acp.abilities import Abilities
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, AgentSilent, NotOffered, ProtocolBroken
 from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
-from catena_acp.port import Limits, SessionPlace
+from catena_acp.port import Limits, SessionSetup
 from catena_acp.protocol.answers import (
     PROTOCOL_VERSION,
     SessionStates,
@@ -191,7 +191,7 @@ class Connection:
 
     # Sessions.
 
-    async def new_session(self, place: SessionPlace) -> SessionOpened:
+    async def new_session(self, place: SessionSetup) -> SessionOpened:
         answer = await self._requests.ask(
             lambda: self._sdk.new_session(
                 cwd=place.cwd,
@@ -202,7 +202,7 @@ class Connection:
         )
         return self._opened(answer, None, [], place)
 
-    async def resume_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+    async def resume_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
         self._require(self._abilities.resume, "session/resume")
         with self._delivery.replaying(session_id) as replay:
             answer = await self._requests.ask(
@@ -218,7 +218,7 @@ class Connection:
             )
         return self._opened(answer, session_id, replay, place)
 
-    async def load_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+    async def load_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
         self._require(self._abilities.load, "session/load")
         with self._delivery.replaying(session_id) as replay:
             answer = await self._requests.ask(
@@ -235,7 +235,7 @@ class Connection:
         return self._opened(answer, session_id, replay, place)
 
     async def fork_session(
-        self, session_id: str, place: SessionPlace, at: str | None = None
+        self, session_id: str, place: SessionSetup, at: str | None = None
     ) -> SessionOpened:
         """Fork at the head, or ``at`` a message in the way that this agent has for it.
 
@@ -402,12 +402,12 @@ class Connection:
         """The session may ask us for files below these directories, too, and below no others."""
         self._callbacks.allow_directories(session_id, directories)
 
-    def only_read(self, session_id: str) -> None:
+    def forbid_writes(self, session_id: str) -> None:
         """The session may write no file through us."""
-        self._callbacks.only_read(session_id)
+        self._callbacks.forbid_writes(session_id)
 
     def _opened(
-        self, answer: Json, asked: str | None, replay: list[Event], place: SessionPlace
+        self, answer: Json, asked: str | None, replay: list[Event], place: SessionSetup
     ) -> SessionOpened:
         opened = self._states.opened(answer, session_id_of(answer, asked), replay)
         self.allow_directories(opened.session_id, place.additional_directories)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from catena_acp.errors import AgentSilent
-from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, TextChunk
+from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, TextChunk
 
 Listener = Callable[[Event], None]
 
@@ -16,7 +16,7 @@ MAX_EARLY_EVENTS = 20_000  # per session that nobody listens to
 MAX_EARLY_SESSIONS = 32
 MAX_EARLY_SIZE = 16 * 1024 * 1024  # characters, of all these sessions
 
-_ASKS = (PermissionAsked, PermissionWithdrawn)
+_ASKS = (PermissionRequested, PermissionWithdrawn)
 
 
 class Delivery:

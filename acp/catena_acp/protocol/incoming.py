@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from catena_acp.events import (
     Command,
     CommandsChanged,
-    Compacted,
+    ContextCompacted,
     Event,
     Location,
     ModesChanged,
-    Noticed,
+    NoticeReported,
     OptionsChanged,
     OtherContent,
-    PermissionAsked,
     PermissionOption,
+    PermissionRequested,
     PlanChanged,
     PlanEntry,
     Role,
@@ -51,7 +51,7 @@ def events_of(update: Json) -> tuple[Event, ...]:
     return events
 
 
-def permission_of(ask_id: str, asked: Json) -> PermissionAsked:
+def permission_of(ask_id: str, asked: Json) -> PermissionRequested:
     """A permission request; options without an id are left out, since they could not be answered."""
     tool_call = part(asked, "toolCall") or {}
     options = tuple(
@@ -63,7 +63,7 @@ def permission_of(ask_id: str, asked: Json) -> PermissionAsked:
         for option in objects(asked.get("options"))
         if isinstance(option.get("optionId"), str)
     )
-    return PermissionAsked(ask_id, _tool_call(text_of(tool_call, "toolCallId") or "", tool_call), options)
+    return PermissionRequested(ask_id, _tool_call(text_of(tool_call, "toolCallId") or "", tool_call), options)
 
 
 # The kinds of update. A reader answers None where it cannot read one.
@@ -158,19 +158,21 @@ def _notice(update: Json) -> tuple[Event, ...] | None:
     parts = [text for name in ("title", "description", "message") if (text := text_of(update, name))]
     if not parts:
         return None
-    return (Noticed("\n".join(parts), name_of(update, "severity") or name_of(update, "level") or "info"),)
+    return (
+        NoticeReported("\n".join(parts), name_of(update, "severity") or name_of(update, "level") or "info"),
+    )
 
 
 def _compaction(update: Json) -> tuple[Event, ...] | None:
     summary = update.get("summary")
     parts = [text for block in objects(summary) if (text := text_of(block, "text"))]
     told = "\n".join(parts) or text_of(update, "error")
-    return (Compacted(told, text_of(update, "status")),)
+    return (ContextCompacted(told, text_of(update, "status")),)
 
 
 def _compaction_chunk(update: Json) -> tuple[Event, ...] | None:
     text = text_of(part(update, "content") or {}, "text")
-    return None if text is None else (Compacted(text, None),)
+    return None if text is None else (ContextCompacted(text, None),)
 
 
 _READERS: Mapping[str, Callable[[Json], tuple[Event, ...] | None]] = {

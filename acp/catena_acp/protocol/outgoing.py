@@ -22,7 +22,7 @@ from acp.schema import (
 
 from catena_acp.abilities import Abilities
 from catena_acp.events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
-from catena_acp.port import SessionPlace
+from catena_acp.port import SessionSetup
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.framing import Message, whole_characters
 
@@ -49,12 +49,12 @@ def capabilities_besides() -> Message:
     return {"clientCapabilities": {"session": {"notices": {}, "compaction": {}}}}
 
 
-def directories(place: SessionPlace, abilities: Abilities) -> list[str] | None:
+def directories(place: SessionSetup, abilities: Abilities) -> list[str] | None:
     """Further directories of a session, for an agent that takes some; None says nothing of them."""
     return list(place.additional_directories) or None if abilities.additional_directories else None
 
 
-def servers(place: SessionPlace) -> list[Any]:
+def servers(place: SessionSetup) -> list[Any]:
     """The SDK makes its models of these; an agent of v1 wants the list even where it is empty."""
     return list(place.mcp_servers)
 

@@ -8,9 +8,9 @@ import sys
 
 from catena_acp.rehearsal.agent import serve
 from catena_acp.rehearsal.login import Login
+from catena_acp.rehearsal.rpc import Heard
 from catena_acp.rehearsal.scenes.failures import start_child
 from catena_acp.rehearsal.settings import Options, read_options
-from catena_acp.rehearsal.wire import Heard
 
 
 def main() -> None:

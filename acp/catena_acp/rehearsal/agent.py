@@ -12,7 +12,17 @@ from typing import Any, Final
 from catena_acp.rehearsal import settings
 from catena_acp.rehearsal.faults import Fault, Faults
 from catena_acp.rehearsal.login import METHOD, Login
-from catena_acp.rehearsal.player import begin
+from catena_acp.rehearsal.rpc import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_FOUND,
+    Heard,
+    Refusal,
+    Wire,
+    leave,
+)
+from catena_acp.rehearsal.runner import begin
 from catena_acp.rehearsal.scenes.failures import die
 from catena_acp.rehearsal.settings import Options
 from catena_acp.rehearsal.transcripts import (
@@ -24,16 +34,6 @@ from catena_acp.rehearsal.transcripts import (
     replay,
 )
 from catena_acp.rehearsal.turn import ScriptedTurn, Session, offers
-from catena_acp.rehearsal.wire import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    NOT_FOUND,
-    Heard,
-    Refusal,
-    Wire,
-    leave,
-)
 
 
 def handshake(options: Options, login: Login) -> dict[str, Any]:

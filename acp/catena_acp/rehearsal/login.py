@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
+from catena_acp.rehearsal.rpc import LOGIN_REQUIRED, Refusal
 from catena_acp.rehearsal.settings import Options
-from catena_acp.rehearsal.wire import LOGIN_REQUIRED, Refusal
 
 METHOD: Final = "rehearsal-login"
 

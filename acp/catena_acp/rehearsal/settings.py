@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from catena_acp.rehearsal.faults import Cues
-from catena_acp.rehearsal.wire import INVALID_PARAMS, Refusal
+from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal
 
 _MODES = (
     ("ask", "Ask", "Asks before it pretends to change anything"),

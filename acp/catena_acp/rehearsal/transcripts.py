@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from catena_acp.rehearsal.wire import INVALID_PARAMS, Refusal, Wire, encode
+from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal, Wire, encode
 
 Block = dict[str, Any]
 Entry = dict[str, Any]

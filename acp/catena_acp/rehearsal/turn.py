@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from catena_acp.rehearsal.rpc import Question, Wire, encode
 from catena_acp.rehearsal.settings import Options, RehearsalSettings
 from catena_acp.rehearsal.transcripts import Block, Entry, SessionTranscript, block_text
-from catena_acp.rehearsal.wire import Question, Wire, encode
 
 
 @dataclass(slots=True)

@@ -205,7 +205,7 @@ def _zone(name: str | None) -> tzinfo | None:
         return None
 
 
-def time_words(at: datetime, now: datetime) -> str:
+def format_time(at: datetime, now: datetime) -> str:
     """`17:00`, `tomorrow 09:00`, `24 Nov 09:00`, `2 Jan 2027 09:00`; seconds are rounded up to a whole minute."""
     if at.second or at.microsecond:
         at = at.replace(second=0, microsecond=0) + timedelta(minutes=1)

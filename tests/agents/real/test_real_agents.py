@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from catena.app.services import serving
+from catena.app.services import serve_conversations
 from catena.settings.settings import Settings
-from catena_acp.agents.catalog import spec_of_command
+from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.events import ConversationEvent, MessageGrew
 from catena_acp.continuity.routing.prior_context import BEGIN, END
 from catena_acp.conversation.conversation import Conversation
@@ -48,10 +48,10 @@ def agent(request: pytest.FixtureRequest, model: Model, tmp_path: Path) -> Itera
 @asynccontextmanager
 async def window_on(agent: RealAgent) -> AsyncIterator[tuple[Database, Conversation]]:
     """A conversation with the agent in this process, shown by the window "window"."""
-    spec = spec_of_command(agent.command)
+    spec = command_spec(agent.command)
     async with (
         Database.open(agent.data / "catena.db") as db,
-        serving(db, Settings(), chosen=spec) as conversations,
+        serve_conversations(db, Settings(), chosen=spec) as conversations,
     ):
         conversation = await conversations.create(agent=spec, cwd=str(agent.project))
         async with db.write() as tx:

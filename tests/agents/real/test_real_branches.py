@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.catalog import spec_of_command
+from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.events import Asked, TurnEnded
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
@@ -51,7 +51,7 @@ async def client(
     agent: RealAgent, while_idle: WhileIdle, resume: tuple[str, str] | None = None
 ) -> AsyncIterator[Desk]:
     """One life of a client: a new conversation, or one of an earlier life by its id and its window's."""
-    spec = spec_of_command(agent.command)
+    spec = command_spec(agent.command)
     async with (
         Database.open(agent.data / "catena.db") as db,
         Conversations.serve(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.catalog import spec_of_command
+from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.events import Asked, AskSettled, MessageGrew, TurnEnded
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.conversation.conversations import Conversations
@@ -65,7 +65,7 @@ def opencode(model: Model, tmp_path: Path) -> Iterator[RealAgent]:
 @asynccontextmanager
 async def client(agent: RealAgent, resume: tuple[str, str] | None = None) -> AsyncIterator[Desk]:
     """One life of a client: a new conversation, or one of an earlier life by its id and its window's."""
-    spec = spec_of_command(agent.command)
+    spec = command_spec(agent.command)
     async with (
         Database.open(agent.data / "catena.db") as db,
         Conversations.serve(db, specs={spec.name: spec}, client_version="test") as served,
@@ -464,7 +464,7 @@ async def test_r01_one_conversation_s_limit_leaves_the_other_with_the_same_claud
     claude: RealAgent,
 ) -> None:
     async with client(claude) as desk:
-        spec = spec_of_command(claude.command)
+        spec = command_spec(claude.command)
         second = await desk.conversations.create(agent=spec, cwd=str(claude.project))
         other = Desk(desk.db, desk.conversations, second, await open_window(desk.db, second.id))
         second.subscribe(other.hear)

@@ -10,7 +10,7 @@ import pytest
 
 from catena.screens.tree.comparison import comparison_page
 from catena.screens.tree.rows import found_by, quote, tree_row
-from catena.text.tree import Arrangement, TreeLine
+from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.row_list import Row
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -41,7 +41,7 @@ async def places_of(tmp_path: Path, conversation_id: str = "c1", leaf_id: str | 
             return await family_tree(reader, conversation_id, leaf_id)
 
 
-def drawn(arranged: Arrangement, folded: set[str] | None = None) -> list[str]:
+def drawn(arranged: TreeLayout, folded: set[str] | None = None) -> list[str]:
     """The lines as a person sees them, without what stands on the right."""
     return [
         f"{row.lead}{row.label}"
@@ -49,7 +49,7 @@ def drawn(arranged: Arrangement, folded: set[str] | None = None) -> list[str]:
     ]
 
 
-def rows_of(arranged: Arrangement, lines: list[TreeLine], *, wide: bool = True) -> list[Row]:
+def rows_of(arranged: TreeLayout, lines: list[TreeLine], *, wide: bool = True) -> list[Row]:
     return [tree_row(arranged, line, (), NOW + timedelta(minutes=5), wide=wide) for line in lines]
 
 
@@ -111,7 +111,7 @@ async def test_t01_the_tree_of_300_prompts_is_read_arranged_and_put_into_words_w
         async with queries_counted(db) as queries, db.read() as reader:
             with calls_counted() as calls:
                 places = await family_tree(reader, "c1", leaf)
-                arranged = Arrangement(places)
+                arranged = TreeLayout(places)
                 rows = rows_of(arranged, arranged.lines(()))
     assert len(rows) == 300
     assert len(queries.asked) < 12
@@ -125,7 +125,7 @@ async def test_t01_the_tree_of_300_prompts_is_read_arranged_and_put_into_words_w
 async def test_t01_only_branches_are_indented_and_the_one_that_is_stood_on_goes_straight_down(
     tmp_path: Path,
 ) -> None:
-    arranged = Arrangement(await places_of(tmp_path))
+    arranged = TreeLayout(await places_of(tmp_path))
     assert drawn(arranged) == [
         "● [before-list] fix the login",
         "├─○ use a table",
@@ -142,7 +142,7 @@ async def test_t01_only_branches_are_indented_and_the_one_that_is_stood_on_goes_
 
 
 async def test_t01_seen_from_a_fork_what_its_source_went_on_with_stands_beside_it(tmp_path: Path) -> None:
-    arranged = Arrangement(await places_of(tmp_path, "c2", "af2"))
+    arranged = TreeLayout(await places_of(tmp_path, "c2", "af2"))
     assert drawn(arranged) == [
         "● [before-list] fix the login",
         "├─⑂ ▸ its source, “the shop” · use a list",
@@ -159,9 +159,9 @@ async def test_t01_other_first_prompts_stand_above_the_one_that_is_gone_on_with(
         await say(tx, "m1", None, "first words")
         await say(tx, "m2", "m1", "more")
         await say(tx, "m3", None, "other words")
-        arranged = Arrangement(await family_tree(tx, "c1", "m3"))
+        arranged = TreeLayout(await family_tree(tx, "c1", "m3"))
         assert drawn(arranged) == ["┌─○ first words", "│ ○ more", "◉ other words"]
-        elsewhere = Arrangement(await family_tree(tx, "c1", "m2"))
+        elsewhere = TreeLayout(await family_tree(tx, "c1", "m2"))
         assert drawn(elsewhere) == ["┌─○ other words", "● first words", "◉ more"]
 
 
@@ -169,14 +169,14 @@ async def test_t01_a_tree_thousands_of_prompts_deep_is_arranged(tmp_path: Path) 
     async with store(tmp_path) as db, db.write() as tx:
         await new_conversation(tx)
         leaf = await say_much(tx, 6000)
-        arranged = Arrangement(await family_tree(tx, "c1", leaf))
+        arranged = TreeLayout(await family_tree(tx, "c1", leaf))
     assert len(arranged.lines(())) == 3000
     assert arranged.lines({"m0"})[0].folded == 2999
     assert {line.lead for line in arranged.lines(())} == {""}
 
 
 async def test_t01_a_line_says_who_answered_how_it_came_about_and_how_it_ended(tmp_path: Path) -> None:
-    arranged = Arrangement(await places_of(tmp_path))
+    arranged = TreeLayout(await places_of(tmp_path))
     rows = {row.key: row for row in rows_of(arranged, arranged.lines(arranged.heads))}
     assert rows["p1"].detail.split() == ["Rehearsal", "5", "min"]
     assert rows["p3"].detail.split() == ["stopped", "5", "min"]
@@ -190,8 +190,8 @@ async def test_t01_a_line_says_who_answered_how_it_came_about_and_how_it_ended(t
 
 
 async def test_t01_the_end_of_a_branch_is_where_it_goes_straight_on_to(tmp_path: Path) -> None:
-    arranged = Arrangement(await places_of(tmp_path))
-    assert [arranged.end_of(id).id for id in ("p1", "p2", "p3", "f1", "p4")] == [
+    arranged = TreeLayout(await places_of(tmp_path))
+    assert [arranged.branch_end(id).id for id in ("p1", "p2", "p3", "f1", "p4")] == [
         "p2b",
         "p3",
         "p3",
@@ -213,7 +213,7 @@ async def test_t01_the_end_of_a_branch_is_where_it_goes_straight_on_to(tmp_path:
 async def test_t01_prompts_are_found_by_their_words_labels_agents_and_titles(
     tmp_path: Path, text: str, found: list[str]
 ) -> None:
-    arranged = Arrangement(await places_of(tmp_path))
+    arranged = TreeLayout(await places_of(tmp_path))
     assert [node.id for node in arranged.places.nodes if found_by(text, arranged, node)] == found
 
 
@@ -283,7 +283,7 @@ async def test_t04_a_quote_says_where_it_comes_from(tmp_path: Path) -> None:
         await shop(db, tmp_path)
         async with db.read() as reader:
             places = await family_tree(reader, "c1", "a2b")
-        arranged = Arrangement(places)
+        arranged = TreeLayout(places)
         rows = {node.id: await tree_of(db).said_at(node) for node in places.nodes}
     nodes = {node.id: node for node in places.nodes}
     at = f"{NOW.astimezone():%Y-%m-%d %H:%M}"
@@ -301,6 +301,6 @@ async def test_t04_a_quote_of_an_answer_in_several_pieces_has_all_of_them(tmp_pa
         for number in (2, 3):
             await say(tx, f"m{number}", f"m{number - 1}", f"piece {number}", kind=Kind.AGENT)
         places = await family_tree(tx, "c1", "m3")
-        text = quote(Arrangement(places), places.nodes[0], await rows_of_prompt(tx, places.nodes[0]))
+        text = quote(TreeLayout(places), places.nodes[0], await rows_of_prompt(tx, places.nodes[0]))
     assert "> two\n> lines" in text
     assert text.endswith("> piece 2\n>\n> piece 3")

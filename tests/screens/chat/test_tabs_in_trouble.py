@@ -20,7 +20,7 @@ from catena.screens.chat.actions import prompts as talk_acts
 from catena.screens.chat.actions import trouble as trouble_acts
 from catena.screens.chat.panels.trouble import KEYS
 from catena.screens.common.picker import Picker
-from catena.settings.agents import agent_named
+from catena.settings.agents import find_agent
 from catena.settings.settings import AgentSetting, Settings
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
@@ -147,10 +147,10 @@ async def three_tabs(
     settings = of_the_middle(place, *flags)
     if faults:
         (place / "faults.json").write_text(json.dumps(dict(faults)))
-    rehearsal = agent_named("rehearsal", settings)
+    rehearsal = find_agent("rehearsal", settings)
     async with at_the_screen(str(place), agent=rehearsal, settings=settings) as person:
         await person.say("stream 9000 rate 30")
-        for number, spec in enumerate((agent_named(agent, settings), rehearsal), start=2):
+        for number, spec in enumerate((find_agent(agent, settings), rehearsal), start=2):
             person.acts.run(person.app.chat.open_with(spec))
             await person.until(lambda number=number: len(person.tabs) == number, "another tab")  # type: ignore[misc]
             await person.looks_at(person.tabs[-1])
@@ -389,7 +389,7 @@ async def test_r01_after_a_restart_what_can_be_done_is_offered_again(tmp_path: P
     settings = of_the_middle(tmp_path)
     (tmp_path / "faults.json").write_text(json.dumps({"prompt": {"error": OVERLOAD, "times": 1}}))
     async with at_the_screen(
-        str(tmp_path), agent=agent_named("middle", settings), settings=settings
+        str(tmp_path), agent=find_agent("middle", settings), settings=settings
     ) as person:
         await person.say("say well after all")
         await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")

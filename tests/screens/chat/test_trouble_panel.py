@@ -28,7 +28,7 @@ from catena_acp.continuity.events import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import ContextSource, StopReason, Turn
 from support.screen.messages import press, taken_in
@@ -98,7 +98,7 @@ async def test_it_says_what_happened_and_offers_what_can_be_done_with_one_key_ea
         await taken_in(pilot)
         said = "\n".join(stage.rows())
         assert "! Rehearsal is rate limited. What it said is kept." in said
-        until = time_words(NOON + timedelta(minutes=12), NOON)
+        until = format_time(NOON + timedelta(minutes=12), NOON)
         assert f"tab to choose   w wait until {until}   r send it again   a another agent" in said
         stage.panel.show(None)
         await taken_in(pilot)
@@ -170,7 +170,7 @@ async def test_the_time_that_is_left_is_counted_down_and_the_end_of_the_limit_is
         waiting = limit(waits_until=NOON + timedelta(minutes=12))
         stage.panel.show(waiting)
         await taken_in(pilot)
-        at = time_words(NOON + timedelta(minutes=12), NOON)
+        at = format_time(NOON + timedelta(minutes=12), NOON)
         assert f"sends again at {at} · in 12 min" in "\n".join(stage.rows())
         assert "w do not wait" in "\n".join(stage.rows())
         stage.now = NOON + timedelta(minutes=11, seconds=18)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from catena.app.services import tidy
+from catena.app.services import merge_search_index
 from catena_store.conversations import search
 from catena_store.database.database import Database
 from support.storage.files import names_in
@@ -47,7 +47,7 @@ async def test_the_index_is_tidied_after_every_time_of_work_and_never_during_it(
         await talk(db, "first", 60)
         before = await segments(db)
         assert before > 10
-        tidying = asyncio.create_task(tidy(db, busy, look_seconds=0.005))
+        tidying = asyncio.create_task(merge_search_index(db, busy, look_seconds=0.005))
         for _ in range(5):
             looked.clear()
             await looked.wait()
@@ -66,12 +66,12 @@ async def test_the_index_is_tidied_after_every_time_of_work_and_never_during_it(
 
 
 async def test_the_app_tidies_the_index(tmp_path: Path) -> None:
-    from catena.app.services import serving
+    from catena.app.services import serve_conversations
     from catena.settings.settings import Settings
 
     async with store(tmp_path) as db:
         await talk(db, "first", 60)
-        async with serving(db, Settings()):
+        async with serve_conversations(db, Settings()):
             await until_tidy(db)
 
 

@@ -25,7 +25,7 @@ from catena_acp.events import (
     TextChunk,
     ToolCallChanged,
 )
-from catena_acp.port import AgentSpec, SessionPlace
+from catena_acp.port import AgentSpec, SessionSetup
 
 Gate = Callable[[str], Awaitable[None]]
 
@@ -300,20 +300,20 @@ class ModelAgent:
 
     # --- sessions
 
-    async def new_session(self, place: SessionPlace) -> SessionOpened:
+    async def new_session(self, place: SessionSetup) -> SessionOpened:
         await self._asked("new", None)
         if self.upstream.down:
             raise self.upstream.down
         return await self._answered(SessionOpened(self._born([]), None, (), ()))
 
-    async def resume_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+    async def resume_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
         return await self._open("resume", session_id)
 
-    async def load_session(self, session_id: str, place: SessionPlace) -> SessionOpened:
+    async def load_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
         return await self._open("load", session_id)
 
     async def fork_session(
-        self, session_id: str, place: SessionPlace, at: str | None = None
+        self, session_id: str, place: SessionSetup, at: str | None = None
     ) -> SessionOpened:
         await self._asked("fork", session_id)
         upstream, profile = self.upstream, self.upstream.profile
@@ -401,7 +401,7 @@ class ModelAgent:
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
         pass
 
-    def only_read(self, session_id: str) -> None:
+    def forbid_writes(self, session_id: str) -> None:
         pass
 
     async def set_mode(self, session_id: str, mode_id: str) -> None:
@@ -440,7 +440,7 @@ class ModelAgent:
     async def stop(self) -> None:
         self.die(0)
 
-    def on_death(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_exit(self, callback: Callable[[], None]) -> Callable[[], None]:
         if not self._alive:
             callback()
             return lambda: None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from catena_acp.agents.catalog import spec_of_command
+from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.events import Asked, ConversationEvent
 from catena_acp.conversation.conversations import Conversations
 from catena_store.database.database import Database
@@ -21,7 +21,7 @@ from support.conversations.rehearsed import open_window
 
 
 async def main(store: str, directory: str, command: str, prompt: str) -> None:
-    spec = spec_of_command(command)
+    spec = command_spec(command)
     asked = asyncio.Event()
 
     def hear(news: ConversationEvent) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from catena_acp.agents.agent import Agent, start_agent
 from catena_acp.events import Event, TextBlock, TextChunk
-from catena_acp.port import AgentSpec, Limits, SessionPlace
+from catena_acp.port import AgentSpec, Limits, SessionSetup
 from catena_acp.protocol.files import FileAccess
 from support.places import SCRIPTED_AGENT
 
@@ -56,8 +56,8 @@ def spec(tmp_path: Path, script: str = "", env: Mapping[str, str] | None = None)
     return AgentSpec("scripted", "Scripted", AGENT, tuple(variables.items()))
 
 
-def place(tmp_path: Path, **more: Any) -> SessionPlace:
-    return SessionPlace(str(tmp_path), **more)
+def place(tmp_path: Path, **more: Any) -> SessionSetup:
+    return SessionSetup(str(tmp_path), **more)
 
 
 def heard(tmp_path: Path, method: str | None = None) -> list[dict[str, Any]]:

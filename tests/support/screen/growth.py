@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from catena.transcript.drawing.look import Palette, RenderOptions
+from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.messages.answer import Answer
 from catena.transcript.model.column import IN_GAP, Anchor
 from catena.transcript.widget.viewport import Viewport

@@ -20,7 +20,7 @@ from catena.screens.chat.commands import Commands
 from catena.settings.settings import Settings, Start
 from catena.transcript import Transcript
 from catena.workspace.tab import Tab
-from catena_acp.agents.catalog import spec_named
+from catena_acp.agents.catalog import find_spec
 from catena_acp.port import AgentSpec
 from support.screen.messages import press, taken_in
 
@@ -263,7 +263,7 @@ async def at_the_screen(
 ) -> AsyncIterator[Person]:
     """The app, begun with the rehearsal agent where nothing else is said, and left at the end of the block."""
     if agent is None and conversation_id is None and not picker and not choose:
-        agent = spec_named("rehearsal")
+        agent = find_spec("rehearsal")
     start = Start(
         directory,
         agent=agent,

@@ -19,7 +19,7 @@ from catena.app.themes import themes
 from catena.transcript import Transcript
 from catena.transcript.drawing.highlight import Colouring
 from catena.transcript.drawing.lines import Line
-from catena.transcript.drawing.look import Measures, Palette, RenderOptions
+from catena.transcript.drawing.render_options import Measures, Palette, RenderOptions
 from catena.transcript.model.column import Column
 from catena.transcript.widget.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
@@ -233,7 +233,7 @@ class Scene(App[None]):
     def on_transcript_link_opened(self, event: Transcript.LinkOpened) -> None:
         self.posted.append(event)
 
-    def on_transcript_sibling_wanted(self, event: Transcript.SiblingWanted) -> None:
+    def on_transcript_sibling_requested(self, event: Transcript.SiblingRequested) -> None:
         self.posted.append(event)
 
     def on_transcript_fold_toggled(self, event: Transcript.FoldToggled) -> None:
@@ -242,7 +242,7 @@ class Scene(App[None]):
     def on_transcript_seam_opened(self, event: Transcript.SeamOpened) -> None:
         self.posted.append(event)
 
-    def on_transcript_older_wanted(self, event: Transcript.OlderWanted) -> None:
+    def on_transcript_older_requested(self, event: Transcript.OlderRequested) -> None:
         self.posted.append(event)
 
 

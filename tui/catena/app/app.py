@@ -21,7 +21,7 @@ from textual.worker import WorkerFailed
 from catena.app import themes
 from catena.screens.chat.screen import ChatScreen
 from catena.settings.settings import Start
-from catena.terminal.driver import BackgroundTold, TerminalDriver
+from catena.terminal.driver import BackgroundReported, TerminalDriver
 from catena.terminal.input_filters import dark_by_environment
 from catena.terminal.sequences import clipboard, notification
 from catena.text.safe_strips import SafeStrips
@@ -87,7 +87,7 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def _first_frame(self) -> None:
         if isinstance(self._driver, TerminalDriver):
-            self._driver.let_in()
+            self._driver.accept_input()
         self._ready_to_open.set()
 
     @asynccontextmanager
@@ -106,12 +106,12 @@ class CatenaApp(App[None], inherit_bindings=False):
         if self._left.is_set():
             return
         try:
-            from catena.app.opening import opened
+            from catena.app.opening import open_tabs
             from catena.workspace.pending import drafts_left, typed_in_vain
             from catena.workspace.trouble import lost_by_leaving
             from catena_store.ids import utc_now
 
-            async with opened(self._start) as tabs:
+            async with open_tabs(self._start) as tabs:
                 await self._show(tabs)
                 await self._left.wait()
                 self.not_sent = lost_by_leaving(tabs.tabs, utc_now())
@@ -150,7 +150,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._return_code = 1
         self.panic(Text(f"catena: {text}"))
 
-    def on_background_told(self, event: BackgroundTold) -> None:
+    def on_background_reported(self, event: BackgroundReported) -> None:
         """The terminal said whether it is dark: believe it, where the person chose no theme."""
         if self._theme_is_ours and self.theme in (themes.DARK, themes.LIGHT):
             self.theme = themes.default_theme(self._environment, dark=event.dark)

@@ -32,11 +32,11 @@ async def _import_parts() -> None:
 
 
 @asynccontextmanager
-async def opened(start: Start) -> AsyncIterator[OpenTabs]:
+async def open_tabs(start: Start) -> AsyncIterator[OpenTabs]:
     """The tabs, for as long as the store is open. Raises StoreError."""
     await _import_parts()
     gc.freeze()  # what was imported stays; a round of the collector through all of it would hold up the screen
-    from catena.app.services import serving
+    from catena.app.services import serve_conversations
     from catena.log import log_to_file
     from catena.workspace.tabs import OpenTabs
     from catena_store.database.database import Database, data_directory, default_path
@@ -45,6 +45,6 @@ async def opened(start: Start) -> AsyncIterator[OpenTabs]:
     log_to_file(data_directory())
     async with (
         Database.open(default_path()) as db,
-        serving(db, start.settings, chosen=start.agent, tools=True) as conversations,
+        serve_conversations(db, start.settings, chosen=start.agent, tools=True) as conversations,
     ):
         yield OpenTabs(db, conversations, directory=start.directory, new_id=new_id)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from catena import __version__
-from catena.settings.agents import REHEARSAL, agent_kept
+from catena.settings.agents import REHEARSAL, stored_agent
 from catena.settings.settings import Settings
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.continuity.services import Checkpointing, WhileIdle
@@ -28,7 +28,9 @@ LOOK_SECONDS = 2.0
 _BREATH_SECONDS = 0.02  # between two steps, for whoever wants to write
 
 
-async def tidy(db: Database, busy: Callable[[], bool], *, look_seconds: float = LOOK_SECONDS) -> None:
+async def merge_search_index(
+    db: Database, busy: Callable[[], bool], *, look_seconds: float = LOOK_SECONDS
+) -> None:
     """After every time of work, and once at the beginning, merge the index in small steps; never while it is busy."""
     due = not db.read_only
     while True:
@@ -44,7 +46,7 @@ async def tidy(db: Database, busy: Callable[[], bool], *, look_seconds: float = 
 
 
 @asynccontextmanager
-async def serving(
+async def serve_conversations(
     db: Database,
     settings: Settings,
     *,
@@ -63,7 +65,7 @@ async def serving(
     def spec_of(name: str, profile: str) -> AgentSpec:
         if chosen is not None and (chosen.name, chosen.profile) == (name, profile):
             return chosen
-        return agent_kept(name, profile, settings)
+        return stored_agent(name, profile, settings)
 
     sdk_is_new = True
 
@@ -91,7 +93,7 @@ async def serving(
         while_idle=WhileIdle(probe=True, park=settings.park, kept=settings.checkpoints.keep, tells=tells),
         checkpointing=_checkpointing(settings, tools=tools),
     ) as conversations:
-        tidying = asyncio.create_task(tidy(db, lambda: conversations.busy))
+        tidying = asyncio.create_task(merge_search_index(db, lambda: conversations.busy))
         try:
             yield conversations
         finally:

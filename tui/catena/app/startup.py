@@ -48,9 +48,9 @@ def _start(
     further = tuple(existing_directory(named) for named in add_dirs)
     spec = None
     if agent or agent_command:
-        from catena.settings.agents import agent_asked_for
+        from catena.settings.agents import requested_agent
 
-        spec = agent_asked_for(agent, agent_command, settings)
+        spec = requested_agent(agent, agent_command, settings)
     conversation_id = None
     if go_on or resume:
         from catena.workspace.lookup import conversation_id_of

@@ -16,16 +16,22 @@ from catena import __version__
 from catena.cli.run.permissions import Terminal
 from catena.errors import ExitStatus, Refused
 from catena.log import log_to_file
-from catena.settings.agents import agent_asked_for, default_agent, name_of_kept, require_command
+from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent_name
 from catena.settings.settings import Settings, load_settings, settings_path
-from catena.terminal.lend import run_here, was_interrupted
+from catena.terminal.programs import run_program, was_interrupted
 from catena.text import wording as login_words
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
 from catena_acp.agents.agent import Agent, start_agent
-from catena_acp.agents.catalog import own_login, own_logout
-from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, methods_in, terminal_login, variables_of
+from catena_acp.agents.catalog import login_hint, logout_hint
+from catena_acp.agents.login_methods import (
+    ENVIRONMENT,
+    TERMINAL,
+    offered_methods,
+    terminal_login,
+    variables_of,
+)
 from catena_acp.errors import AgentError, AgentGone, AgentMissing, AgentSilent, LoginNeeded, NotOffered
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations
@@ -62,7 +68,7 @@ async def _with_agent(account: Account, work: Callable[[AgentSpec, Settings], Aw
     log_to_file(data_directory())
     settings = load_settings()
     try:
-        spec = agent_asked_for(account.agent, account.agent_command, settings)
+        spec = requested_agent(account.agent, account.agent_command, settings)
         spec = spec or default_agent(settings, await _last_used())
         require_command(spec)
         return await work(spec, settings)
@@ -90,7 +96,7 @@ async def _asked(spec: AgentSpec) -> AsyncIterator[tuple[Agent | None, tuple[Aut
         agent = await start_agent(spec, cwd=_here(), client_version=__version__)
         methods = agent.abilities.auth_methods
     except LoginNeeded as error:
-        methods = methods_in(error)
+        methods = offered_methods(error)
     try:
         yield agent, methods
     finally:
@@ -101,9 +107,9 @@ async def _asked(spec: AgentSpec) -> AsyncIterator[tuple[Agent | None, tuple[Aut
 async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) -> int:
     async with _asked(spec) as (agent, methods):
         method = await _chosen(spec, methods, method_id)
-        if login_words.is_agents_own(method):
+        if login_words.is_agent_method(method):
             if agent is None:
-                raise Refused(login_words.names_no_login(spec.title, own_login(spec.name)), ExitStatus.FAILED)
+                raise Refused(login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
             await _by_agent(agent, spec, method)
             return ExitStatus.ANSWERED
     if method.kind == TERMINAL:
@@ -113,7 +119,7 @@ async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) ->
 
 async def _chosen(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str | None) -> AuthMethod:
     if not methods:
-        raise Refused(login_words.names_no_login(spec.title, own_login(spec.name)), ExitStatus.FAILED)
+        raise Refused(login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
     if method_id is not None:
         for method in methods:
             if method_id in (method.id, method.name):
@@ -136,7 +142,7 @@ def _question(spec: AgentSpec, methods: Sequence[AuthMethod]) -> list[str]:
 
 def _in_words(method: AuthMethod) -> str:
     about = f" – {safe_line(method.description)}" if method.description else ""
-    return f"{safe_line(method.name)}{about} ({login_words.kind_in_words(method)})"
+    return f"{safe_line(method.name)}{about} ({login_words.method_kind_text(method)})"
 
 
 async def _by_agent(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
@@ -145,7 +151,7 @@ async def _by_agent(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
     try:
         await agent.authenticate(method.id)
     except AgentError as error:
-        words = login_words.did_not_log_in(spec.title, str(error), own_login(spec.name))
+        words = login_words.login_refused_text(spec.title, str(error), login_hint(spec.name))
         raise Refused(words, ExitStatus.FAILED) from error
     print(f"You are logged in to {title}.")
 
@@ -154,23 +160,23 @@ async def _in_terminal(spec: AgentSpec, method: AuthMethod) -> int:
     login = terminal_login(spec, method, _here(), os.environ)
     print(f"$ {safe_line(shlex.join(login.argv))}", file=sys.stderr, flush=True)
     try:
-        status = await run_here(login.argv, environment=login.env, directory=login.cwd)
+        status = await run_program(login.argv, environment=login.env, directory=login.cwd)
     except OSError as error:
-        words = login_words.cannot_be_started(login.argv[0], error.strerror)
+        words = login_words.login_not_started_text(login.argv[0], error.strerror)
         raise Refused(words, ExitStatus.FAILED) from error
     if was_interrupted(status):
         return ExitStatus.STOPPED
     if status:
-        raise Refused(login_words.login_ended_badly(login.argv[0], status), ExitStatus.FAILED)
+        raise Refused(login_words.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
     print(f"You are logged in to {safe_line(spec.title)}.")
     return ExitStatus.ANSWERED
 
 
 def _explain(spec: AgentSpec, settings: Settings, method: AuthMethod) -> int:
     variables = variables_of(spec, method, os.environ)
-    name = name_of_kept(spec.name, spec.profile, settings)
+    name = stored_agent_name(spec.name, spec.profile, settings)
     table = "NAME" if name.startswith("command:") else name
-    for line in login_words.variables_in_words(spec.title, table, method, variables, str(settings_path())):
+    for line in login_words.variable_lines(spec.title, table, method, variables, str(settings_path())):
         print(line)
     all_set = bool(variables) and all(each.is_set for each in variables)
     return ExitStatus.ANSWERED if all_set else ExitStatus.LOGIN_NEEDED
@@ -185,7 +191,7 @@ async def _log_out(spec: AgentSpec) -> int:
         try:
             await agent.logout()
         except NotOffered as error:
-            words = f"{title} offers no logout to its clients. {own_logout(spec.name)}."
+            words = f"{title} offers no logout to its clients. {logout_hint(spec.name)}."
             raise Refused(words, ExitStatus.FAILED) from error
     print(f"You are logged out of {title}. Conversations stay; the next login is told them where they go on.")
     return ExitStatus.ANSWERED
@@ -200,7 +206,7 @@ async def _print_ways(spec: AgentSpec, *, json: bool) -> int:
     for method in methods:
         print(f"{safe_line(method.id)}  {_in_words(method)}")
     if not methods:
-        print(login_words.names_no_login(spec.title, own_login(spec.name)))
+        print(login_words.no_login_text(spec.title, login_hint(spec.name)))
     return ExitStatus.ANSWERED
 
 

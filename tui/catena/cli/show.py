@@ -259,7 +259,7 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
 
 def print_chain(conversation_id: str) -> int:
     """Print a conversation's chain, as seen from its newest branch. Raises NotFound or Ambiguous."""
-    from catena.text.wording import chain_as_text, title_of_agent
+    from catena.text.wording import agent_title, chain_as_text
     from catena_acp.continuity.services import AgentTitles
     from catena_acp.conversation.inspection.chain import Chain, read_chain
     from catena_store.conversations import conversations
@@ -276,7 +276,7 @@ def print_chain(conversation_id: str) -> int:
                 return await read_chain(reader, found.id, leaf, title_of=title_of, cap=None)
 
     def title_of(name: str, profile: str) -> str:
-        return title_of_agent(name, profile, titles.of)
+        return agent_title(name, profile, titles.of)
 
     for line in chain_as_text(asyncio.run(read())):
         print(line)

@@ -7,21 +7,21 @@ import shutil
 from dataclasses import replace
 
 from catena.settings.settings import AgentSetting, Settings
-from catena_acp.agents.catalog import catalog, find_agents, spec_named, spec_of_command
+from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
 REHEARSAL = "rehearsal"
 
 
-def agent_asked_for(name: str | None, command: str | None, settings: Settings) -> AgentSpec | None:
+def requested_agent(name: str | None, command: str | None, settings: Settings) -> AgentSpec | None:
     """The agent of `--agent` or `--agent-command`; None where neither was given. Raises AgentMissing."""
     if command:
-        return spec_of_command(command)
-    return agent_named(name, settings) if name else None
+        return command_spec(command)
+    return find_agent(name, settings) if name else None
 
 
-def agent_named(name: str, settings: Settings) -> AgentSpec:
+def find_agent(name: str, settings: Settings) -> AgentSpec:
     """The agent of that name in the settings or the catalogue. Raises AgentMissing."""
     if setting := settings.agents.get(name):
         return agent_of_setting(setting, settings)
@@ -34,7 +34,7 @@ def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
     Raises AgentMissing.
     """
     if setting.agent:
-        whose = agent_named(setting.agent, settings)
+        whose = find_agent(setting.agent, settings)
         return replace(
             whose,
             title=setting.title or f"{whose.title} ({setting.profile})",
@@ -45,7 +45,7 @@ def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
     if not setting.command:
         spec = _of_catalogue(setting.name)
         return replace(spec, title=setting.title or spec.title, env=setting.env)
-    spec = spec_of_command(shlex.join(setting.command))
+    spec = command_spec(shlex.join(setting.command))
     return replace(
         spec,
         # Links are stamped with the name: a catalogue agent that lives elsewhere is still that agent, and any other
@@ -56,7 +56,7 @@ def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
     )
 
 
-def agent_kept(name: str, profile: str, settings: Settings) -> AgentSpec:
+def stored_agent(name: str, profile: str, settings: Settings) -> AgentSpec:
     """The agent that a conversation was kept with, with what the settings say of it. Raises AgentMissing.
 
     A profile that is not in the settings any more is missing: another account never answers in its place.
@@ -65,10 +65,10 @@ def agent_kept(name: str, profile: str, settings: Settings) -> AgentSpec:
         return agent_of_setting(setting, settings)
     if profile:
         raise AgentMissing(f"{name} ({profile})", "the settings have no such profile any more")
-    return spec_named(name)
+    return find_spec(name)
 
 
-def name_of_kept(name: str, profile: str, settings: Settings) -> str:
+def stored_agent_name(name: str, profile: str, settings: Settings) -> str:
     """What the settings or the catalogue call the agent that a conversation was kept with."""
     setting = _setting_of(name, profile, settings)
     return setting.name if setting else name
@@ -99,9 +99,9 @@ def default_agent(settings: Settings, last_used: tuple[str, str] | None) -> Agen
     only if it was the last used. Raises AgentMissing.
     """
     if settings.agent:
-        return agent_named(settings.agent, settings)
+        return find_agent(settings.agent, settings)
     if last_used:
-        return agent_kept(*last_used, settings)
+        return stored_agent(*last_used, settings)
     for found in find_agents():
         if found.spec is not None and found.entry.name != REHEARSAL:
             return found.spec
@@ -122,4 +122,4 @@ def require_command(spec: AgentSpec) -> None:
 def _of_catalogue(name: str) -> AgentSpec:
     if not any(entry.name == name for entry in catalog()):
         raise AgentMissing(name, "no such agent; `catena agents` lists those that there are")
-    return spec_named(name)
+    return find_spec(name)

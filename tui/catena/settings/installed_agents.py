@@ -19,7 +19,7 @@ from catena.settings.agents import REHEARSAL, agent_of_setting
 from catena.settings.settings import AgentSetting, Settings, load_settings
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line
-from catena_acp.agents.catalog import Found, find_agents
+from catena_acp.agents.catalog import Installation, find_agents
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
@@ -74,7 +74,7 @@ def _of_setting(setting: AgentSetting, settings: Settings) -> AgentLine:
     return _line(setting.name, spec, install="its command in the settings is not there", login=None)
 
 
-def _of_catalogue(found: Found, settings: Settings) -> AgentLine:
+def _of_catalogue(found: Installation, settings: Settings) -> AgentLine:
     entry = found.entry
     setting = settings.agents.get(entry.name)
     if setting is not None and setting.command:

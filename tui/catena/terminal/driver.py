@@ -29,7 +29,7 @@ _READ = 1 << 16
 _KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # what a key sends that types nothing
 
 
-class BackgroundTold(Message):
+class BackgroundReported(Message):
     """The terminal said whether its background is dark."""
 
     def __init__(self, dark: bool) -> None:
@@ -71,7 +71,7 @@ class TerminalDriver(LinuxDriver):
             self.write(QUERY)
             self.flush()
 
-    def let_in(self) -> None:
+    def accept_input(self) -> None:
         """What was typed before there was anything to type into arrives now."""
         self._listened_to.set()
 
@@ -130,7 +130,7 @@ class TerminalDriver(LinuxDriver):
                 if replies is not None:
                     data, dark = replies.feed(data)
                     if dark is not None:
-                        self.process_message(BackgroundTold(dark))
+                        self.process_message(BackgroundReported(dark))
                         replies = None
                 if not pastes.open:
                     data = self._rest_of_burst(data, read, selector)

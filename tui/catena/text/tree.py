@@ -23,7 +23,7 @@ class TreeLine:
     parts: bool  # several branches go on from it
 
 
-class Arrangement:
+class TreeLayout:
     """The tree, arranged around where the person stands."""
 
     def __init__(self, places: FamilyTree) -> None:
@@ -38,14 +38,14 @@ class Arrangement:
             below = self._below.get(node.id, ())
             self._newest[node.id] = max((self._newest[each.id] for each in below), default=age)
             self._count[node.id] = sum(1 + self._count[each.id] for each in below)
-        self.active = frozenset(node.id for node in self.way_to(places.here))
+        self.active = frozenset(node.id for node in self.path_to(places.here))
         self.heads = frozenset(node.id for node in places.nodes if self._is_head(node))
 
     def node(self, id: str | None) -> TreeNode | None:
         """The prompt of this id."""
         return self._nodes.get(id or "")
 
-    def way_to(self, id: str | None) -> list[TreeNode]:
+    def path_to(self, id: str | None) -> list[TreeNode]:
         """The prompts from the first one to this one."""
         way = []
         while id is not None and id in self._nodes:
@@ -53,7 +53,7 @@ class Arrangement:
             id = way[-1].parent_id
         return way[::-1]
 
-    def end_of(self, id: str) -> TreeNode:
+    def branch_end(self, id: str) -> TreeNode:
         """The last prompt of the branch that goes straight on from this one; what no agent took is no part of it."""
         at = self._nodes[id]
         # Where the person stands their branch ends, whatever was said there before.
@@ -67,7 +67,7 @@ class Arrangement:
         """The ends of the two branches to compare: those marked, or the marked or the active one and this."""
         others = list(marked) if len(marked) == 2 else [*marked, id]
         ids = others if len(others) == 2 else [self.places.here or id, id]
-        left, right = (self.end_of(each) for each in ids)
+        left, right = (self.branch_end(each) for each in ids)
         return None if left.id == right.id else (left, right)
 
     def foreign(self, id: str) -> bool:

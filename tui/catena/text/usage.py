@@ -62,7 +62,7 @@ def money(cost: float, currency: str) -> str:
     return f"{sign}{cost:,.4f}" if 0 < cost < _SMALL else f"{sign}{cost:,.2f}"
 
 
-def in_words(spent: Sequence[Expense], what: str = "turn") -> str:
+def usage_text(spent: Sequence[Expense], what: str = "turn") -> str:
     """One line: turns, cost, tokens, as far as agents tell them."""
     turns = sum(each.turns for each in spent)
     parts = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
@@ -75,24 +75,24 @@ def in_words(spent: Sequence[Expense], what: str = "turn") -> str:
     return " · ".join(parts)
 
 
-def as_lines(spending: Spending) -> Iterator[tuple[str, str]]:
+def usage_lines(spending: Spending) -> Iterator[tuple[str, str]]:
     """Title and words of each part; an empty title goes on with the part before."""
     if not spending.conversation and not spending.asides:
         yield "", "Nothing was spent yet."
         return
-    yield "last turn", in_words(spending.turn)
+    yield "last turn", usage_text(spending.turn)
     if spending.context:
         yield "context", "{:,} of {:,} tokens in its session".format(*spending.context)
-    yield "this branch", in_words(spending.branch)
-    yield "all branches", in_words(spending.conversation)
+    yield "this branch", usage_text(spending.branch)
+    yield "all branches", usage_text(spending.conversation)
     if spending.asides:
-        yield "asides", in_words(spending.asides, "question")
+        yield "asides", usage_text(spending.asides, "question")
         if told := costs([*spending.conversation, *spending.asides]):
             yield "in all", _amounts(told)
     if len(costs([*spending.conversation, *spending.asides])) > 1:
         yield "", "Several currencies: they are listed beside each other, not added up."
     for index, (who, spent) in enumerate(_by_agent(spending.conversation)):
-        yield "of that" if index == 0 else "", f"{who}: {in_words(spent)}"
+        yield "of that" if index == 0 else "", f"{who}: {usage_text(spent)}"
 
 
 def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:

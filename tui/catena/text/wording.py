@@ -8,7 +8,7 @@ from datetime import datetime
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
-from catena_acp.agents.catalog import spec_named
+from catena_acp.agents.catalog import find_spec
 from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, Variable
 from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, shortened
@@ -23,12 +23,7 @@ from catena_store.records import ContextSource
 _LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "not known"}
 
 
-def one_line(text: str) -> str:
-    """Text of an agent or a person, fit to be printed on one line."""
-    return safe_line(text)
-
-
-def facts_of(entry: ChainEntry) -> Iterator[tuple[str, str]]:
+def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
     """Everything about one link, as names and values."""
     link, probe = entry.link, entry.probe
     yield "session", link.session_id
@@ -52,12 +47,12 @@ def facts_of(entry: ChainEntry) -> Iterator[tuple[str, str]]:
         yield "" if number else "record", f"{_when(event.at)}  {event.event}{detail}"
 
 
-def title_of_agent(
+def agent_title(
     name: str, profile: str, title_of: Callable[[AgentSpec], str] = lambda spec: spec.title
 ) -> str:
     """What a person reads for the agent of a link."""
     try:
-        title = title_of(spec_named(name))
+        title = title_of(find_spec(name))
     except AgentMissing:
         title = name
     return f"{title} ({profile})" if profile else title
@@ -71,7 +66,7 @@ def chain_as_text(chain: Chain) -> Iterator[str]:
         if number > 1:
             yield ""
         yield f"{number}. {safe_line(entry.agent_title)}"
-        for name, value in facts_of(entry):
+        for name, value in link_facts(entry):
             yield f"   {name:<10}{safe_line(value)}".rstrip()
     if not chain.entries:
         yield "no session has carried this conversation yet"
@@ -97,7 +92,7 @@ def _when(moment: datetime) -> str:
 _HOW = "/lineage goes there"
 
 
-def name_of(kin: Kin) -> str:
+def kin_name(kin: Kin) -> str:
     """What a next of kin is called."""
     return safe_line(kin.title or title_of(kin.preview) or "untitled")
 
@@ -106,77 +101,77 @@ def lineage_line(lineage: Lineage, forked_at: datetime) -> str:
     """One line; "" where there is no kin."""
     parts = []
     if lineage.source:
-        parts.append(f"forked from “{name_of(lineage.source)}” at {forked_at.astimezone():%H:%M}")
+        parts.append(f"forked from “{kin_name(lineage.source)}” at {forked_at.astimezone():%H:%M}")
     if len(lineage.forks) == 1:
-        parts.append(f"forked: “{name_of(lineage.forks[0])}”")
+        parts.append(f"forked: “{kin_name(lineage.forks[0])}”")
     elif lineage.forks:
         parts.append(f"{len(lineage.forks)} forks")
     return f"↳ {' · '.join(parts)} · {_HOW}" if parts else ""
 
 
-FREQUENCY = {
+FREQUENCY_SENTENCES = {
     Frequency.TURN: "Checkpoints are made at the start of every turn here.",
     Frequency.TOOL: "Checkpoints are made at the start of every turn and after every tool call here.",
     Frequency.MANUAL: "Checkpoints are made here only when you ask for one.",
     Frequency.OFF: "No checkpoints are made here; those that there are stay.",
 }
-FREQUENCIES = "turn (at the start of each), tool (after each call, too), manual, off"
+FREQUENCY_CHOICES = "turn (at the start of each), tool (after each call, too), manual, off"
 
 
-def named(checkpoint: Checkpoint) -> str:
+def checkpoint_name(checkpoint: Checkpoint) -> str:
     """One in the middle of a sentence."""
     if checkpoint.label:
         return f"“{safe_line(checkpoint.label)}”"
-    return f"the checkpoint of {clock_words(checkpoint.created_at)}"
+    return f"the checkpoint of {format_clock(checkpoint.created_at)}"
 
 
-def place_of(listed: Listed) -> str:
+def checkpoint_place(listed: Listed) -> str:
     """Where it stands, by the prompt that a person remembers."""
     if not listed.prompt:
         return "the beginning" if listed.checkpoint.message_id is None else ""
     return f"{'before' if listed.before else 'in the turn of'} {shortened(safe_line(listed.prompt), 40)}"
 
 
-def way_of(price: Price) -> str:
+def context_text(price: Price) -> str:
     """How a prompt from there on would come to its context, in a word or two."""
     if not price.native:
         return f"told {price.told:,}"
     return "new session" if price.how is ContextSource.FRESH else "native"
 
 
-def clock_words(at: datetime) -> str:
+def format_clock(at: datetime) -> str:
     """A time, with its day where that is not today."""
     there = at.astimezone()
     today = there.date() == datetime.now().astimezone().date()
     return there.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
 
 
-def names_no_login(title: str, own_way: str | None) -> str:
+def no_login_text(title: str, own_way: str | None) -> str:
     """Where an agent offers no way to log in."""
     way = f" Its own way: {own_way}." if own_way else ""
     return f"{safe_line(title)} names no way to log in from here.{way}"
 
 
-def did_not_log_in(title: str, why: str, own_way: str | None) -> str:
+def login_refused_text(title: str, why: str, own_way: str | None) -> str:
     """Where the agent's own method failed."""
     way = f" Another way: {own_way}." if own_way else ""
     return f"{safe_line(title)} did not log you in: {safe_line(why)}. Everything is as it was.{way}"
 
 
-def login_ended_badly(program: str, status: int) -> str:
+def login_failed_text(program: str, status: int) -> str:
     """Where a login in the terminal failed."""
     how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
     return f"The login did not succeed: {safe_line(program)} {how}. Everything is as it was."
 
 
-def cannot_be_started(program: str, why: str | None) -> str:
+def login_not_started_text(program: str, why: str | None) -> str:
     """Where the program of a login is not there."""
     return (
         f"The login cannot be started: {safe_line(program)}: {why or 'not found'}. Everything is as it was."
     )
 
 
-def kind_in_words(method: AuthMethod) -> str:
+def method_kind_text(method: AuthMethod) -> str:
     """How a method is done, for a list to choose from."""
     match method.kind:
         case "terminal":
@@ -187,7 +182,7 @@ def kind_in_words(method: AuthMethod) -> str:
             return "by the agent"
 
 
-def variables_in_words(
+def variable_lines(
     title: str, name: str, method: AuthMethod, variables: Sequence[Variable], settings_path: str
 ) -> list[str]:
     """How to log in by environment variables; ``name`` is the agent's in the settings. Values are never told."""
@@ -208,6 +203,6 @@ def variables_in_words(
     return lines
 
 
-def is_agents_own(method: AuthMethod) -> bool:
+def is_agent_method(method: AuthMethod) -> bool:
     """True where the running agent itself does it when it is asked to."""
     return method.kind not in (TERMINAL, ENVIRONMENT)

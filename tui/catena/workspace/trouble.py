@@ -20,7 +20,7 @@ from catena_acp.continuity.events import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.ids import utc_now
 from catena_store.records import Kind
@@ -127,7 +127,7 @@ def lost_by_leaving(tabs: Iterable[Tab], now: datetime) -> list[str]:
     """What a person is told who leaves while prompts wait for the end of a limit."""
     return [
         f"Not sent: the prompt of “{safe_line(tab.name())}” that waited until "
-        f"{time_words(tab.trouble.standing.problem.resets_at or now, now)}; it is kept where it stood."
+        f"{format_time(tab.trouble.standing.problem.resets_at or now, now)}; it is kept where it stood."
         for tab in tabs
         if tab.trouble.standing is not None and tab.trouble.standing.waits_until is not None
     ]

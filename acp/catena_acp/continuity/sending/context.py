@@ -15,8 +15,8 @@ from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentRefused, SessionContradicts
-from catena_acp.events import PermissionAsked, PermissionWithdrawn, SessionOpened
-from catena_acp.port import AgentPort, AgentSpec, SessionPlace
+from catena_acp.events import PermissionRequested, PermissionWithdrawn, SessionOpened
+from catena_acp.port import AgentPort, AgentSpec, SessionSetup
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld
@@ -101,11 +101,11 @@ class SendContext:
         return self.host.sessions
 
     @property
-    def place(self) -> SessionPlace:
+    def place(self) -> SessionSetup:
         environment = self.host.environment
-        return SessionPlace(self.record.cwd, environment.existing_directories, environment.mcp_servers)
+        return SessionSetup(self.record.cwd, environment.existing_directories, environment.mcp_servers)
 
-    def place_for(self, window_id: str) -> SessionPlace:
+    def place_for(self, window_id: str) -> SessionSetup:
         """The place of a session that carries a window: with the tools that its agent is handed."""
         if (tools := self.services.checkpointing.tools) is None:
             return self.place

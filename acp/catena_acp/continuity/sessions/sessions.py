@@ -14,7 +14,7 @@ from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.errors import AgentError, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.events import Event, SessionOpened, TextChunk
-from catena_acp.port import AgentPort, SessionPlace
+from catena_acp.port import AgentPort, SessionSetup
 from catena_store.chains import agents, links, turns
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, Link, Message, MessageState
@@ -113,7 +113,7 @@ class Sessions:
         opened: SessionOpened,
         how: ContextSource,
         listener: SessionListener,
-        place: SessionPlace,
+        place: SessionSetup,
     ) -> LiveSession:
         """Take up a session that was just opened, made or forked there; its events are received from here on."""
         live = LiveSession(
@@ -159,7 +159,7 @@ class Sessions:
             await live.agent.close_session(live.session_id)
 
     async def open_cold(
-        self, link: Link, agent: AgentPort, place: SessionPlace, listener: SessionListener
+        self, link: Link, agent: AgentPort, place: SessionSetup, listener: SessionListener
     ) -> LiveSession:
         """Resume a link's session; by its replay, compared with the record, where the agent has a faithful one.
 
@@ -188,7 +188,7 @@ class Sessions:
             del self._given_up[link.id]
 
     async def look(
-        self, link: Link, agent: AgentPort, place: SessionPlace, listener: SessionListener
+        self, link: Link, agent: AgentPort, place: SessionSetup, listener: SessionListener
     ) -> None:
         """Open a cold session as for a prompt, and close it again, so that nobody meets it meanwhile.
 
@@ -203,7 +203,7 @@ class Sessions:
                     await self.let_go(live)
 
     async def _opened(
-        self, link: Link, agent: AgentPort, place: SessionPlace, listener: SessionListener
+        self, link: Link, agent: AgentPort, place: SessionSetup, listener: SessionListener
     ) -> LiveSession:
         await self.drop_stale(link)
         abilities = agent.abilities
@@ -225,7 +225,7 @@ class Sessions:
         return self.adopt(link, agent, opened, ContextSource.RESUMED, listener, place)
 
     async def check_fork(
-        self, agent: AgentPort, opened: SessionOpened, place: SessionPlace, vouched: Link
+        self, agent: AgentPort, opened: SessionOpened, place: SessionSetup, vouched: Link
     ) -> None:
         """Compare a fresh fork with what it should hold, where the agent shows it; ``vouched`` has the pointers.
 

@@ -9,7 +9,14 @@ from datetime import datetime
 from catena_acp.continuity.events import Problem
 from catena_acp.continuity.problems import empty_turn, problem_about, problem_in_words, problem_of
 from catena_acp.errors import AgentError, AgentRefused, NotKept
-from catena_acp.events import Event, OtherContent, PermissionAsked, PromptEnded, TextChunk, ToolCallChanged
+from catena_acp.events import (
+    Event,
+    OtherContent,
+    PermissionRequested,
+    PromptEnded,
+    TextChunk,
+    ToolCallChanged,
+)
 from catena_acp.trouble.diagnosis import diagnose_words
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import messages
@@ -85,7 +92,7 @@ class OnlyWords:
                     self._message_id = message_id
                     self._length += len(text)
                     self._more = self._length > _LONGEST
-                case ToolCallChanged() | PermissionAsked() | OtherContent():
+                case ToolCallChanged() | PermissionRequested() | OtherContent():
                     self._more = True
                 case _:
                     pass

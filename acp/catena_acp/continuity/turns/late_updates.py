@@ -13,9 +13,9 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Reducer
 from catena_acp.events import (
-    Compacted,
+    ContextCompacted,
     Event,
-    Noticed,
+    NoticeReported,
     OtherContent,
     PlanChanged,
     TextChunk,
@@ -30,7 +30,15 @@ from catena_store.windows import windows
 
 SILENCE_SECONDS = 0.5  # after which what was told is taken to be whole
 
-_MAKES_ROWS = (TextChunk, OtherContent, ToolCallChanged, PlanChanged, Noticed, Compacted, UnknownUpdate)
+_MAKES_ROWS = (
+    TextChunk,
+    OtherContent,
+    ToolCallChanged,
+    PlanChanged,
+    NoticeReported,
+    ContextCompacted,
+    UnknownUpdate,
+)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from catena_acp.continuity.events import Asked, AskSettled, ConversationEvent
-from catena_acp.events import PermissionAsked, ToolCallChanged
+from catena_acp.events import PermissionRequested, ToolCallChanged
 
 
 class Answerable(Protocol):
@@ -36,7 +36,7 @@ class PendingPermissions:
         window_id: str,
         link_id: str,
         agent: Answerable,
-        asked: PermissionAsked,
+        asked: PermissionRequested,
         known: ToolCallChanged | None,
     ) -> None:
         """A permission is asked; ``known`` is what was told of its tool call before."""

@@ -14,7 +14,7 @@ from catena_acp.continuity.events import ConversationEvent, MessageAdded, Messag
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
-from catena_acp.events import Event, PermissionAsked
+from catena_acp.events import Event, PermissionRequested
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
@@ -65,7 +65,7 @@ class Recorder:
         """Reduce events; commit at once where a row is born or closes, and what has waited long enough."""
         at_once = False
         for event in events:
-            at_once = at_once or isinstance(event, PermissionAsked)
+            at_once = at_once or isinstance(event, PermissionRequested)
             for op in self._reducer.reduce(event):
                 at_once = self._note(op) or at_once
         if self._pending and self._due is None:

@@ -13,13 +13,13 @@ from typing import Any, assert_never
 from catena_acp.continuity.turns.tool_data import changed_tool, is_over
 from catena_acp.events import (
     CommandsChanged,
-    Compacted,
+    ContextCompacted,
     Event,
     ModesChanged,
-    Noticed,
+    NoticeReported,
     OptionsChanged,
     OtherContent,
-    PermissionAsked,
+    PermissionRequested,
     PermissionWithdrawn,
     PlanChanged,
     TextChunk,
@@ -147,14 +147,14 @@ class Reducer:
                 return self._add_other(event)
             case ToolCallChanged():
                 return self._change_tool(event)
-            case PermissionAsked(tool_call=tool_call):
+            case PermissionRequested(tool_call=tool_call):
                 # Some agents ask before they tell of the call at all.
                 return self._change_tool(tool_call)
             case PlanChanged():
                 return self._change_plan(event)
-            case Noticed(text=text, level=level):
+            case NoticeReported(text=text, level=level):
                 return [*self._end_text(), self._insert(Kind.NOTICE, text, {"level": level})]
-            case Compacted(text=text, status=status):
+            case ContextCompacted(text=text, status=status):
                 return self._compact(text, status)
             case UnknownUpdate():
                 return self._keep_unknown(event)

@@ -31,7 +31,7 @@ from catena_acp.continuity.turns.endings import (
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Op, Reducer
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, RefusedAtOnce
-from catena_acp.events import Event, PermissionAsked, PermissionWithdrawn, PromptBlock
+from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, PromptBlock
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
@@ -62,7 +62,7 @@ class RunningTurn:
         window_id: str,
         last_id: str,
         publish: Callable[[ConversationEvent], None],
-        asked: Callable[[LiveSession, PermissionAsked | PermissionWithdrawn], None],
+        asked: Callable[[LiveSession, PermissionRequested | PermissionWithdrawn], None],
     ) -> None:
         self._services = services
         self._tenure = tenure
@@ -277,7 +277,7 @@ class RunningTurn:
         await self.recorder.take(events)
         self._updated = self._updated or self.reducer.last_id != rows_before
         for event in events:
-            if isinstance(event, PermissionAsked | PermissionWithdrawn):
+            if isinstance(event, PermissionRequested | PermissionWithdrawn):
                 self._asked(self.live, event)
 
     async def _move_link(

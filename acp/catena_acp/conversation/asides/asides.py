@@ -23,7 +23,7 @@ from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentGone, NotAQuestion, ReadOnly, StillAtWork
 from catena_acp.events import (
     Event,
-    PermissionAsked,
+    PermissionRequested,
     PermissionWithdrawn,
     PromptBlock,
     PromptEnded,
@@ -233,14 +233,14 @@ class Aside:
             case UsageReported():
                 self._cost.told(event)
                 return []
-            case PermissionAsked():
+            case PermissionRequested():
                 return [*self._rows.heard(event), *self._permitted(agent, event)]
             case PermissionWithdrawn():
                 return []
             case _:
                 return self._rows.heard(event)
 
-    def _permitted(self, agent: AgentPort, ask: PermissionAsked) -> list[RowEvent]:
+    def _permitted(self, agent: AgentPort, ask: PermissionRequested) -> list[RowEvent]:
         """Reading is allowed, once; everything else is refused, and that is said."""
         call = ask.tool_call
         known = self._rows.tool(call.tool_call_id)

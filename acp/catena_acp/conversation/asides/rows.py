@@ -13,7 +13,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
 from catena_acp.conversation.asides.session import AsideSession
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.events import Event, Noticed, PromptEnded, UsageReported
+from catena_acp.events import Event, NoticeReported, PromptEnded, UsageReported
 from catena_store.chains import usage
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message, NewMessage
@@ -89,7 +89,7 @@ class AsideRows:
 
     def noticed(self, text: str) -> list[RowEvent]:
         """We have something to say."""
-        return self.heard(Noticed(text, "info"))
+        return self.heard(NoticeReported(text, "info"))
 
     def tool(self, tool_call_id: str) -> Mapping[str, Any]:
         """What is known of a tool call."""

@@ -95,7 +95,7 @@ class Opening:
             async with context.services.db.read() as reader:
                 self._path = [*await messages.path(reader, self._leaf_id), _QUESTION]
             link, opened, knows, how = await self._session(agent)
-            agent.only_read(link.session_id)
+            agent.forbid_writes(link.session_id)
             async with context.services.db.read() as reader:
                 budget = context.services.budget
                 prior = await what_to_tell(reader, self._path, knows, self._leaf_id, budget)

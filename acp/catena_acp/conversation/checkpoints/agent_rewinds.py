@@ -23,8 +23,8 @@ from catena_acp.continuity.events import (
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, ReadOnly, TabClosed
-from catena_acp.events import PermissionAsked, PermissionOption, ToolCallChanged
-from catena_acp.trouble.reset_times import time_words
+from catena_acp.events import PermissionOption, PermissionRequested, ToolCallChanged
+from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import rewind_requests
 from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
@@ -110,7 +110,7 @@ class AskedRewinds:
             call = ToolCallChanged(
                 f"rewind {request.id}", title=words_of(checkpoint, runtime.services.clock()), kind="rewind"
             )
-            asked = PermissionAsked(f"rewind {request.id}", call, _OPTIONS)
+            asked = PermissionRequested(f"rewind {request.id}", call, _OPTIONS)
             runtime.permissions.add(
                 window_id, "", _Question(self, window_id, request, checkpoint), asked, None
             )
@@ -165,6 +165,6 @@ UNTOUCHED = "Files are as they were; what came later is still there."
 
 def words_of(checkpoint: Checkpoint, now: datetime) -> str:
     """To which checkpoint, in the person's words."""
-    at = time_words(checkpoint.created_at.replace(second=0, microsecond=0), now)
+    at = format_time(checkpoint.created_at.replace(second=0, microsecond=0), now)
     name = f"to “{checkpoint.label}”, made at {at}" if checkpoint.label else f"to the checkpoint of {at}"
     return name if checkpoint.message_id else f"{name}, before the first message"

@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from catena_acp.rehearsal.login import Login
+from catena_acp.rehearsal.rpc import INTERNAL_ERROR, Refusal, encode, leave
 from catena_acp.rehearsal.scenes import prose
 from catena_acp.rehearsal.scenes.scene import CUE, MAYBE_SECONDS, NOTHING, WORD, Perform, Scene
 from catena_acp.rehearsal.script import ScriptStep
 from catena_acp.rehearsal.turn import ScriptedTurn, TurnStopped
-from catena_acp.rehearsal.wire import INTERNAL_ERROR, Refusal, encode, leave
 
 _PARTIAL = "I was about to say"
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from catena.cli.output import Outlet
 from catena.cli.run.branch import BranchOrder
+from catena.cli.run.writer import Outlet
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe

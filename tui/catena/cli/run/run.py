@@ -12,16 +12,16 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from catena.app.services import serving
-from catena.cli.output import Outlet
+from catena.app.services import serve_conversations
 from catena.cli.run.branch import BranchRequest, check_messages, place_for
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import JsonOutput, Output, PlainOutput
 from catena.cli.run.permissions import Terminal
 from catena.cli.run.turn import HeadlessTurn, status_of, with_way_in
+from catena.cli.run.writer import Outlet
 from catena.errors import ExitStatus, Refused, explain
 from catena.log import log_to_file
-from catena.settings.agents import agent_asked_for, agent_kept, default_agent, require_command
+from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
 from catena.settings.settings import Permissions, Settings, load_settings
 from catena.workspace.directories import existing_directory
 from catena.workspace.lookup import find_conversation
@@ -140,7 +140,9 @@ class _HeadlessRun:
         # An agent that may only read is not lent our hands either.
         may_write = policy is Permissions.ALLOW or terminal is not None
         async with (
-            serving(db, settings, chosen=spec, may_write=may_write, read=sys.stderr.isatty()) as live,
+            serve_conversations(
+                db, settings, chosen=spec, may_write=may_write, read=sys.stderr.isatty()
+            ) as live,
             _opened(live, db, spec, existing, request) as opened,
             place_for(live, db, opened, request.branch, spec) as place,
         ):
@@ -178,11 +180,11 @@ class _HeadlessRun:
     async def _agent(
         self, db: Database, settings: Settings, existing: records.ConversationRecord | None
     ) -> AgentSpec:
-        asked_for = agent_asked_for(self._request.agent, self._request.agent_command, settings)
+        asked_for = requested_agent(self._request.agent, self._request.agent_command, settings)
         if asked_for is not None:
             return asked_for
         if existing is not None:
-            return agent_kept(existing.agent, existing.profile, settings)
+            return stored_agent(existing.agent, existing.profile, settings)
         async with db.read() as reader:
             newest = await conversations.latest(reader, cwd=self._request.directory)
             newest = newest or await conversations.latest(reader)

@@ -13,7 +13,7 @@ from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import Output
 from catena.cli.run.permissions import Terminal, ruled
 from catena.errors import ExitStatus
-from catena.settings.agents import name_of_kept
+from catena.settings.agents import stored_agent_name
 from catena.settings.settings import Permissions, Settings
 from catena.text.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
@@ -256,7 +256,7 @@ async def with_way_in(
     with contextlib.suppress(AgentError):
         methods = await conversation.logins.methods(window)
     record = conversation.record
-    name = name_of_kept(record.agent, record.profile, settings)
+    name = stored_agent_name(record.agent, record.profile, settings)
     way = _command(name, methods) if methods else conversation.logins.own_way_in
     if way is None:
         return ended

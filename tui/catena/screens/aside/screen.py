@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
-from catena.transcript.widget.stage import FRAME
+from catena.transcript.widget.view import FRAME
 from catena.widgets.composer import Composer
 from catena.widgets.row_list import key_hints
 from catena_acp.continuity.events import MessageAdded, MessageChanged, MessageGrew

@@ -15,7 +15,7 @@ from textual.widgets import Static
 from catena.screens.common.page import PageScreen
 from catena.text.formats import age
 from catena.text.safe_text import safe_line
-from catena.text.wording import facts_of, one_line
+from catena.text.wording import link_facts
 from catena.widgets.row_list import Row, RowList, key_hints
 from catena_acp.conversation.inspection.chain import (
     SHOWN,
@@ -231,8 +231,8 @@ class LinkPage(PageScreen):
 
     def __init__(self, entry: ChainEntry) -> None:
         facts = [
-            Content.assemble((f"{name:<10}", "$text-muted"), one_line(value) if value else "")
-            for name, value in facts_of(entry)
+            Content.assemble((f"{name:<10}", "$text-muted"), safe_line(value) if value else "")
+            for name, value in link_facts(entry)
         ]
         super().__init__(safe_line(f"{entry.agent_title}'s session"), Content("\n").join(facts))
         self._session_id = entry.link.session_id

@@ -23,7 +23,7 @@ from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import Handover
 from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.screens.common.picker import Picker, fuzzy_match
-from catena.terminal.lend import EditorFailed, edited
+from catena.terminal.programs import EditorFailed, edit_text
 from catena.widgets.commands import OWN_COMMANDS, own_command, split_slash
 from catena.widgets.row_list import Row
 from catena.workspace.pending import PendingText
@@ -211,7 +211,7 @@ class Commands:
         """Go on writing in the person's editor."""
         desk = self.desk
         composer = desk.parts.composer
-        composer.put(await edited(desk.app, composer.text, desk.screen.environment))
+        composer.put(await edit_text(desk.app, composer.text, desk.screen.environment))
 
     async def copy(self, argument: str = "") -> None:
         """Copy the last answer."""

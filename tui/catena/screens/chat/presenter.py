@@ -347,7 +347,7 @@ class TabPresenter:
 
     def _far_behind(self, coming: Collection[tuple[Tab, ConversationEvent]]) -> bool:
         """More rows came than can be looked at, and whoever looks sees the end come by and holds nothing fast."""
-        if len(coming) <= _MOST_BEHIND or not self._parts.transcript.passing_by:
+        if len(coming) <= _MOST_BEHIND or not self._parts.transcript.idle_at_end:
             return False
         shown = self.shown
         return sum(tab is shown and isinstance(news, MessageAdded) for tab, news in coming) > _MOST_BEHIND

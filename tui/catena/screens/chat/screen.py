@@ -643,7 +643,7 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
 
     # The transcript.
 
-    def on_transcript_older_wanted(self) -> None:
+    def on_transcript_older_requested(self) -> None:
         """The top is near: read the page above."""
         if self.acts is not None:
             self.acts.run(self.acts.desk.view.show_older())
@@ -653,12 +653,12 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
         if self.acts is not None:
             self.acts.run(self.acts.desk.view.tell_seam(event.message_id))
 
-    def on_transcript_sibling_wanted(self, event: Transcript.SiblingWanted) -> None:
+    def on_transcript_sibling_requested(self, event: Transcript.SiblingRequested) -> None:
         """A click on the arrows of a prompt."""
         if self.acts is not None:
             self.acts.branches.sibling_clicked(event.message_id, event.step)
 
-    def on_browsing_branch_wanted(self, event: Transcript.BranchWanted) -> None:
+    def on_transcript_branch_requested(self, event: Transcript.BranchRequested) -> None:
         """A click on a button of a prompt."""
         if self.acts is not None:
             self.acts.branches.clicked(event.message_id, event.act)

@@ -14,7 +14,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from catena.text.safe_text import safe_line
-from catena.text.wording import FREQUENCY, clock_words, named, place_of, way_of
+from catena.text.wording import (
+    FREQUENCY_SENTENCES,
+    checkpoint_name,
+    checkpoint_place,
+    context_text,
+    format_clock,
+)
 from catena.widgets.row_list import Row, RowList, key_hints
 from catena.widgets.text_fields import SafeInput
 from catena_acp.conversation.checkpoints.checkpoints import Listed
@@ -118,7 +124,7 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         self._listed = list(await self._conversation.checkpoints.listed())
         frequency = await self._conversation.checkpoints.frequency()
         count = len(self._listed)
-        words = f"{count:,} checkpoint{'' if count == 1 else 's'}, newest first · {FREQUENCY[frequency]}"
+        words = f"{count:,} checkpoint{'' if count == 1 else 's'}, newest first · {FREQUENCY_SENTENCES[frequency]}"
         self.query_one("#title", Static).update(Content(words))
         self._show()
 
@@ -130,13 +136,13 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         checkpoint = each.checkpoint
         price = self._prices.get(checkpoint.message_id)
         wide = self.size.width >= _NARROW
-        facts = [each.agent_title if wide else "", way_of(price) if price else ""]
-        facts.append(clock_words(checkpoint.created_at))
+        facts = [each.agent_title if wide else "", context_text(price) if price else ""]
+        facts.append(format_clock(checkpoint.created_at))
         return Row(
             checkpoint.id,
             safe_line(checkpoint.label or ("·" if checkpoint.automatic else "by hand")),
             note=safe_line(
-                " · ".join(filter(None, (place_of(each), str(checkpoint.data.get("note") or ""))))
+                " · ".join(filter(None, (checkpoint_place(each), str(checkpoint.data.get("note") or ""))))
             ),
             detail=safe_line("  ".join(filter(None, facts))),
         )
@@ -220,7 +226,7 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
     async def _relabel(self, checkpoint: Checkpoint, label: str) -> None:
         kept = await self._conversation.checkpoints.name(label, checkpoint.id)
         await self._read()
-        self._say(f"It is called {named(kept)} now." if kept.label else "Its label is gone.")
+        self._say(f"It is called {checkpoint_name(kept)} now." if kept.label else "Its label is gone.")
 
     def action_remove(self) -> None:
         """Remove it, after d was pressed twice."""
@@ -229,7 +235,7 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
             return
         if self._doomed != checkpoint.id:
             self._doomed = checkpoint.id
-            self._say(f"d once more removes {named(checkpoint)}; the messages stay.")
+            self._say(f"d once more removes {checkpoint_name(checkpoint)}; the messages stay.")
         else:
             self._doomed = None
             self._run(self._remove(checkpoint))
@@ -238,7 +244,7 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         await self._conversation.checkpoints.remove(checkpoint.id)
         await self._read()
         self._under_cursor = chosen.id if (chosen := self._chosen) else None  # what is said now stays
-        self._say(f"Removed {named(checkpoint)}; the messages are all there.")
+        self._say(f"Removed {checkpoint_name(checkpoint)}; the messages are all there.")
 
     def _run(self, work: Awaitable[None]) -> None:
         self.run_worker(self._guarded(work))

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from catena.text.formats import age, cut, title_of
 from catena.text.safe_text import safe, safe_line
-from catena.text.tree import Arrangement, TreeLine
-from catena.text.wording import title_of_agent
+from catena.text.tree import TreeLayout, TreeLine
+from catena.text.wording import agent_title
 from catena.widgets.row_list import Row
 from catena_acp.continuity.wording import counted
 from catena_store.conversations.search import TreeHit
@@ -38,7 +38,7 @@ _STOPS = {
 }
 
 
-def tree_title(tree: Arrangement) -> str:
+def tree_title(tree: TreeLayout) -> str:
     """How much there is to see."""
     kin = {node.conversation_id for node in tree.places.nodes if tree.foreign(node.id)}
     words = f"the tree: {counted(len(tree.places.own), 'prompt')}"
@@ -46,7 +46,7 @@ def tree_title(tree: Arrangement) -> str:
 
 
 def tree_row(
-    tree: Arrangement,
+    tree: TreeLayout,
     line: TreeLine,
     marked: Collection[str],
     now: datetime,
@@ -94,7 +94,7 @@ def flat(line: TreeLine) -> TreeLine:
     return TreeLine(line.node, "", 0, line.parts)
 
 
-def _mark(tree: Arrangement, node: TreeNode, refused: bool) -> str:
+def _mark(tree: TreeLayout, node: TreeNode, refused: bool) -> str:
     if node.id == tree.places.here:
         return HERE
     if refused:
@@ -104,14 +104,14 @@ def _mark(tree: Arrangement, node: TreeNode, refused: bool) -> str:
     return ACTIVE if node.id in tree.active else ELSEWHERE
 
 
-def _name(tree: Arrangement, node: TreeNode) -> str:
+def _name(tree: TreeLayout, node: TreeNode) -> str:
     title = tree.places.names.get(node.conversation_id)
     above = tree.node(node.parent_id)
     what = "its source" if above and above.conversation_id == node.conversation_id else "a fork"
     return f"{what}, “{title}”" if title else what
 
 
-def _details(tree: Arrangement, line: TreeLine, now: datetime, *, wide: bool) -> Iterator[str]:
+def _details(tree: TreeLayout, line: TreeLine, now: datetime, *, wide: bool) -> Iterator[str]:
     node = line.node
     above = tree.node(node.parent_id)
     if line.folded:
@@ -123,20 +123,20 @@ def _details(tree: Arrangement, line: TreeLine, now: datetime, *, wide: bool) ->
     elif wide and above is not None and node.how in _HOW:
         yield _HOW[node.how]
     if node.agent and (above is None or (above.agent, above.profile) != (node.agent, node.profile)):
-        yield safe_line(title_of_agent(node.agent, node.profile or ""))
+        yield safe_line(agent_title(node.agent, node.profile or ""))
     yield f"{age(node.created_at, now):>6}"
 
 
-def found_by(text: str, tree: Arrangement, node: TreeNode) -> bool:
+def found_by(text: str, tree: TreeLayout, node: TreeNode) -> bool:
     """True where every word is in the prompt's beginning, its labels, its agent or its conversation's title."""
     title = tree.places.names.get(node.conversation_id) or ""
     labels = " ".join(tree.places.labels.get(node.id, ()))
-    agent = title_of_agent(node.agent, node.profile or "") if node.agent else ""
+    agent = agent_title(node.agent, node.profile or "") if node.agent else ""
     place = f"{node.preview}\n{labels}\n{agent}\n{title}".casefold()
     return all(word in place for word in text.casefold().split())
 
 
-def branch_title(tree: Arrangement, node: TreeNode) -> str:
+def branch_title(tree: TreeLayout, node: TreeNode) -> str:
     """What a branch is called: its last prompt, and where it stands."""
     where = " · you are here" if node.id == tree.places.here else ""
     return f"…“{title_of(node.preview)}”{where}"
@@ -145,13 +145,13 @@ def branch_title(tree: Arrangement, node: TreeNode) -> str:
 _BETWEEN = "\n\n"  # answers
 
 
-def quote(tree: Arrangement, node: TreeNode, rows: Sequence[Message]) -> str:
+def quote(tree: TreeLayout, node: TreeNode, rows: Sequence[Message]) -> str:
     """What was said at a prompt, quoted, below a line that says where it comes from."""
     place = "this branch" if node.id in tree.active else "another branch"
     if tree.foreign(node.id):
         title = tree.places.names.get(node.conversation_id)
         place = f"the conversation “{safe_line(title)}”" if title else "another conversation"
-    agent = safe_line(title_of_agent(node.agent, node.profile or "")) if node.agent else "the agent"
+    agent = safe_line(agent_title(node.agent, node.profile or "")) if node.agent else "the agent"
     at = node.created_at.astimezone()
     blocks = [f"From {place}, {at:%Y-%m-%d %H:%M}, I said:\n{_quoted(rows[0].text)}"]
     answers = [row.text for row in rows if row.kind is Kind.AGENT and row.text.strip()]

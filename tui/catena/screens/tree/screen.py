@@ -22,7 +22,7 @@ from catena.screens.tree.rows import branch_title, tree_row, tree_title
 from catena.screens.tree.search import TreeSearch
 from catena.screens.tree.updates import TreeNews
 from catena.text.safe_text import safe_line
-from catena.text.tree import Arrangement, TreeLine
+from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.row_list import RowList, key_hints
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.prompts.window import Window
@@ -65,7 +65,7 @@ class TreeChoice:
     """What is to be done with which prompts; going and forking take one."""
 
     act: Literal["go", "fork", "quote"]
-    tree: Arrangement
+    tree: TreeLayout
     nodes: Sequence[TreeNode]
 
 
@@ -109,7 +109,7 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         self._of_window = window
         self._cwd = cwd
         self._clock = clock
-        self._tree = Arrangement(FamilyTree())
+        self._tree = TreeLayout(FamilyTree())
         self._lines: Sequence[TreeLine] = ()
         self._folded: set[str] = set()
         self._marked: list[str] = []  # the latest two
@@ -146,7 +146,7 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         except StoreError as error:
             self._say(str(error))
             return
-        before, self._tree = self._tree, Arrangement(places)
+        before, self._tree = self._tree, TreeLayout(places)
         self._folded |= self._tree.heads - before.heads
         self._marked = [id for id in self._marked if self._tree.node(id) is not None]
         self._draw(keep=self._selected if self._tree.node(self._selected) else places.here)
@@ -231,10 +231,10 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
     def action_to_end_of_branch(self) -> None:
         """To the last prompt of the branch under the cursor."""
         if (node := self._node) is not None:
-            self._reveal(self._tree.end_of(node.id).id)
+            self._reveal(self._tree.branch_end(node.id).id)
 
     def _reveal(self, id: str) -> None:
-        self._folded -= {each.id for each in self._tree.way_to(id) if each.id != id}
+        self._folded -= {each.id for each in self._tree.path_to(id) if each.id != id}
         self._draw(keep=id)
 
     def action_fold(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from textual.message import Message
 
 from catena.screens.tree.rows import flat, found_by
-from catena.text.tree import Arrangement, TreeLine
+from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.text_fields import SafeInput
 from catena_store.conversations.search import TreeHit, TreeHits
 from catena_store.errors import StoreError
@@ -34,7 +34,7 @@ class TreeSearch(SafeInput):
         self._asked = ""  # the text that the hits belong to
         self._hits: TreeHits | None = TreeHits()  # None where the store could not be asked
         self._shown: dict[str, TreeHit] = {}
-        self._tree: Arrangement | None = None
+        self._tree: TreeLayout | None = None
         self._every: Sequence[TreeLine] = ()
 
     @property
@@ -51,7 +51,7 @@ class TreeSearch(SafeInput):
             return "no prompt like that; answers follow"
         return "no prompt like that" if self._hits is None else "no prompt like that, and no answer"
 
-    def lines(self, tree: Arrangement) -> list[TreeLine]:
+    def lines(self, tree: TreeLayout) -> list[TreeLine]:
         """The prompts that are found, and those of whose turn the store has found something, as a list."""
         if self._tree is not tree:
             self._tree, self._every = tree, [flat(line) for line in tree.lines(())]

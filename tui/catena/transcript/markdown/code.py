@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.flow import Run, lay
 from catena.transcript.drawing.highlight import ColouredLine
 from catena.transcript.drawing.lines import Line, Mark, marked
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import Run, lay
 
 TAB = 4  # a tab reaches to the next multiple of so many columns
 _LANGUAGE = re.compile(r"[\w.+#-]+")

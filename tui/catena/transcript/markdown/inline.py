@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.drawing.flow import Run
-from catena.transcript.drawing.look import Palette
+from catena.transcript.drawing.render_options import Palette
+from catena.transcript.drawing.wrapping import Run
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.flow import lay
 from catena.transcript.drawing.lines import Line, Mark, blank, marked
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import lay
 from catena.transcript.markdown.code import draw_code
 from catena.transcript.markdown.inline import inline_runs
 from catena.transcript.markdown.tables import draw_table

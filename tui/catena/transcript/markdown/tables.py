@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.style import Style
 
-from catena.transcript.drawing.flow import Run, lay, total_cells, width_of
 from catena.transcript.drawing.lines import Line, Mark, blank, marked
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import Run, lay, total_cells, width_of
 from catena.transcript.markdown.inline import inline_runs
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.flow import lay_plain
 from catena.transcript.drawing.highlight import MAX_CHARACTERS, MAX_LINES
 from catena.transcript.drawing.lines import Line
-from catena.transcript.drawing.look import Palette, RenderOptions
+from catena.transcript.drawing.render_options import Palette, RenderOptions
+from catena.transcript.drawing.wrapping import lay_plain
 from catena.transcript.markdown.code import draw_code_lines
 from catena.transcript.markdown.markdown import References, draw_markdown, references_in
 from catena.transcript.markdown.splitter import Fence, MarkdownSplitter, Piece

@@ -10,9 +10,9 @@ from functools import lru_cache
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.flow import lay
 from catena.transcript.drawing.lines import Line, Mark, marked, single
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import lay
 
 CONTEXT = 3
 _COMPARED = (

@@ -7,9 +7,9 @@ from rich.style import Style
 
 from catena.text.formats import duration_of, duration_text
 from catena.text.safe_text import safe_line
-from catena.transcript.drawing.flow import lay, width_of
 from catena.transcript.drawing.lines import Line, Mark, marked, single
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import lay, width_of
 from catena_store.records import ContextSource, Message, MessageState
 
 _BOXES = {"completed": "☑", "in_progress": "◐"}

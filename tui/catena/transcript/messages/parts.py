@@ -11,9 +11,9 @@ from rich.cells import split_graphemes
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.flow import lay_plain
 from catena.transcript.drawing.lines import Line, Mark, marked
-from catena.transcript.drawing.look import Palette, RenderOptions
+from catena.transcript.drawing.render_options import Palette, RenderOptions
+from catena.transcript.drawing.wrapping import lay_plain
 from catena.transcript.markdown.code import colours, draw_code_lines
 
 LINES = 200

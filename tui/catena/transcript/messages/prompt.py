@@ -6,9 +6,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.drawing.flow import lay, lay_plain, width_of
 from catena.transcript.drawing.lines import Line, Mark, marked, single
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import lay, lay_plain, width_of
 from catena_store.records import Message, MessageState
 
 Siblings = tuple[int, int]  # position from 1, and how many

@@ -9,9 +9,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.formats import duration_text
-from catena.transcript.drawing.flow import Run, shorten, total_cells, width_of
 from catena.transcript.drawing.lines import Line, Mark, marked, single
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import Run, shorten, total_cells, width_of
 from catena.transcript.messages.diff import DiffRow, counts, draw_gap, draw_rows
 from catena.transcript.messages.parts import Part, one_row, text_parts
 from catena.transcript.messages.tool_call import ToolCall, ToolCallDiff, relative

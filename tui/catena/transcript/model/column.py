@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from catena.transcript.drawing.lines import Line
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.messages.parts import Drawn, Part
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.arrangement import arranged, belongs_above, stand_below

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import assert_never
 
 from catena.text.safe_text import safe_line
-from catena.transcript.drawing.flow import lay
 from catena.transcript.drawing.lines import Line
-from catena.transcript.drawing.look import RenderOptions
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import lay
 from catena.transcript.messages.answer import Answer
 from catena.transcript.messages.notices import (
     draw_interrupted,

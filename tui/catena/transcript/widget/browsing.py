@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 from rich.style import Style
 from textual import events
-from textual.message import Message
 from textual.strip import Strip
 
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena.transcript.model.entry import Entry
 from catena.transcript.widget.prompt_buttons import offers_buttons, with_buttons
-from catena.transcript.widget.stage import TranscriptView
+from catena.transcript.widget.view import TranscriptView
 from catena_store.records import Kind
 from catena_store.records import Message as Record
 
@@ -21,14 +20,6 @@ _REST = Style(dim=True)
 
 class Browsing(TranscriptView):
     """Has one message in focus; while one prompt is to be chosen, everything else is dim."""
-
-    class BranchWanted(Message):
-        """A button of a prompt was clicked: `edit`, `again` or `fork`."""
-
-        def __init__(self, message_id: str, act: str) -> None:
-            super().__init__()
-            self.message_id = message_id
-            self.act = act
 
     _choosing = False
     _pointed_at: str | None = None  # the message below the mouse
@@ -43,7 +34,7 @@ class Browsing(TranscriptView):
             self.current = seen[-1].message.id if seen else None
 
     @property
-    def passing_by(self) -> bool:
+    def idle_at_end(self) -> bool:
         """The end is in sight, and nobody has anything in hand of what stands above it."""
         return self.following and self.current is None and not self.choosing and self.text_selection is None
 
@@ -67,7 +58,7 @@ class Browsing(TranscriptView):
         self.choosing = True
         return True
 
-    def return_to(self, scroll: int | None) -> None:
+    def restore_position(self, scroll: int | None) -> None:
         """Go to what ``position`` gave; None: to the end."""
         self._viewport.want(scroll)
         self._place(None)
@@ -84,7 +75,7 @@ class Browsing(TranscriptView):
         elif step < 0 and self._more_above:
             self.scroll_home(animate=False)  # what is above is read, and the next press finds it
 
-    def to_branch_point(self, step: int) -> bool:
+    def move_to_branch_point(self, step: int) -> bool:
         """Go to the next prompt that has siblings, upwards or downwards; False where none is loaded."""
         now = None if self.current is None else self._column.entry(self.current)
         if now is None:
@@ -97,7 +88,7 @@ class Browsing(TranscriptView):
                 return True
         return False
 
-    def point_to(self, message_id: str) -> bool:
+    def focus_message(self, message_id: str) -> bool:
         """Have this message in focus, where it stands; False where it is not loaded."""
         if self._column.entry(message_id) is None:
             return False
@@ -123,7 +114,7 @@ class Browsing(TranscriptView):
                 return entry.message
         return None
 
-    def sibling_here(self, parent_id: str | None) -> Record | None:
+    def prompt_below(self, parent_id: str | None) -> Record | None:
         """The prompt that hangs from this message, where it is loaded."""
         for entry in reversed(self._column.entries):
             if entry.message.kind is Kind.USER and entry.message.parent_id == parent_id:

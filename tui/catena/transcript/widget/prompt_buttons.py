@@ -8,7 +8,7 @@ from textual.strip import Strip
 
 from catena.transcript.messages.prompt import arrows_width
 from catena.transcript.model.column import ColumnRow
-from catena.transcript.widget.frame import RowRenderer
+from catena.transcript.widget.row_renderer import RowRenderer
 from catena_store.records import Kind
 
 BRANCH_ACT = "branch"  # the key of an act's name in the meta data of a style

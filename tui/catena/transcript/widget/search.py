@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from catena.transcript.drawing.lines import Line
-from catena.transcript.drawing.look import Palette
+from catena.transcript.drawing.render_options import Palette
 from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
 from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.model.entry import Entry
-from catena.transcript.widget.frame import Overlay
+from catena.transcript.widget.row_renderer import Overlay
 from catena_store.records import Kind
 
 _MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class FindHit:
+class SearchHit:
     """The ``index``-th place, from 0, where a message holds the text that is looked for."""
 
     message_id: str
@@ -43,12 +43,12 @@ class Finder:
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
         self._lower = text.lower() if text.isascii() else None
 
-    def hits(self, column: Column) -> list[FindHit]:
+    def hits(self, column: Column) -> list[SearchHit]:
         """Return every place in the loaded messages, oldest first; at most 10,000."""
-        found: list[FindHit] = []
+        found: list[SearchHit] = []
         for entry in column.entries:
             count = min(self._count(searchable(entry)), _MOST - len(found))
-            found += (FindHit(entry.message.id, index) for index in range(count))
+            found += (SearchHit(entry.message.id, index) for index in range(count))
             if len(found) >= _MOST:
                 break
         return found
@@ -135,13 +135,13 @@ class Search:
 
     def __init__(self, text: str, column: Column) -> None:
         self.finder = Finder(text)
-        self.hits: list[FindHit] = self.finder.hits(column)
+        self.hits: list[SearchHit] = self.finder.hits(column)
         self.index: int | None = None
         self.spot: Spot | None = None
         self._looked_through: tuple[list[Line], dict[int, list[tuple[int, int, int]]]] = ([], {})
 
     @property
-    def hit(self) -> FindHit | None:
+    def hit(self) -> SearchHit | None:
         return None if self.index is None else self.hits[self.index]
 
     def begin(self, column: Column, rows: Sequence[ColumnRow]) -> None:
@@ -169,7 +169,7 @@ class Search:
         lead = column.parts(entry)[self.spot.part].lead
         return Anchor(entry, self.spot.part, self.spot.row + lead, at)
 
-    def step(self, step: int) -> FindHit | None:
+    def step(self, step: int) -> SearchHit | None:
         """Go on by ``step`` hits, around the ends."""
         if not self.hits:
             return None

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.selection import Selection
 
-from catena.transcript.drawing.look import component_class, role_names
+from catena.transcript.drawing.render_options import component_class, role_names
 from catena.transcript.markdown.inline import HREF
 from catena.transcript.messages.prompt import SIBLING_STEP, Siblings
 from catena.transcript.model import source as sources
@@ -20,10 +20,10 @@ from catena.transcript.model.column import Anchor, ColumnRow
 from catena.transcript.model.entry import Entry
 from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.browsing import Browsing
-from catena.transcript.widget.frame import Overlay
 from catena.transcript.widget.prompt_buttons import BRANCH_ACT
-from catena.transcript.widget.search import FindHit, Search
-from catena.transcript.widget.stage import FRAME
+from catena.transcript.widget.row_renderer import Overlay
+from catena.transcript.widget.search import Search, SearchHit
+from catena.transcript.widget.view import FRAME
 from catena_store.records import Kind
 from catena_store.records import Message as Record
 
@@ -41,7 +41,7 @@ class Transcript(Browsing):
         Binding("shift+down", "extend(1)", "select downwards", show=False),
     ]
 
-    class OlderWanted(Message):
+    class OlderRequested(Message):
         """The top of what is loaded is near, and there is more above: read a page, and ``prepend`` it."""
 
     class LinkOpened(Message):
@@ -59,13 +59,21 @@ class Transcript(Browsing):
             self.message_id = message_id
             self.folded = folded
 
-    class SiblingWanted(Message):
+    class SiblingRequested(Message):
         """The sibling before (-1) or after (1) a prompt is wanted."""
 
         def __init__(self, message_id: str, step: int) -> None:
             super().__init__()
             self.message_id = message_id
             self.step = step
+
+    class BranchRequested(Message):
+        """A button of a prompt was clicked: `edit`, `again` or `fork`."""
+
+        def __init__(self, message_id: str, act: str) -> None:
+            super().__init__()
+            self.message_id = message_id
+            self.act = act
 
     class SeamOpened(Message):
         """A seam was unfolded and nobody said yet what was told: answer with ``set_seam_detail``."""
@@ -152,7 +160,7 @@ class Transcript(Browsing):
             self._search.look_again(self._column)
 
     def _older_wanted(self) -> None:
-        self.post_message(self.OlderWanted())
+        self.post_message(self.OlderRequested())
 
     # Folding
 
@@ -231,7 +239,7 @@ class Transcript(Browsing):
 
     # Finding
 
-    def find(self, text: str) -> list[FindHit]:
+    def find(self, text: str) -> list[SearchHit]:
         """Look for ``text`` in all loaded messages, and go to the newest hit on the screen or above it.
 
         Hits are highlighted until another text is looked for; an empty one ends the search.
@@ -245,7 +253,7 @@ class Transcript(Browsing):
         self._show_hit(self._search)
         return self._search.hits
 
-    def find_step(self, step: int) -> FindHit | None:
+    def find_step(self, step: int) -> SearchHit | None:
         """Go to another hit, around the ends; None where there is none."""
         if self._search is None:
             return None
@@ -319,8 +327,8 @@ class Transcript(Browsing):
         if HREF in meta:
             self.post_message(self.LinkOpened(str(meta[HREF])))
         elif SIBLING_STEP in meta:
-            self.post_message(self.SiblingWanted(message_id, 1 if meta[SIBLING_STEP] == 1 else -1))
+            self.post_message(self.SiblingRequested(message_id, 1 if meta[SIBLING_STEP] == 1 else -1))
         elif BRANCH_ACT in meta:
-            self.post_message(self.BranchWanted(message_id, str(meta[BRANCH_ACT])))
+            self.post_message(self.BranchRequested(message_id, str(meta[BRANCH_ACT])))
         elif row.entry.foldable and row.part == 0:
             self._fold(row.entry, not row.entry.folded)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from textual.strip import Strip
 
-from catena.transcript.drawing.look import Palette
+from catena.transcript.drawing.render_options import Palette
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.model.entry import Entry
-from catena.transcript.widget.frame import Overlay, RowRenderer
+from catena.transcript.widget.row_renderer import Overlay, RowRenderer
 
 _PART_BITS, _ROW_BITS = 12, 20
 

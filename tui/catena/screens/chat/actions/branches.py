@@ -11,7 +11,7 @@ from catena.screens.chat.drafts import hands_over
 from catena.screens.chat.panels.fork import ENTER, BranchPanel, ForkQuestion
 from catena.screens.common.picker import Picker
 from catena.text.formats import age
-from catena.text.wording import name_of
+from catena.text.wording import kin_name
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
 from catena_acp.errors import ReadOnly
@@ -175,8 +175,8 @@ class BranchActions:
         moved = await self.elsewhere(tab, lambda: tab.window.to_sibling(prompt.id, step))
         if not moved:
             desk.say("This is the newest version." if step > 0 else "This is the oldest version.")
-        elif browsed and tab is desk.seen and (beside := transcript.sibling_here(prompt.parent_id)):
-            transcript.point_to(beside.id)
+        elif browsed and tab is desk.seen and (beside := transcript.prompt_below(prompt.parent_id)):
+            transcript.focus_message(beside.id)
 
     @hands_over
     async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
@@ -212,11 +212,11 @@ class BranchActions:
     async def branch_point_before(self, argument: str = "") -> None:
         """To the next prompt upwards that was said in other words, too."""
         desk, transcript = self._desk, self._desk.parts.transcript
-        if transcript.to_branch_point(-1):
+        if transcript.move_to_branch_point(-1):
             return
         tab, oldest = desk.seen, desk.view.oldest
         if tab and oldest and await desk.tabs.branches_above(tab, oldest):
-            while oldest is not None and tab is desk.seen and not transcript.to_branch_point(-1):
+            while oldest is not None and tab is desk.seen and not transcript.move_to_branch_point(-1):
                 await desk.view.show_older()
                 before, oldest = oldest, desk.view.oldest
                 if oldest is before:
@@ -226,7 +226,7 @@ class BranchActions:
 
     async def branch_point_after(self, argument: str = "") -> None:
         """To the next one downwards."""
-        if not self._desk.parts.transcript.to_branch_point(1):
+        if not self._desk.parts.transcript.move_to_branch_point(1):
             self._desk.say("There is no branch point below.")
 
     @hands_over
@@ -245,7 +245,8 @@ class BranchActions:
         chosen: str | None = kin[0][0].id
         if len(kin) > 1:
             rows = [
-                Row(each.id, name_of(each), note=what, detail=age(each.created_at, now)) for each, what in kin
+                Row(each.id, kin_name(each), note=what, detail=age(each.created_at, now))
+                for each, what in kin
             ]
             chosen = await desk.app.push_screen_wait(Picker("forks", rows, hint="enter go there · esc leave"))
         if chosen is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from catena.screens.chat.actions.branches import BranchActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
-from catena.text.wording import FREQUENCIES, FREQUENCY, named
+from catena.text.wording import FREQUENCY_CHOICES, FREQUENCY_SENTENCES, checkpoint_name
 from catena.workspace.tab import Tab
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 
@@ -35,7 +35,7 @@ class CheckpointActions:
             return
         if argument:
             kept = await tab.conversation.checkpoints.name(argument)
-            self._desk.say(f"The newest checkpoint is called {named(kept)} now.")
+            self._desk.say(f"The newest checkpoint is called {checkpoint_name(kept)} now.")
         else:
             self._desk.handover.begin_with("/label ")
 
@@ -68,7 +68,7 @@ class CheckpointActions:
 
     async def _rewind(self, tab: Tab, checkpoint: Checkpoint) -> None:
         if checkpoint.message_id == tab.leaf_id:
-            self._desk.say(f"You stand at {named(checkpoint)} already.")
+            self._desk.say(f"You stand at {checkpoint_name(checkpoint)} already.")
             return
 
         async def go() -> bool:
@@ -77,7 +77,7 @@ class CheckpointActions:
 
         await self._branches.elsewhere(tab, go)
         price = await tab.conversation.chain.price(tab.window)
-        self._desk.say(f"Back at {named(checkpoint)}. Your next prompt: {price.words}. {_STAYED}")
+        self._desk.say(f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price.words}. {_STAYED}")
 
     async def _fork(self, tab: Tab, checkpoint: Checkpoint, *, beside: bool) -> None:
         if checkpoint.message_id is None:
@@ -89,7 +89,7 @@ class CheckpointActions:
         try:
             frequency = Frequency(argument.strip().lower())
         except ValueError:
-            self._desk.say(f"Checkpoints can be made: {FREQUENCIES}.", wrong=True)
+            self._desk.say(f"Checkpoints can be made: {FREQUENCY_CHOICES}.", wrong=True)
             return
         await tab.conversation.checkpoints.set_frequency(frequency)
-        self._desk.say(FREQUENCY[frequency])
+        self._desk.say(FREQUENCY_SENTENCES[frequency])

@@ -11,7 +11,7 @@ from catena.screens.chat.actions.prompts import BUSY
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
 from catena.screens.chat.panels.fork import ENTER, BranchPanel, ForkQuestion
-from catena.settings.agents import agent_named
+from catena.settings.agents import find_agent
 from catena.workspace.pending import PendingText
 from catena.workspace.tab import Editing, LeftEdit, Tab
 from catena_acp.errors import AgentError, ReadOnly
@@ -67,7 +67,7 @@ class EditActions:
     def leave_choosing(self) -> None:
         """Choose none, and read on where one was."""
         self._desk.write_here()
-        self._desk.parts.transcript.return_to(self._read_at)
+        self._desk.parts.transcript.restore_position(self._read_at)
 
     def here(self) -> str | None:
         """The message that is browsed; None while nothing is."""
@@ -134,7 +134,7 @@ class EditActions:
         changed, read_at = tab.editing.differs(tab.attachments), tab.editing.read_at
         self.put_back(tab)
         if tab is desk.view.shown:
-            desk.parts.transcript.return_to(read_at)
+            desk.parts.transcript.restore_position(read_at)
         else:
             tab.scroll = read_at
         desk.parts.composer.put(tab.draft)
@@ -230,7 +230,7 @@ class EditActions:
         if tab.busy:
             self._desk.say(BUSY)
         else:
-            spec = agent_named(argument, self._desk.settings) if argument else None
+            spec = find_agent(argument, self._desk.settings) if argument else None
             await tab.window.retry(agent=spec)
 
     async def again(self, argument: str = "") -> None:
@@ -286,7 +286,7 @@ class EditActions:
         """The keys go back to where they were, unless the person took them elsewhere."""
         if not self._panel.had_keys:
             return
-        if here is not None and self._desk.parts.transcript.point_to(here):
+        if here is not None and self._desk.parts.transcript.focus_message(here):
             self._desk.screen.conversation.browse()
         else:
             self._desk.write_here()

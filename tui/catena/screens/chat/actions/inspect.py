@@ -19,7 +19,7 @@ from catena.screens.common.picker import Picker
 from catena.screens.files import files_page
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
-from catena.text.usage import as_lines, spending
+from catena.text.usage import spending, usage_lines
 from catena.widgets.row_list import Row
 from catena.workspace.directories import existing_directory
 from catena.workspace.tab import Tab
@@ -188,7 +188,7 @@ class UsageActions:
             spent = await spending(reader, tab.conversation.id, leaf)
             pairs = (
                 Content.assemble(f"  {title:<{_WIDTH}}", (words, "$text-muted"))
-                for title, words in as_lines(spent)
+                for title, words in usage_lines(spent)
             )
             return Content("\n").join(pairs)
 

@@ -10,9 +10,9 @@ from textual.content import Content
 from catena.screens.chat.actions.prompts import PromptActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
-from catena.settings.agents import name_of_kept
+from catena.settings.agents import stored_agent_name
 from catena.settings.settings import settings_path
-from catena.terminal.lend import TerminalNotLent, run_in_terminal
+from catena.terminal.programs import TerminalUnavailable, run_in_terminal
 from catena.text import wording as login_words
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row
@@ -38,7 +38,7 @@ class LoginActions:
         if not methods:
             # Who logged in elsewhere comes here, too: an agent that runs may not have noticed.
             await tab.conversation.logins.logged_in(tab.window)
-            self._say(tab, login_words.names_no_login(_title(tab), tab.conversation.logins.own_way_in))
+            self._say(tab, login_words.no_login_text(_title(tab), tab.conversation.logins.own_way_in))
             return
         method = await self._chosen(tab, methods, argument)
         if method is None:
@@ -75,7 +75,12 @@ class LoginActions:
             if named and named.casefold() in (method.id.casefold(), method.name.casefold()):
                 return method
         rows = [
-            Row(str(at), method.name, note=method.description or "", detail=login_words.kind_in_words(method))
+            Row(
+                str(at),
+                method.name,
+                note=method.description or "",
+                detail=login_words.method_kind_text(method),
+            )
             for at, method in enumerate(methods)
         ]
         chosen = await self._desk.app.push_screen_wait(Picker(f"log in to {safe_line(_title(tab))}", rows))
@@ -88,7 +93,7 @@ class LoginActions:
             raise
         except AgentError as error:
             own_way = tab.conversation.logins.own_way_in
-            self._say(tab, login_words.did_not_log_in(_title(tab), str(error), own_way), wrong=True)
+            self._say(tab, login_words.login_refused_text(_title(tab), str(error), own_way), wrong=True)
             return False
         return True
 
@@ -105,14 +110,14 @@ class LoginActions:
                 stay="The login did not succeed. Enter goes back to Catena.",
             )
         except OSError as error:
-            self._say(tab, login_words.cannot_be_started(program, error.strerror), wrong=True)
+            self._say(tab, login_words.login_not_started_text(program, error.strerror), wrong=True)
             return False
-        except TerminalNotLent:
+        except TerminalUnavailable:
             command = safe_line(shlex.join(login.argv))
             self._say(tab, f"This terminal cannot be lent; run {command} in another one.", wrong=True)
             return False
         if status:
-            self._say(tab, login_words.login_ended_badly(program, status), wrong=True)
+            self._say(tab, login_words.login_failed_text(program, status), wrong=True)
             return False
         await tab.conversation.logins.logged_in(tab.window)
         return True
@@ -120,7 +125,7 @@ class LoginActions:
     async def _explain(self, tab: Tab, method: AuthMethod) -> None:
         from catena.screens.common.page import PageScreen
 
-        lines = login_words.variables_in_words(
+        lines = login_words.variable_lines(
             _title(tab),
             self._name_in_settings(tab),
             method,
@@ -165,7 +170,7 @@ class LoginActions:
 
     def _name_in_settings(self, tab: Tab) -> str:
         record = tab.conversation.record
-        name = name_of_kept(record.agent, record.profile, self._desk.settings)
+        name = stored_agent_name(record.agent, record.profile, self._desk.settings)
         return "NAME" if name.startswith("command:") else name
 
     def _say(self, tab: Tab, text: str, *, wrong: bool = False) -> None:

@@ -10,7 +10,7 @@ from textual.app import App
 
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match
-from catena.settings.agents import REHEARSAL, agent_kept, agent_named, agent_of_setting, name_of_kept
+from catena.settings.agents import REHEARSAL, agent_of_setting, find_agent, stored_agent, stored_agent_name
 from catena.settings.installed_agents import agent_lines
 from catena.settings.settings import Settings
 from catena.widgets.row_list import Row
@@ -28,14 +28,14 @@ Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
 def kept_agent(tab: Tab, settings: Settings) -> AgentSpec | None:
     """The agent that a tab's conversation was kept with; None where nothing is known of it any more."""
     try:
-        return agent_kept(tab.agent, tab.profile, settings)
+        return stored_agent(tab.agent, tab.profile, settings)
     except AgentMissing:
         return None
 
 
 def row_of(kept: tuple[str, str] | None, settings: Settings) -> str | None:
     """The row of the agent and profile that a conversation was kept with."""
-    return name_of_kept(*kept, settings) if kept else None
+    return stored_agent_name(*kept, settings) if kept else None
 
 
 def agent_rows(
@@ -109,7 +109,7 @@ async def choose_agent(
         if chosen is None:
             return None
         try:
-            return agent_named(chosen, settings)
+            return find_agent(chosen, settings)
         except AgentMissing as error:
             how = next((row.note for row in rows if row.key == chosen), "")
             # The catalogue's words name the way to get it, too: it is said once.
@@ -123,7 +123,7 @@ async def _prices_by_row(rows: Sequence[Row], settings: Settings, prices: Prices
     for row in rows:
         with contextlib.suppress(AgentMissing):
             if not row.dim:
-                specs[row.key] = agent_named(row.key, settings)
+                specs[row.key] = find_agent(row.key, settings)
     return dict(zip(specs, await prices(list(specs.values())), strict=True)) if prices else {}
 
 
@@ -246,7 +246,7 @@ class SettingsActions:
         desk = self._desk
         tab = desk.tab
         if argument:
-            spec = agent_named(argument, desk.settings)
+            spec = find_agent(argument, desk.settings)
         else:
             kept = (tab.agent, tab.profile) if tab else await desk.tabs.last_used_agent()
             last_used = row_of(kept, desk.settings)

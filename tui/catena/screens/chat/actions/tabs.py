@@ -9,7 +9,7 @@ from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
 from catena.screens.history.picker import HistoryScreen, PuttingAway
-from catena.settings.agents import agent_named, default_agent
+from catena.settings.agents import default_agent, find_agent
 from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port import AgentSpec
@@ -62,7 +62,7 @@ class TabActions:
         """A tab where there is none: with the agent of the settings, else with one that the person chooses."""
         desk = self._desk
         if desk.settings.agent is not None:
-            spec: AgentSpec | None = agent_named(desk.settings.agent, desk.settings)
+            spec: AgentSpec | None = find_agent(desk.settings.agent, desk.settings)
         else:
             spec = await self._first_agent()
         if spec is not None:

@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
-from catena_acp.trouble.reset_times import time_words
+from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Offer
 
 if TYPE_CHECKING:  # not needed before there is trouble
@@ -88,7 +88,7 @@ def _does(offer: Offer, standing: StandingTrouble, now: datetime) -> str:
             return "do not wait"
         case Offer.WAIT:
             resets_at = standing.problem.resets_at
-            return f"wait until {time_words(resets_at, now)}" if resets_at else "wait"
+            return f"wait until {format_time(resets_at, now)}" if resets_at else "wait"
         case Offer.LOGIN:
             return "log in"
         case Offer.OTHER_AGENT:
@@ -102,13 +102,13 @@ def _does(offer: Offer, standing: StandingTrouble, now: datetime) -> str:
 
 
 def _passed(resets_at: datetime | None, now: datetime) -> str:
-    return f"The limit ended at {time_words(resets_at, now)}." if resets_at else ""
+    return f"The limit ended at {format_time(resets_at, now)}." if resets_at else ""
 
 
 def _again(resets_at: datetime | None, until: datetime, now: datetime) -> str:
     if until <= now:
         return "sends again now"
-    return f"sends again at {time_words(resets_at or until, now)} · in {duration(until - now)}"
+    return f"sends again at {format_time(resets_at or until, now)} · in {duration(until - now)}"
 
 
 def duration(left: timedelta) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the command line lends its terminal without a screen
     from textual.app import App
 
 
-class TerminalNotLent(Exception):
+class TerminalUnavailable(Exception):
     """This terminal cannot be lent to another program."""
 
 
@@ -35,7 +35,7 @@ async def run_in_terminal(
     """Run a program in the person's terminal to its end; its exit status, negative for a signal.
 
     ``heading`` is written first; ``stay`` is written where it failed by itself, and Enter leads back. Raises OSError
-    where it cannot be started, and TerminalNotLent.
+    where it cannot be started, and TerminalUnavailable.
     """
     from textual.app import SuspendNotSupported
 
@@ -54,13 +54,13 @@ async def run_in_terminal(
             except BaseException as error:  # noqa: BLE001 - raised below, when the terminal is ours again
                 trouble = error
     except SuspendNotSupported as error:
-        raise TerminalNotLent from error
+        raise TerminalUnavailable from error
     if trouble is not None:
         raise trouble
     return status
 
 
-async def run_here(command: Sequence[str], *, environment: Mapping[str, str], directory: str) -> int:
+async def run_program(command: Sequence[str], *, environment: Mapping[str, str], directory: str) -> int:
     """The same without a screen: the terminal is the program's until it ends. Raises OSError."""
     with _deaf_to_ctrl_c():
         return await _run(command, environment, directory)
@@ -117,7 +117,7 @@ def editor_command(environment: Mapping[str, str]) -> list[str]:
         raise EditorFailed(f"$EDITOR cannot be understood: {error}") from error
 
 
-async def edited(app: App[Any], text: str, environment: Mapping[str, str]) -> str:
+async def edit_text(app: App[Any], text: str, environment: Mapping[str, str]) -> str:
     """The text after the person edited it; agents go on meanwhile. Raises EditorFailed."""
     command = editor_command(environment)
     with tempfile.TemporaryDirectory(prefix="catena-") as directory:
@@ -135,6 +135,6 @@ async def _run_editor(command: Sequence[str], app: App[Any]) -> str:
         status = await run_in_terminal(app, command)
     except OSError as error:
         return f"{command[0]} cannot be started: {error.strerror}. $EDITOR names another one."
-    except TerminalNotLent:
+    except TerminalUnavailable:
         return "This terminal cannot be lent to an editor."
     return f"{command[0]} ended with status {status}; the text is as it was." if status else ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from catena_acp.rehearsal.rpc import INTERNAL_ERROR, Heard, Refusal
 from catena_acp.rehearsal.scenes import prose
 from catena_acp.rehearsal.scenes.failures import BREAKAGE
 from catena_acp.rehearsal.scenes.scene import NOTHING, Scene
@@ -14,7 +15,6 @@ from catena_acp.rehearsal.scenes.speech import SPEECH
 from catena_acp.rehearsal.scenes.tools import TOOLS
 from catena_acp.rehearsal.script import ScriptStep, read_script
 from catena_acp.rehearsal.turn import ScriptedTurn, TurnCancelled, TurnStopped
-from catena_acp.rehearsal.wire import INTERNAL_ERROR, Heard, Refusal
 
 _CONTEXT_SIZE = 200_000
 

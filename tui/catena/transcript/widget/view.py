@@ -18,11 +18,11 @@ from textual.widget import Widget
 
 from catena.text.safe_strips import SafeStrips
 from catena.transcript.drawing.highlight import Colouring, lex_all
-from catena.transcript.drawing.look import Palette, RenderOptions
+from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.widget import selection as selecting
-from catena.transcript.widget.frame import Overlay
+from catena.transcript.widget.row_renderer import Overlay
 from catena.transcript.widget.viewport import Viewport
 
 

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from catena.text.safe_strips import only_text
-from catena.transcript.drawing.look import Measures, Palette, RenderOptions
+from catena.transcript.drawing.render_options import Measures, Palette, RenderOptions
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena_store.records import Kind
 
