@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_LONGEST = 16_000  # characters of detail that are kept of an agent's error
+_MAX_LENGTH = 16_000  # characters of detail that are kept of an agent's error
 
 
 class AgentError(Exception):
@@ -58,7 +58,7 @@ class AgentGone(AgentError):
     """
 
     def __init__(self, returncode: int | None, stderr_tail: tuple[str, ...] = ()) -> None:
-        super().__init__(_ending(returncode))
+        super().__init__(_describe_exit(returncode))
         self.returncode = returncode
         self.stderr_tail = stderr_tail
 
@@ -71,7 +71,7 @@ class AgentRefused(AgentError):
     """The agent answered a request with an error; code, message and data are its own."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(_words(message, data))
+        super().__init__(_full_message(message, data))
         self.code = code
         self.message = message
         self.data = data
@@ -191,7 +191,7 @@ class FileRefused(Exception):
         self.missing = missing
 
 
-def _ending(returncode: int | None) -> str:
+def _describe_exit(returncode: int | None) -> str:
     match returncode:
         case None:
             return "closed its connection"
@@ -203,15 +203,15 @@ def _ending(returncode: int | None) -> str:
             return f"ended with exit status {code}"
 
 
-def _words(message: str, data: Any) -> str:
+def _full_message(message: str, data: Any) -> str:
     """The agent's message, with the detail that several agents hide in ``data``."""
     detail = ""
     if isinstance(data, dict):
         for key in ("details", "message", "reason", "error"):
             value = data.get(key)
-            if isinstance(value, str) and value.strip() and value[:_LONGEST] not in message:
-                detail = value[:_LONGEST]
+            if isinstance(value, str) and value.strip() and value[:_MAX_LENGTH] not in message:
+                detail = value[:_MAX_LENGTH]
                 break
-    elif isinstance(data, str) and data[:_LONGEST] not in message:
-        detail = data[:_LONGEST]
+    elif isinstance(data, str) and data[:_MAX_LENGTH] not in message:
+        detail = data[:_MAX_LENGTH]
     return f"{message}: {detail}" if detail else message

@@ -23,7 +23,7 @@ from catena_acp.events import (
     TitleChanged,
 )
 from catena_acp.port import Limits
-from catena_acp.protocol.delivery import MAX_EARLY_SESSIONS
+from catena_acp.protocol.delivery import MAX_UNCLAIMED_SESSIONS
 from support.clients.protocol import HELLO, heard, place, scripted, text_of, until
 
 
@@ -188,7 +188,7 @@ async def test_sessions_that_an_agent_makes_up_are_let_go_after_some(tmp_path: P
         assert text_of(events) == "mine"
         assert not listening(agent, "made-up-0")
         assert listening(agent, "made-up-499")
-    assert len([line for line in lines if "let go" in line]) == 500 - MAX_EARLY_SESSIONS
+    assert len([line for line in lines if "let go" in line]) == 500 - MAX_UNCLAIMED_SESSIONS
 
 
 async def test_a_listener_that_left_hears_nothing_more_and_the_next_one_hears_what_it_missed(

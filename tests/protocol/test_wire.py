@@ -206,7 +206,7 @@ def test_a_line_that_is_too_long_is_skipped_and_the_next_one_is_not() -> None:
     assert splitter.feed(b"short\n" + b"x" * 6) == [b"short"]
     assert splitter.feed(b"x" * 6) == []
     assert splitter.feed(b"x\nnext\nla") == [b"next"]
-    assert splitter.last() == b"la"
+    assert splitter.rest() == b"la"
     assert dropped == ["line of more than 10 bytes"]
 
 

@@ -32,7 +32,7 @@ _CLOSING_SESSIONS = 1.0
 _GRACE = 1.0  # seconds to exit by itself, once its input is closed
 
 
-def _say_nothing(_line: str) -> None:
+def _discard(_line: str) -> None:
     pass
 
 
@@ -42,7 +42,7 @@ async def start_agent(
     cwd: str,
     client_version: str,
     files: FileAccess | None = None,
-    log: Callable[[str], None] = _say_nothing,
+    log: Callable[[str], None] = _discard,
     environment: Mapping[str, str] | None = None,
     init_timeout: float = 60,
     limits: Limits | None = None,
@@ -75,12 +75,12 @@ class Agent:
         self._process = process
         self._files = files
         self._delivery = Delivery(log)
-        self._transport = StdioTransport(offered=_offered(files), log=log)
+        self._transport = StdioTransport(allowed_methods=_allowed_methods(files), log=log)
         self._connection: Connection | None = None
-        self._watching: asyncio.Task[None] | None = None
-        self._stopping: asyncio.Task[None] | None = None
-        self._over = asyncio.Event()
-        self._last_words: tuple[str, ...] = ()
+        self._watch_task: asyncio.Task[None] | None = None
+        self._stop_task: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+        self._final_stderr: tuple[str, ...] = ()
         self._exit_status: int | None = None
         self._exit_callbacks: list[Callable[[], None]] = []
 
@@ -89,13 +89,13 @@ class Agent:
         from catena_acp.protocol.connection import Connection
 
         await self._transport.connect(self._process.to_agent, self._process.from_agent)
-        self._watching = asyncio.create_task(self._watch())
+        self._watch_task = asyncio.create_task(self._watch())
         self._connection = Connection(
             self._transport,
             self._delivery,
             files=self._files,
-            name_ask=lambda number: f"{self.pid}.{number}",
-            gone=self._gone,
+            permission_id=lambda number: f"{self.pid}.{number}",
+            exit_error=self._exit_error,
             limits=limits,
         )
         await self._connection.initialize(client_version, init_timeout)
@@ -106,12 +106,12 @@ class Agent:
 
     @property
     def abilities(self) -> Abilities:
-        return self._connected.abilities
+        return self._live_connection.abilities
 
     @property
     def alive(self) -> bool:
         """True while it can be spoken with."""
-        return self._stopping is None and not self._over.is_set() and not self._transport.lost.is_set()
+        return self._stop_task is None and not self._ended.is_set() and not self._transport.lost.is_set()
 
     @property
     def pid(self) -> int:
@@ -129,61 +129,61 @@ class Agent:
 
     # What it is asked. Each of these may raise any AgentError.
 
-    async def new_session(self, place: SessionSetup) -> SessionOpened:
-        return await self._connected.new_session(place)
+    async def new_session(self, setup: SessionSetup) -> SessionOpened:
+        return await self._live_connection.new_session(setup)
 
-    async def resume_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
-        return await self._connected.resume_session(session_id, place)
+    async def resume_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
+        return await self._live_connection.resume_session(session_id, setup)
 
-    async def load_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
-        return await self._connected.load_session(session_id, place)
+    async def load_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
+        return await self._live_connection.load_session(session_id, setup)
 
     async def fork_session(
-        self, session_id: str, place: SessionSetup, at: str | None = None
+        self, session_id: str, setup: SessionSetup, at: str | None = None
     ) -> SessionOpened:
-        return await self._connected.fork_session(session_id, place, at)
+        return await self._live_connection.fork_session(session_id, setup, at)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
         """One page of its own sessions."""
-        return await self._connected.list_sessions(cwd, cursor)
+        return await self._live_connection.list_sessions(cwd, cursor)
 
     async def close_session(self, session_id: str) -> None:
-        await self._connected.close_session(session_id)
+        await self._live_connection.close_session(session_id)
 
     async def delete_session(self, session_id: str) -> None:
-        await self._connected.delete_session(session_id)
+        await self._live_connection.delete_session(session_id)
 
     async def prompt(self, session_id: str, blocks: Sequence[PromptBlock]) -> PromptEnded:
-        return await self._connected.prompt(session_id, blocks)
+        return await self._live_connection.prompt(session_id, blocks)
 
     async def cancel(self, session_id: str) -> None:
-        await self._connected.cancel(session_id)
+        await self._live_connection.cancel(session_id)
 
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
         """Say something into a running turn, where it offers that. Returns what came of it."""
-        return await self._connected.steer(session_id, blocks)
+        return await self._live_connection.steer(session_id, blocks)
 
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
-        self._connected.allow_directories(session_id, directories)
+        self._live_connection.allow_directories(session_id, directories)
 
     def forbid_writes(self, session_id: str) -> None:
-        self._connected.forbid_writes(session_id)
+        self._live_connection.forbid_writes(session_id)
 
     async def set_mode(self, session_id: str, mode_id: str) -> None:
-        await self._connected.set_mode(session_id, mode_id)
+        await self._live_connection.set_mode(session_id, mode_id)
 
     async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
-        return await self._connected.set_option(session_id, option_id, value)
+        return await self._live_connection.set_option(session_id, option_id, value)
 
     async def authenticate(self, method_id: str) -> None:
         """Log in by one of its methods of kind `agent`; a person may have to act meanwhile."""
-        await self._connected.authenticate(method_id)
+        await self._live_connection.authenticate(method_id)
 
     async def logout(self) -> None:
-        await self._connected.logout()
+        await self._live_connection.logout()
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
-        self._connected.answer_permission(ask_id, option_id)
+        self._live_connection.answer_permission(ask_id, option_id)
 
     def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
         return self._delivery.listen(session_id, listener)
@@ -192,16 +192,16 @@ class Agent:
 
     def on_exit(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call ``callback`` once when it ends, also when it has already. Returns the end of it."""
-        if self._over.is_set():
+        if self._ended.is_set():
             callback()
             return lambda: None
         self._exit_callbacks.append(callback)
 
-        def leave() -> None:
+        def unsubscribe() -> None:
             if callback in self._exit_callbacks:
                 self._exit_callbacks.remove(callback)
 
-        return leave
+        return unsubscribe
 
     async def stop(self) -> None:
         """End the process and everything it started.
@@ -209,20 +209,20 @@ class Agent:
         Its sessions are closed where it offers that, then its input, then its group is sent signals. An agent that
         behaves is gone within a second, one that does not within some seven.
         """
-        if self._stopping is None:
-            self._stopping = asyncio.create_task(self._stop())
-        await asyncio.shield(self._stopping)
+        if self._stop_task is None:
+            self._stop_task = asyncio.create_task(self._stop())
+        await asyncio.shield(self._stop_task)
 
     async def _stop(self) -> None:
         if self._connection is not None and not self._transport.lost.is_set():
             await self._connection.close_open_sessions(_CLOSING_SESSIONS)
-        if self._watching is None:
+        if self._watch_task is None:
             self._process.close_pipes()
         else:
             self._transport.close_input()
         await self._process.end(_GRACE)
-        if self._watching is not None:
-            await self._watching
+        if self._watch_task is not None:
+            await self._watch_task
 
     async def _watch(self) -> None:
         """Notice the end: of the process, whoever still holds its pipes, or of a pipe that it closed."""
@@ -232,42 +232,42 @@ class Agent:
         if not exiting.done():
             await asyncio.wait({exiting}, timeout=_EXIT_AFTER_CLOSING)
         losing.cancel()
-        await self._transport.finish()
+        await self._transport.drain()
         await self._process.drain()
-        self._exit_status, self._last_words = self._process.returncode, self.stderr_tail
+        self._exit_status, self._final_stderr = self._process.returncode, self.stderr_tail
         if self._connection is not None:
-            await self._heard_out()
+            await self._drain_messages()
             await self._connection.close()
-        self._over.set()
+        self._ended.set()
         for callback in self._exit_callbacks:
             callback()
         self._exit_callbacks.clear()
         await self._process.end(0)
         exiting.cancel()
 
-    async def _heard_out(self) -> None:
+    async def _drain_messages(self) -> None:
         """Wait until everything it said has been handed over."""
         try:
             async with asyncio.timeout(1.0):
-                await self._transport.emptied.wait()
+                await self._transport.drained.wait()
         except TimeoutError:
             return
         # The handlers of the last messages are tasks that start in the next round.
         await asyncio.sleep(0)
 
-    async def _gone(self) -> AgentGone:
+    async def _exit_error(self) -> AgentGone:
         """How it ended, once that is known."""
-        await self._over.wait()
-        return AgentGone(self._exit_status, self._last_words)
+        await self._ended.wait()
+        return AgentGone(self._exit_status, self._final_stderr)
 
     @property
-    def _connected(self) -> Connection:
+    def _live_connection(self) -> Connection:
         if self._connection is None:
             raise AgentGone(self._process.returncode, self.stderr_tail)
         return self._connection
 
 
-def _offered(files: FileAccess | None) -> frozenset[str]:
+def _allowed_methods(files: FileAccess | None) -> frozenset[str]:
     """The requests that the agent may make."""
     offered = {"session/request_permission"}
     if files is not None:

@@ -19,7 +19,7 @@ from catena_acp.port import AgentSpec
 _COMMAND = "command:"
 _ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
 _RUNNER = re.compile(r"^(python[0-9.]*|node|npx|uvx|bun|bunx|deno|sh|bash|nice|exec)$")
-_NO_MORE: Mapping[str, AgentSpec] = MappingProxyType({})
+_NO_SPECS: Mapping[str, AgentSpec] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def find_agents(path: str | None = None) -> tuple[Installation, ...]:
     return tuple(Installation(entry, _spec_of(entry, path)) for entry in catalog())
 
 
-def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_MORE) -> AgentSpec:
+def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_SPECS) -> AgentSpec:
     """How to start the agent of that name: one of ``extra``, of the catalogue, or ``command:`` and an argv.
 
     Raises AgentMissing where there is none, or where it is not installed.

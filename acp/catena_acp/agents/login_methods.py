@@ -56,5 +56,5 @@ def terminal_login(
 
 def variables_of(spec: AgentSpec, method: AuthMethod, environment: Mapping[str, str]) -> tuple[Variable, ...]:
     """What an environment method wants to be set, and which of it the agent gets now."""
-    gets = agent_environment(environment, spec.env)
-    return tuple(Variable(name, bool(gets.get(name))) for name in method.variables)
+    environment_of_agent = agent_environment(environment, spec.env)
+    return tuple(Variable(name, bool(environment_of_agent.get(name))) for name in method.variables)

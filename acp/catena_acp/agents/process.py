@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
-from catena_acp.agents.process_group import Guard, gone_within, process_start_time, signal_group
+from catena_acp.agents.process_group import Guard, process_start_time, signal_group, wait_until_gone
 from catena_acp.errors import AgentMissing
 
 STDERR_LINES = 200
@@ -24,14 +24,14 @@ _NOT_INHERITED = frozenset(
 _NOT_INHERITED_PREFIXES = ("TEXTUAL",)
 
 
-def agent_environment(base: Mapping[str, str], more: tuple[tuple[str, str], ...]) -> dict[str, str]:
+def agent_environment(base: Mapping[str, str], extra: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """What an agent's process inherits: all of ``base`` but what would confuse it, and ``more``, which wins."""
     kept = {
         name: value
         for name, value in base.items()
         if name not in _NOT_INHERITED and not name.startswith(_NOT_INHERITED_PREFIXES)
     }
-    return {**kept, **dict(more)}
+    return {**kept, **dict(extra)}
 
 
 class AgentProcess:
@@ -43,13 +43,13 @@ class AgentProcess:
     def __init__(
         self,
         process: asyncio.subprocess.Process,
-        last_words: StderrTail,
+        stderr: StderrTail,
         to_agent: IO[bytes],
         from_agent: IO[bytes],
         guard: Guard | None,
     ) -> None:
         self._process = process
-        self._last_words = last_words
+        self._stderr = stderr
         self.to_agent = to_agent
         self.from_agent = from_agent
         self._guard = guard
@@ -67,8 +67,8 @@ class AgentProcess:
         # Pipes of our own: those that asyncio would make keep its process object waiting while a grandchild holds them.
         child_in, to_agent = os.pipe()
         from_agent, child_out = os.pipe()
-        words, child_err = os.pipe()
-        ours = [os.fdopen(to_agent, "wb", 0), os.fdopen(from_agent, "rb", 0), os.fdopen(words, "rb", 0)]
+        stderr_fd, child_err = os.pipe()
+        ours = [os.fdopen(to_agent, "wb", 0), os.fdopen(from_agent, "rb", 0), os.fdopen(stderr_fd, "rb", 0)]
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -82,7 +82,7 @@ class AgentProcess:
         except OSError as error:
             for end in ours:
                 end.close()
-            raise AgentMissing(command[0], _why_not(error)) from error
+            raise AgentMissing(command[0], _reason(error)) from error
         finally:
             for fd in (child_in, child_out, child_err):
                 os.close(fd)
@@ -91,9 +91,9 @@ class AgentProcess:
             guard = Guard(process.pid)
         except OSError as error:
             log(f"no guard for process {process.pid}: {error}")
-        last_words = StderrTail()
+        stderr = StderrTail()
         try:
-            await asyncio.get_running_loop().connect_read_pipe(lambda: last_words, ours[2])
+            await asyncio.get_running_loop().connect_read_pipe(lambda: stderr, ours[2])
         except BaseException:  # given up: nobody knows of it yet
             signal_group(process.pid, signal.SIGKILL)
             await process.wait()
@@ -102,7 +102,7 @@ class AgentProcess:
             if guard is not None:
                 await guard.release()
             raise
-        return cls(process, last_words, ours[0], ours[1], guard)
+        return cls(process, stderr, ours[0], ours[1], guard)
 
     @property
     def pid(self) -> int:
@@ -115,7 +115,7 @@ class AgentProcess:
     @property
     def stderr_tail(self) -> tuple[str, ...]:
         """The last lines it wrote to its standard error, oldest first, at most 200."""
-        return self._last_words.lines
+        return self._stderr.lines
 
     def close_pipes(self) -> None:
         """Close our ends of its pipes, where nobody took them over."""
@@ -130,7 +130,7 @@ class AgentProcess:
         """Wait a little for the end of its standard error."""
         try:
             async with asyncio.timeout(0.1):
-                await self._last_words.closed.wait()
+                await self._stderr.closed.wait()
         except TimeoutError:
             pass
 
@@ -139,21 +139,21 @@ class AgentProcess:
         async with self._ending:
             if self._ended:
                 return
-            if not await self._exited_within(grace):
+            if not await self._wait_for_exit(grace):
                 signal_group(self.pid, signal.SIGTERM)
-                if not await self._exited_within(1.5):
+                if not await self._wait_for_exit(1.5):
                     signal_group(self.pid, signal.SIGKILL)
-                    await self._exited_within(2.0)
+                    await self._wait_for_exit(2.0)
             # What it started and left behind has the same group.
             signal_group(self.pid, signal.SIGTERM)
-            if not await gone_within(self.pid, 0.3):
+            if not await wait_until_gone(self.pid, 0.3):
                 signal_group(self.pid, signal.SIGKILL)
-            self._last_words.close()
+            self._stderr.close()
             if self._guard is not None:
                 await self._guard.release()
             self._ended = True
 
-    async def _exited_within(self, seconds: float) -> bool:
+    async def _wait_for_exit(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 await self._process.wait()
@@ -200,7 +200,7 @@ class StderrTail(asyncio.Protocol):
         return text if len(text) <= STDERR_WIDTH else text[: STDERR_WIDTH - 1] + "…"
 
 
-def _why_not(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     match error.errno:
         case errno.ENOENT:
             return "not found"

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 _PROC = Path("/proc")
-_TERM_PATIENCE = 2.0
-_KILL_PATIENCE = 1.0
+_TERM_SECONDS = 2.0
+_KILL_SECONDS = 1.0
 
 # Reads a pipe whose other end only we hold. A line means that all is well; its end means that we died without a word.
 # The group's leader is compared with the start time it had: a number that is used again by another must not be killed.
@@ -45,7 +45,7 @@ def process_start_time(pid: int) -> str | None:
     raw = _raw_start_time(pid)
     if raw is None or not _has_proc():
         return raw
-    return f"{raw}@{_boot()}"
+    return f"{raw}@{_boot_id()}"
 
 
 async def end_group(pid: int, started: str) -> bool:
@@ -60,15 +60,15 @@ async def end_group(pid: int, started: str) -> bool:
         return not group_exists(pid)
     if now != started:
         return True
-    for how, patience in ((signal.SIGTERM, _TERM_PATIENCE), (signal.SIGKILL, _KILL_PATIENCE)):
-        if not signal_group(pid, how):
+    for number, seconds in ((signal.SIGTERM, _TERM_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
+        if not signal_group(pid, number):
             return False
-        if await gone_within(pid, patience):
+        if await wait_until_gone(pid, seconds):
             return True
     return False
 
 
-async def gone_within(group: int, seconds: float) -> bool:
+async def wait_until_gone(group: int, seconds: float) -> bool:
     """Wait until nothing runs in the group any more; False where something still does after ``seconds``."""
     deadline = time.monotonic() + seconds
     while group_exists(group):
@@ -78,10 +78,10 @@ async def gone_within(group: int, seconds: float) -> bool:
     return True
 
 
-def signal_group(group: int, how: signal.Signals) -> bool:
+def signal_group(group: int, number: signal.Signals) -> bool:
     """Send a signal to every process of the group; False where that is not allowed."""
     try:
-        os.killpg(group, how)
+        os.killpg(group, number)
     except ProcessLookupError:
         return True
     except PermissionError:  # also what macOS says of a group that consists of zombies
@@ -144,7 +144,7 @@ def _has_proc() -> bool:
     return sys.platform == "linux" and (_PROC / "self/stat").exists()
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     """Start times count from the machine's own start, so they say nothing across two of them."""
     try:
         return (_PROC / "sys/kernel/random/boot_id").read_text().strip()[:8]
@@ -154,7 +154,7 @@ def _boot() -> str:
 
 def _raw_start_time(pid: int) -> str | None:
     if _has_proc():
-        fields = _stat(_PROC / str(pid))
+        fields = _stat_fields(_PROC / str(pid))
         return fields[19] if len(fields) > 19 and fields[0] != "Z" else None
     environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
     asked = subprocess.run(
@@ -165,11 +165,11 @@ def _raw_start_time(pid: int) -> str | None:
 
 def _group_and_state(entry: Path) -> tuple[int, bool] | None:
     """The group of a process, and whether it runs."""
-    fields = _stat(entry)
+    fields = _stat_fields(entry)
     return (int(fields[2]), fields[0] not in "ZX") if len(fields) > 2 else None
 
 
-def _stat(entry: Path) -> list[str]:
+def _stat_fields(entry: Path) -> list[str]:
     """What follows the process's name in ``stat``: state, parent, group, …, and the start time in the 20th place."""
     try:
         text = (entry / "stat").read_text(errors="replace")

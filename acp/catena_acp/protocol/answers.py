@@ -21,9 +21,7 @@ from catena_acp.events import (
     TitleChanged,
     UsageReported,
 )
-from catena_acp.protocol.json_reading import MAX_NAME, Json, objects, part, text
-from catena_acp.protocol.json_reading import name as name_of
-from catena_acp.protocol.json_reading import text as text_of
+from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, object_of, objects_in, text_of
 
 MAX_SESSIONS = 50_000  # of one page; some agents list all that they have
 LEGACY_MODEL = "model"  # the id of the option that stands for the `models` state of older agents
@@ -59,7 +57,7 @@ def page_of(answer: Json) -> SessionPage:
                 title=name_of(item, "title"),
                 updated_at=text_of(item, "updatedAt"),
             )
-            for item in objects(answer.get("sessions"), MAX_SESSIONS)
+            for item in objects_in(answer.get("sessions"), MAX_SESSIONS)
             if isinstance(item.get("sessionId"), str)
         ),
         text_of(answer, "nextCursor") or None,
@@ -68,13 +66,13 @@ def page_of(answer: Json) -> SessionPage:
 
 def modes_of(result: Json) -> ModesChanged | None:
     """The modes in the answer that opened a session."""
-    modes = part(result, "modes")
+    modes = object_of(result, "modes")
     current = name_of(modes, "currentModeId") if modes is not None else None
     if modes is None or current is None:
         return None
     choices = tuple(
         ConfigChoice(mode["id"], name_of(mode, "name") or mode["id"], name_of(mode, "description"))
-        for mode in objects(modes.get("availableModes"))
+        for mode in objects_in(modes.get("availableModes"))
         if isinstance(mode.get("id"), str) and len(mode["id"]) <= MAX_NAME
     )
     return ModesChanged(current, choices)
@@ -85,12 +83,12 @@ def options_of(holder: Json) -> tuple[Option, ...] | None:
     listed = holder.get("configOptions")
     if not isinstance(listed, list):
         return None
-    return tuple(option for option in map(_option, objects(listed)) if option is not None)
+    return tuple(option for option in map(_option, objects_in(listed)) if option is not None)
 
 
 def legacy_model_of(result: Json) -> Option | None:
     """The ``models`` state that older agents send, as the option that took its place."""
-    models = part(result, "models")
+    models = object_of(result, "models")
     current = text_of(models, "currentModelId") if models is not None else None
     if models is None or current is None:
         return None
@@ -98,7 +96,7 @@ def legacy_model_of(result: Json) -> Option | None:
         ConfigChoice(
             model["modelId"], name_of(model, "name") or model["modelId"], name_of(model, "description")
         )
-        for model in objects(models.get("availableModels"))
+        for model in objects_in(models.get("availableModels"))
         if isinstance(model.get("modelId"), str) and len(model["modelId"]) <= MAX_NAME
     )
     return Option(LEGACY_MODEL, "Model", "model", "select", current, choices)
@@ -122,7 +120,7 @@ def _option(option: Json) -> Option | None:
 
 
 def _choices(listed: object, group: str | None) -> Iterable[ConfigChoice]:
-    for item in objects(listed):
+    for item in objects_in(listed):
         if isinstance(item.get("options"), list):
             yield from _choices(item["options"], name_of(item, "name") or name_of(item, "group"))
         elif isinstance(item.get("value"), str) and len(item["value"]) <= MAX_NAME:
@@ -141,12 +139,12 @@ def abilities_of(answer: Json) -> Abilities:
     version = answer.get("protocolVersion")
     if not isinstance(version, int) or isinstance(version, bool):
         raise ValueError("no protocol version in the answer")
-    info = _part(answer, "agentInfo")
+    info = _object_or_empty(answer, "agentInfo")
     name = name_of(info, "name") or ""
-    able = _part(answer, "agentCapabilities")
-    session = _part(able, "sessionCapabilities")
-    prompt = _part(able, "promptCapabilities")
-    mcp = _part(able, "mcpCapabilities")
+    able = _object_or_empty(answer, "agentCapabilities")
+    session = _object_or_empty(able, "sessionCapabilities")
+    prompt = _object_or_empty(able, "promptCapabilities")
+    mcp = _object_or_empty(able, "mcpCapabilities")
     quirks = quirks_of(name)
     return Abilities(
         name=name,
@@ -154,19 +152,19 @@ def abilities_of(answer: Json) -> Abilities:
         version=name_of(info, "version") or "",
         protocol_version=version,
         load=able.get("loadSession") is True,
-        resume=_offered(session, "resume") or quirks.resume_unadvertised,
-        fork=_offered(session, "fork"),
-        list=_offered(session, "list"),
-        close=_offered(session, "close"),
-        delete=_offered(session, "delete"),
-        logout=_offered(_part(able, "auth"), "logout"),
-        additional_directories=_offered(session, "additionalDirectories"),
+        resume=_is_offered(session, "resume") or quirks.resume_unadvertised,
+        fork=_is_offered(session, "fork"),
+        list=_is_offered(session, "list"),
+        close=_is_offered(session, "close"),
+        delete=_is_offered(session, "delete"),
+        logout=_is_offered(_object_or_empty(able, "auth"), "logout"),
+        additional_directories=_is_offered(session, "additionalDirectories"),
         image=prompt.get("image") is True,
         audio=prompt.get("audio") is True,
         embedded_context=prompt.get("embeddedContext") is True,
         mcp_http=mcp.get("http") is True,
         mcp_sse=mcp.get("sse") is True,
-        steering=_part(_part(answer, "_meta"), "steering").get("supported") is True,
+        steering=_object_or_empty(_object_or_empty(answer, "_meta"), "steering").get("supported") is True,
         auth_methods=auth_methods_of(answer.get("authMethods")),
         quirks=quirks,
     )
@@ -174,16 +172,16 @@ def abilities_of(answer: Json) -> Abilities:
 
 def auth_methods_of(offered: object) -> tuple[AuthMethod, ...]:
     """The login methods in a handshake, or in the data of a refusal that wants one; what has no id is none."""
-    return tuple(_auth_method(method) for method in objects(offered) if isinstance(method.get("id"), str))
+    return tuple(_auth_method(method) for method in objects_in(offered) if isinstance(method.get("id"), str))
 
 
 def _auth_method(method: Json) -> AuthMethod:
     """A login method; a terminal one was an extension under ``_meta`` before it came into the protocol."""
-    meta = _part(method, "_meta")
-    extension = _part(meta, "terminal-auth")
-    kind = text(method, "type") or ("terminal" if extension else text(meta, "type")) or "agent"
-    source = extension or (meta if text(meta, "type") == "terminal" else method)
-    command = text(extension, "command")
+    meta = _object_or_empty(method, "_meta")
+    extension = _object_or_empty(meta, "terminal-auth")
+    kind = text_of(method, "type") or ("terminal" if extension else text_of(meta, "type")) or "agent"
+    source = extension or (meta if text_of(meta, "type") == "terminal" else method)
+    command = text_of(extension, "command")
     listed = source.get("args")
     args = tuple(arg for arg in listed if isinstance(arg, str)) if isinstance(listed, list) else ()
     return AuthMethod(
@@ -193,23 +191,25 @@ def _auth_method(method: Json) -> AuthMethod:
         kind=kind,
         command=(command, *args) if command else (),
         args=() if command else args,
-        env=tuple((name, value) for name, value in _part(source, "env").items() if isinstance(value, str)),
+        env=tuple(
+            (name, value) for name, value in _object_or_empty(source, "env").items() if isinstance(value, str)
+        ),
         variables=tuple(
             variable["name"]
-            for variable in objects(method.get("vars"))
+            for variable in objects_in(method.get("vars"))
             if isinstance(variable.get("name"), str)
         ),
     )
 
 
-def _offered(holder: Json, name: str) -> bool:
+def _is_offered(holder: Json, name: str) -> bool:
     """A capability is offered by being there: an empty object is a yes, null and false are not."""
     value = holder.get(name)
     return value is True or isinstance(value, dict)
 
 
-def _part(holder: Json, name: str) -> Json:
-    return part(holder, name) or {}
+def _object_or_empty(holder: Json, name: str) -> Json:
+    return object_of(holder, name) or {}
 
 
 class SessionStates:
@@ -224,19 +224,19 @@ class SessionStates:
         self._legacy_models: dict[str, Option] = {}
 
     @property
-    def open(self) -> frozenset[str]:
+    def open_sessions(self) -> frozenset[str]:
         return frozenset(self._options)
 
-    def opened(self, answer: Json, session_id: str, replay: list[Event]) -> SessionOpened:
+    def add(self, answer: Json, session_id: str, replay: list[Event]) -> SessionOpened:
         """A session was opened, and this is the answer and what was told before it."""
         legacy = legacy_model_of(answer)
         if legacy is not None:
             self._legacy_models[session_id] = legacy
-        options = self._complete(session_id, options_of(answer) or ())
+        options = self._with_legacy_model(session_id, options_of(answer) or ())
         self._options[session_id] = options
         return SessionOpened(session_id, modes_of(answer), options, tuple(replay))
 
-    def still_so(self, opened: SessionOpened) -> Iterator[Event]:
+    def replayed_state(self, opened: SessionOpened) -> Iterator[Event]:
         """What the replay said of the session itself, where the answer, which is newer, does not say it."""
         for event in opened.replay:
             match event:
@@ -247,40 +247,40 @@ class SessionStates:
                 case OptionsChanged() if not opened.options:
                     yield event
 
-    def told(self, session_id: str, event: Event) -> Event:
+    def complete(self, session_id: str, event: Event) -> Event:
         """The event as listeners shall have it."""
         if isinstance(event, OptionsChanged):
-            return OptionsChanged(self.options_told(session_id, event.options))
+            return OptionsChanged(self.update_options(session_id, event.options))
         return event
 
-    def options_told(self, session_id: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
+    def update_options(self, session_id: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """The agent said what its options are; all of them, as they stand now."""
-        options = self._complete(session_id, options)
+        options = self._with_legacy_model(session_id, options)
         if session_id in self._options:
             self._options[session_id] = options
         return options
 
-    def legacy_model_is(self, session_id: str, option_id: str) -> bool:
+    def is_legacy_model(self, session_id: str, option_id: str) -> bool:
         """True where that option stands for the models of an older agent."""
         legacy = self._legacy_models.get(session_id)
         return legacy is not None and legacy.id == option_id and legacy in self._options.get(session_id, ())
 
-    def set_here(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
+    def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
         """An option was set, and the agent did not say what its options are now."""
-        if self.legacy_model_is(session_id, option_id):
+        if self.is_legacy_model(session_id, option_id):
             self._legacy_models[session_id] = replace(self._legacy_models[session_id], value=value)
         options = tuple(
             replace(option, value=value) if option.id == option_id else option
             for option in self._options.get(session_id, ())
         )
-        return self.options_told(session_id, options)
+        return self.update_options(session_id, options)
 
     def forget(self, session_id: str) -> None:
         """The session is over."""
         self._options.pop(session_id, None)
         self._legacy_models.pop(session_id, None)
 
-    def _complete(self, session_id: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
+    def _with_legacy_model(self, session_id: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
         legacy = self._legacy_models.get(session_id)
         if legacy is None or any(option.category == legacy.category for option in options):
             return options

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO
 
-from catena_acp.protocol.framing import UPDATE, Message, session_named
+from catena_acp.protocol.framing import UPDATE, Message, session_id_of
 
 MAX_MESSAGES = 2_000
 MAX_BYTES = 32 * 1024 * 1024
@@ -43,7 +43,7 @@ class Inbox:
 
     def __init__(self) -> None:
         self._entries: deque[_Entry] = deque()
-        self._growing: dict[str, _Entry] = {}  # by session: the chunk that the next one may be joined to
+        self._open_chunks: dict[str, _Entry] = {}  # by session: the chunk that the next one may be joined to
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -57,13 +57,13 @@ class Inbox:
     def put(self, message: Message, size: int) -> None:
         """Add a message that took ``size`` bytes on the wire."""
         self._bytes += size
-        session_id = session_named(message)
+        session_id = session_id_of(message)
         if session_id is None:
-            self._growing.clear()
+            self._open_chunks.clear()
             self._entries.append(_Entry(message, size))
             return
         key = _chunk_key(message)
-        growing = self._growing.get(session_id)
+        growing = self._open_chunks.get(session_id)
         if growing is not None and key is not None and growing.key == key and growing.characters < MAX_JOINED:
             text: str = message["params"]["update"]["content"]["text"]
             growing.parts.append(text)
@@ -73,17 +73,17 @@ class Inbox:
         entry = _Entry(message, size, session_id, key)
         self._entries.append(entry)
         if key is None:
-            self._growing.pop(session_id, None)
+            self._open_chunks.pop(session_id, None)
         else:
             entry.parts.append(message["params"]["update"]["content"]["text"])
-            self._growing[session_id] = entry
+            self._open_chunks[session_id] = entry
 
     def take(self) -> Message:
         """The oldest message."""
         entry = self._entries.popleft()
         self._bytes -= entry.size
-        if entry.session_id is not None and self._growing.get(entry.session_id) is entry:
-            del self._growing[entry.session_id]
+        if entry.session_id is not None and self._open_chunks.get(entry.session_id) is entry:
+            del self._open_chunks[entry.session_id]
         if len(entry.parts) > 1:
             entry.message["params"]["update"]["content"]["text"] = "".join(entry.parts)
         return entry.message
@@ -111,7 +111,7 @@ def _chunk_key(message: Message) -> tuple[object, ...] | None:
     return None
 
 
-MAX_UNREAD = 32 * 1024 * 1024
+MAX_UNREAD_BYTES = 32 * 1024 * 1024
 
 
 class Outbox(asyncio.BaseProtocol):
@@ -120,18 +120,18 @@ class Outbox(asyncio.BaseProtocol):
     ``moved`` is called when the agent has read some, ``lost`` once when it will read no more.
     """
 
-    def __init__(self, moved: Callable[[], None], lost: Callable[[], None]) -> None:
-        self._moved = moved
-        self._lost = lost
+    def __init__(self, on_read: Callable[[], None], on_lost: Callable[[], None]) -> None:
+        self._on_read = on_read
+        self._on_lost = on_lost
         self._pipe: asyncio.WriteTransport | None = None
         self._writable = True
         self._waiting: deque[tuple[str | None, bytes]] = deque()
-        self._unread = 0
+        self._unread_bytes = 0
 
     @property
     def full(self) -> bool:
         """True where so much waits that nothing should be read that asks for an answer."""
-        return self._unread > MAX_UNREAD
+        return self._unread_bytes > MAX_UNREAD_BYTES
 
     async def connect(self, pipe: IO[bytes]) -> None:
         self._pipe, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: self, pipe)
@@ -139,7 +139,7 @@ class Outbox(asyncio.BaseProtocol):
     def put(self, line: bytes, session_id: str | None = None, *, ahead: bool = False) -> None:
         """Send a line. One that goes ``ahead`` passes what waits for other sessions, and nothing of its own session: a
         cancel must not come before the prompt that it is to stop."""
-        self._unread += len(line)
+        self._unread_bytes += len(line)
         if ahead:
             own = [place for place, (named, _) in enumerate(self._waiting) if named == session_id]
             self._waiting.insert(own[-1] + 1 if own else 0, (session_id, line))
@@ -149,7 +149,7 @@ class Outbox(asyncio.BaseProtocol):
 
     def close(self) -> None:
         """Let the agent see the end of its input; what it has not read is thrown away."""
-        self._drop_all()
+        self._clear()
         pipe, self._pipe = self._pipe, None
         if pipe is not None:
             pipe.abort()
@@ -160,20 +160,20 @@ class Outbox(asyncio.BaseProtocol):
     def resume_writing(self) -> None:
         self._writable = True
         self._flush()
-        self._moved()
+        self._on_read()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._writable = False
         self._pipe = None
-        self._drop_all()
-        self._lost()
+        self._clear()
+        self._on_lost()
 
     def _flush(self) -> None:
         while self._waiting and self._writable and self._pipe is not None:
             _, line = self._waiting.popleft()
-            self._unread -= len(line)
+            self._unread_bytes -= len(line)
             self._pipe.write(line)
 
-    def _drop_all(self) -> None:
+    def _clear(self) -> None:
         self._waiting.clear()
-        self._unread = 0
+        self._unread_bytes = 0

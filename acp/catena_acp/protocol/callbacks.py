@@ -24,16 +24,16 @@ from acp.schema import (
 from catena_acp.errors import FileRefused
 from catena_acp.events import Event, PermissionWithdrawn
 from catena_acp.protocol import framing, incoming
-from catena_acp.protocol.files import FileAccess, FileTurns
+from catena_acp.protocol.files import FileAccess, FileQueue
 from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
 
-MAX_ASKS = 200  # that are open at once; nobody answers more
+MAX_PERMISSIONS = 200  # that are open at once; nobody answers more
 
-Tell = Callable[[str, Event], None]
+Deliver = Callable[[str, Event], None]
 
 
 @dataclass(slots=True)
-class _Ask:
+class _PendingPermission:
     """A permission that the agent waits for. The answer is an option's id, or None for `cancelled`."""
 
     session_id: str
@@ -50,20 +50,20 @@ class Callbacks:
 
     def __init__(
         self,
-        tell: Tell,
+        deliver: Deliver,
         files: FileAccess | None,
-        name_ask: Callable[[int], str],
-        room: Callable[[], bool] = lambda: True,
+        permission_id: Callable[[int], str],
+        has_room: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._tell = tell
+        self._deliver = deliver
         self._files = files
-        self._name_ask = name_ask
-        self._asked = 0
-        self._asks: dict[str, _Ask] = {}
-        self._turns = FileTurns(room)
-        self._stopping: set[str] = set()
+        self._permission_id = permission_id
+        self._permission_count = 0
+        self._permissions: dict[str, _PendingPermission] = {}
+        self._file_queue = FileQueue(has_room)
+        self._cancelling: set[str] = set()
         self._directories: dict[str, tuple[str, ...]] = {}
-        self._only_reading: set[str] = set()
+        self._read_only: set[str] = set()
         self.missing_files_are_empty = False
 
     # What the SDK calls.
@@ -73,32 +73,32 @@ class Callbacks:
         match f"_{method}":
             case framing.UPDATE:
                 for event in incoming.events_of(params["update"]):
-                    self._tell(params["sessionId"], event)
+                    self._deliver(params["sessionId"], event)
             case framing.CANCEL:
-                self._request_cancelled(params["request_id"])
+                self._cancel_request(params["request_id"])
 
     async def request_permission(
         self,
         *,
         session_id: str,
         request_id: int | str,
-        asked: dict[str, Any],
+        request: dict[str, Any],
         **_validated: Any,
     ) -> RequestPermissionResponse:
         """Ask, and wait for ``answer_permission``; while the session is being stopped the answer is `cancelled`."""
-        if session_id in self._stopping:
+        if session_id in self._cancelling:
             return _cancelled()
-        if len(self._asks) >= MAX_ASKS:
-            raise RequestError(INTERNAL, f"more than {MAX_ASKS} questions are open")
-        self._asked += 1
-        ask_id = self._name_ask(self._asked)
+        if len(self._permissions) >= MAX_PERMISSIONS:
+            raise RequestError(INTERNAL, f"more than {MAX_PERMISSIONS} questions are open")
+        self._permission_count += 1
+        ask_id = self._permission_id(self._permission_count)
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._asks[ask_id] = _Ask(session_id, request_id, answer)
-        self._tell(session_id, incoming.permission_of(ask_id, asked))
+        self._permissions[ask_id] = _PendingPermission(session_id, request_id, answer)
+        self._deliver(session_id, incoming.permission_of(ask_id, request))
         try:
             option_id = await answer
         finally:
-            self._asks.pop(ask_id, None)
+            self._permissions.pop(ask_id, None)
         if option_id is None:
             return _cancelled()
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=option_id))
@@ -115,7 +115,7 @@ class Callbacks:
         """Read a file below the conversation's directories."""
         files = self._offered_files("fs/read_text_file", session_id)
         try:
-            text = await self._turns.run(lambda: files.read(path, line, limit))
+            text = await self._file_queue.run(lambda: files.read(path, line, limit))
         except FileRefused as error:
             if not (error.missing and self.missing_files_are_empty):
                 raise _file_error(error) from error
@@ -127,10 +127,10 @@ class Callbacks:
     ) -> WriteTextFileResponse:
         """Write a file below the conversation's directories."""
         files = self._offered_files("fs/write_text_file", session_id)
-        if session_id in self._only_reading:
+        if session_id in self._read_only:
             files = replace(files, writable=False)
         try:
-            await self._turns.run(lambda: files.write(path, content))
+            await self._file_queue.run(lambda: files.write(path, content))
         except FileRefused as error:
             raise _file_error(error) from error
         return WriteTextFileResponse()
@@ -139,9 +139,9 @@ class Callbacks:
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
         """Answer a permission; None is `cancelled`. One that is settled already is left alone."""
-        ask = self._asks.pop(ask_id, None)
-        if ask is not None and not ask.answer.done():
-            ask.answer.set_result(option_id)
+        permission = self._permissions.pop(ask_id, None)
+        if permission is not None and not permission.answer.done():
+            permission.answer.set_result(option_id)
 
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
         """From now on the session may ask for files below these directories, too, and below no others."""
@@ -149,35 +149,35 @@ class Callbacks:
 
     def forbid_writes(self, session_id: str) -> None:
         """From now on the session may write no file."""
-        self._only_reading.add(session_id)
+        self._read_only.add(session_id)
 
     def forget(self, session_id: str) -> None:
         """The session is over."""
         self._directories.pop(session_id, None)
-        self._only_reading.discard(session_id)
+        self._read_only.discard(session_id)
 
-    def begin_stopping(self, session_id: str) -> None:
+    def begin_cancel(self, session_id: str) -> None:
         """Answer what the session waits for, and what it will yet ask, with `cancelled`."""
-        self._stopping.add(session_id)
-        self.withdraw_asks(session_id)
+        self._cancelling.add(session_id)
+        self.withdraw_permissions(session_id)
 
-    def end_stopping(self, session_id: str) -> None:
+    def end_cancel(self, session_id: str) -> None:
         """The turn that was to be stopped is over."""
-        self._stopping.discard(session_id)
+        self._cancelling.discard(session_id)
 
-    def withdraw_asks(self, session_id: str | None = None) -> None:
+    def withdraw_permissions(self, session_id: str | None = None) -> None:
         """Answer what one session waits for, or all of them, with `cancelled`, and say that it is settled."""
-        for ask_id, ask in list(self._asks.items()):
-            if session_id in (None, ask.session_id):
+        for ask_id, permission in list(self._permissions.items()):
+            if session_id in (None, permission.session_id):
                 self.answer_permission(ask_id, None)
-                self._tell(ask.session_id, PermissionWithdrawn(ask_id))
+                self._deliver(permission.session_id, PermissionWithdrawn(ask_id))
 
-    def _request_cancelled(self, request_id: int | str | None) -> None:
-        for ask_id, ask in list(self._asks.items()):
-            if ask.request_id == request_id and not ask.answer.done():
-                del self._asks[ask_id]
-                ask.answer.set_exception(RequestError(CANCELLED, "Request cancelled"))
-                self._tell(ask.session_id, PermissionWithdrawn(ask_id))
+    def _cancel_request(self, request_id: int | str | None) -> None:
+        for ask_id, permission in list(self._permissions.items()):
+            if permission.request_id == request_id and not permission.answer.done():
+                del self._permissions[ask_id]
+                permission.answer.set_exception(RequestError(CANCELLED, "Request cancelled"))
+                self._deliver(permission.session_id, PermissionWithdrawn(ask_id))
 
     def _offered_files(self, method: str, session_id: str) -> FileAccess:
         if self._files is None:

@@ -33,12 +33,12 @@ from catena_acp.protocol.delivery import Delivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.json_reading import Json
 from catena_acp.protocol.outgoing import (
-    anchor,
-    capabilities_besides,
     client_capabilities,
     content_block,
-    directories,
-    servers,
+    extra_capabilities,
+    fork_meta,
+    mcp_servers,
+    session_directories,
 )
 from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, refusal
 from catena_acp.protocol.transport import CURRENT_CALL, Call, StdioTransport
@@ -50,9 +50,9 @@ class Requests:
     ``gone`` tells how the agent ended, once its connection fails.
     """
 
-    def __init__(self, transport: StdioTransport, gone: Callable[[], Awaitable[AgentGone]]) -> None:
+    def __init__(self, transport: StdioTransport, exit_error: Callable[[], Awaitable[AgentGone]]) -> None:
         self._transport = transport
-        self._gone = gone
+        self._exit_error = exit_error
         self.agent_name = ""
 
     async def ask(
@@ -82,9 +82,9 @@ class Requests:
         except ValidationError as error:
             # An answer that the SDK's models do not fit is read all the same; a request that they do not fit is ours.
             if not call.answered:
-                raise ProtocolBroken(f"the request cannot be made: {_first_words(error)}") from error
+                raise ProtocolBroken(f"the request cannot be made: {_describe(error)}") from error
         except OSError as error:
-            raise await self._gone() from error
+            raise await self._exit_error() from error
         finally:
             CURRENT_CALL.reset(token)
             self._transport.forget(call)
@@ -100,7 +100,7 @@ class Requests:
         except TimeoutError as error:
             raise AgentSilent(f"no answer within {limit:g} seconds") from error
         except OSError as error:
-            raise await self._gone() from error
+            raise await self._exit_error() from error
         refused = answer.get("error")
         if refused is not None:
             raise self._refusal(refused["code"], refused["message"], refused["data"], session_id, False, None)
@@ -111,7 +111,7 @@ class Requests:
         try:
             await notification()
         except OSError as error:
-            raise await self._gone() from error
+            raise await self._exit_error() from error
 
     def _refusal(
         self, code: int, message: str, data: Any, session_id: str | None, opening: bool, anchor: str | None
@@ -131,7 +131,7 @@ def _object(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _first_words(error: ValidationError) -> str:
+def _describe(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
 
@@ -148,18 +148,18 @@ class Connection:
         delivery: Delivery,
         *,
         files: FileAccess | None,
-        name_ask: Callable[[int], str],
-        gone: Callable[[], Awaitable[AgentGone]],
+        permission_id: Callable[[int], str],
+        exit_error: Callable[[], Awaitable[AgentGone]],
         limits: Limits,
     ) -> None:
-        self._requests = Requests(transport, gone)
+        self._requests = Requests(transport, exit_error)
         self._delivery = delivery
         self._files = files
         self._limits = limits
-        self._callbacks = Callbacks(self._tell, files, name_ask, lambda: transport.has_room)
+        self._callbacks = Callbacks(self._deliver, files, permission_id, lambda: transport.has_room)
         self._sdk = connect_to_agent(cast("Any", self._callbacks), transport, use_unstable_protocol=True)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
-        self._prompting: dict[str, int] = {}
+        self._running_prompts: dict[str, int] = {}
         self._states = SessionStates()
 
     @property
@@ -175,7 +175,7 @@ class Connection:
                 client_info=Implementation(name="catena", title="Catena", version=client_version),
             ),
             limit=limit,
-            additions=capabilities_besides(),
+            additions=extra_capabilities(),
         )
         try:
             abilities = abilities_of(answer)
@@ -191,51 +191,51 @@ class Connection:
 
     # Sessions.
 
-    async def new_session(self, place: SessionSetup) -> SessionOpened:
+    async def new_session(self, setup: SessionSetup) -> SessionOpened:
         answer = await self._requests.ask(
             lambda: self._sdk.new_session(
-                cwd=place.cwd,
-                additional_directories=directories(place, self._abilities),
-                mcp_servers=servers(place),
+                cwd=setup.cwd,
+                additional_directories=session_directories(setup, self._abilities),
+                mcp_servers=mcp_servers(setup),
             ),
             limit=self._limits.opening,
         )
-        return self._opened(answer, None, [], place)
+        return self._session_opened(answer, None, [], setup)
 
-    async def resume_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
+    async def resume_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
         self._require(self._abilities.resume, "session/resume")
-        with self._delivery.replaying(session_id) as replay:
+        with self._delivery.collect_replay(session_id) as replay:
             answer = await self._requests.ask(
                 lambda: self._sdk.resume_session(
                     session_id=session_id,
-                    cwd=place.cwd,
-                    additional_directories=directories(place, self._abilities),
-                    mcp_servers=servers(place),
+                    cwd=setup.cwd,
+                    additional_directories=session_directories(setup, self._abilities),
+                    mcp_servers=mcp_servers(setup),
                 ),
                 limit=self._limits.opening,
                 session_id=session_id,
                 opening=True,
             )
-        return self._opened(answer, session_id, replay, place)
+        return self._session_opened(answer, session_id, replay, setup)
 
-    async def load_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
+    async def load_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
         self._require(self._abilities.load, "session/load")
-        with self._delivery.replaying(session_id) as replay:
+        with self._delivery.collect_replay(session_id) as replay:
             answer = await self._requests.ask(
                 lambda: self._sdk.load_session(
                     session_id=session_id,
-                    cwd=place.cwd,
-                    additional_directories=directories(place, self._abilities),
-                    mcp_servers=servers(place),
+                    cwd=setup.cwd,
+                    additional_directories=session_directories(setup, self._abilities),
+                    mcp_servers=mcp_servers(setup),
                 ),
                 limit=self._limits.opening,
                 session_id=session_id,
                 opening=True,
             )
-        return self._opened(answer, session_id, replay, place)
+        return self._session_opened(answer, session_id, replay, setup)
 
     async def fork_session(
-        self, session_id: str, place: SessionSetup, at: str | None = None
+        self, session_id: str, setup: SessionSetup, at: str | None = None
     ) -> SessionOpened:
         """Fork at the head, or ``at`` a message in the way that this agent has for it.
 
@@ -245,10 +245,10 @@ class Connection:
         answer = await self._requests.ask(
             lambda: self._sdk.fork_session(
                 session_id=session_id,
-                cwd=place.cwd,
-                additional_directories=directories(place, self._abilities),
-                mcp_servers=servers(place),
-                **anchor(at, self._abilities.quirks.fork_at_key),
+                cwd=setup.cwd,
+                additional_directories=session_directories(setup, self._abilities),
+                mcp_servers=mcp_servers(setup),
+                **fork_meta(at, self._abilities.quirks.fork_at_key),
             ),
             limit=self._limits.opening,
             session_id=session_id,
@@ -256,7 +256,7 @@ class Connection:
             anchor=at,
         )
         forked = session_id_of(answer, None)
-        return self._opened(answer, None, self._delivery.take_early(forked), place)
+        return self._session_opened(answer, None, self._delivery.take_unclaimed(forked), setup)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
         """One page of the agent's own sessions; ``cursor`` is the ``next`` of the page before, and must not be kept."""
@@ -277,10 +277,11 @@ class Connection:
 
     async def close_open_sessions(self, limit: float) -> None:
         """Close what is still open, all at once and within ``limit`` seconds, whatever comes of it."""
-        if not (self._abilities.close and self._states.open):
+        if not (self._abilities.close and self._states.open_sessions):
             return
         closing = [
-            asyncio.create_task(self.close_session(session_id)) for session_id in sorted(self._states.open)
+            asyncio.create_task(self.close_session(session_id))
+            for session_id in sorted(self._states.open_sessions)
         ]
         _, late = await asyncio.wait(closing, timeout=limit)
         for task in late:
@@ -302,7 +303,7 @@ class Connection:
         """Prompt, and wait for the end of the turn; every update before it has been told by then."""
         if not blocks:
             raise ValueError("a prompt needs at least one block")
-        self._prompting[session_id] = self._prompting.get(session_id, 0) + 1
+        self._running_prompts[session_id] = self._running_prompts.get(session_id, 0) + 1
         try:
             answer = await self._requests.ask(
                 lambda: self._sdk.prompt(
@@ -315,18 +316,18 @@ class Connection:
                 return PromptEnded("cancelled", None)
             raise
         finally:
-            self._prompting[session_id] -= 1
-            if not self._prompting[session_id]:
-                del self._prompting[session_id]
-                self._callbacks.end_stopping(session_id)
+            self._running_prompts[session_id] -= 1
+            if not self._running_prompts[session_id]:
+                del self._running_prompts[session_id]
+                self._callbacks.end_cancel(session_id)
         return prompt_ended_of(answer)
 
     async def cancel(self, session_id: str) -> None:
         """Ask it to stop the turn, and answer what it waits for with `cancelled`."""
-        if session_id in self._prompting:
-            self._callbacks.begin_stopping(session_id)
+        if session_id in self._running_prompts:
+            self._callbacks.begin_cancel(session_id)
         else:
-            self._callbacks.withdraw_asks(session_id)
+            self._callbacks.withdraw_permissions(session_id)
         await self._requests.notify(lambda: self._sdk.cancel(session_id=session_id))
 
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
@@ -362,14 +363,14 @@ class Connection:
 
     async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
         """Set an option; the session's options thereafter, all of them."""
-        if self._states.legacy_model_is(session_id, option_id):
+        if self._states.is_legacy_model(session_id, option_id):
             await self._requests.raw(
                 "session/set_model",
                 {"sessionId": session_id, "modelId": str(value)},
                 limit=self._limits.setting,
                 session_id=session_id,
             )
-            return self._states.set_here(session_id, option_id, value)
+            return self._states.set_option(session_id, option_id, value)
         answer = await self._requests.ask(
             lambda: self._sdk.set_config_option(config_id=option_id, session_id=session_id, value=value),
             limit=self._limits.setting,
@@ -377,8 +378,8 @@ class Connection:
         )
         options = options_of(answer)
         if options is None:
-            return self._states.set_here(session_id, option_id, value)
-        return self._states.options_told(session_id, options)
+            return self._states.set_option(session_id, option_id, value)
+        return self._states.update_options(session_id, options)
 
     # Logins.
 
@@ -395,28 +396,28 @@ class Connection:
 
     async def close(self) -> None:
         """The agent is gone: whatever waits for it waits no more."""
-        self._callbacks.withdraw_asks()
+        self._callbacks.withdraw_permissions()
         await self._sdk.close()
 
-    def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
+    def allow_directories(self, session_id: str, session_directories: Sequence[str]) -> None:
         """The session may ask us for files below these directories, too, and below no others."""
-        self._callbacks.allow_directories(session_id, directories)
+        self._callbacks.allow_directories(session_id, session_directories)
 
     def forbid_writes(self, session_id: str) -> None:
         """The session may write no file through us."""
         self._callbacks.forbid_writes(session_id)
 
-    def _opened(
-        self, answer: Json, asked: str | None, replay: list[Event], place: SessionSetup
+    def _session_opened(
+        self, answer: Json, asked: str | None, replay: list[Event], setup: SessionSetup
     ) -> SessionOpened:
-        opened = self._states.opened(answer, session_id_of(answer, asked), replay)
-        self.allow_directories(opened.session_id, place.additional_directories)
-        for event in self._states.still_so(opened):
-            self._tell(opened.session_id, event)
+        opened = self._states.add(answer, session_id_of(answer, asked), replay)
+        self.allow_directories(opened.session_id, setup.additional_directories)
+        for event in self._states.replayed_state(opened):
+            self._deliver(opened.session_id, event)
         return opened
 
-    def _tell(self, session_id: str, event: Event) -> None:
-        self._delivery.tell(session_id, self._states.told(session_id, event))
+    def _deliver(self, session_id: str, event: Event) -> None:
+        self._delivery.deliver(session_id, self._states.complete(session_id, event))
 
     def _forget(self, session_id: str) -> None:
         self._callbacks.forget(session_id)

@@ -12,9 +12,9 @@ from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, T
 
 Listener = Callable[[Event], None]
 
-MAX_EARLY_EVENTS = 20_000  # per session that nobody listens to
-MAX_EARLY_SESSIONS = 32
-MAX_EARLY_SIZE = 16 * 1024 * 1024  # characters, of all these sessions
+MAX_UNCLAIMED_EVENTS = 20_000  # per session that nobody listens to
+MAX_UNCLAIMED_SESSIONS = 32
+MAX_UNCLAIMED_SIZE = 16 * 1024 * 1024  # characters, of all these sessions
 
 _ASKS = (PermissionRequested, PermissionWithdrawn)
 
@@ -29,12 +29,12 @@ class Delivery:
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
         self._listeners: dict[str, list[Listener]] = {}
-        self._early: dict[str, deque[Event]] = {}
-        self._early_size = 0  # never less than what is kept
+        self._unclaimed: dict[str, deque[Event]] = {}
+        self._unclaimed_size = 0  # never less than what is kept
         self._replays: dict[str, list[list[Event]]] = {}
         self._abandoned: set[str] = set()  # opened by a request that nobody waited for
 
-    def tell(self, session_id: str, event: Event) -> None:
+    def deliver(self, session_id: str, event: Event) -> None:
         """Hand an event over: to the replay that is being collected, to the listeners, or to be kept."""
         replays = self._replays.get(session_id)
         if replays and not isinstance(event, _ASKS):
@@ -48,36 +48,36 @@ class Delivery:
             for listener in tuple(listeners):
                 listener(event)
             return
-        early = self._early.pop(session_id, None)
-        if early is None:
-            early = deque(maxlen=MAX_EARLY_EVENTS)
-            if len(self._early) >= MAX_EARLY_SESSIONS:
-                forgotten = next(iter(self._early))
-                del self._early[forgotten]
+        unclaimed = self._unclaimed.pop(session_id, None)
+        if unclaimed is None:
+            unclaimed = deque(maxlen=MAX_UNCLAIMED_EVENTS)
+            if len(self._unclaimed) >= MAX_UNCLAIMED_SESSIONS:
+                forgotten = next(iter(self._unclaimed))
+                del self._unclaimed[forgotten]
                 self._log(f"events of session {forgotten!r}, which nobody listens to, are let go")
-        early.append(event)
-        self._early[session_id] = early  # at the end: the session that was quiet longest goes first
-        self._early_size += _size(event)
-        if self._early_size > MAX_EARLY_SIZE:
-            self._let_go()
+        unclaimed.append(event)
+        self._unclaimed[session_id] = unclaimed  # at the end: the session that was quiet longest goes first
+        self._unclaimed_size += _size(event)
+        if self._unclaimed_size > MAX_UNCLAIMED_SIZE:
+            self._trim()
 
     def listen(self, session_id: str, listener: Listener) -> Callable[[], None]:
         """Hand every event of a session to ``listener``, the early ones at once. Returns the end of it."""
         listeners = self._listeners.setdefault(session_id, [])
         listeners.append(listener)
-        for event in self._early.pop(session_id, ()):
+        for event in self._unclaimed.pop(session_id, ()):
             listener(event)
 
-        def leave() -> None:
+        def unsubscribe() -> None:
             if listener in listeners:
                 listeners.remove(listener)
             if not listeners and self._listeners.get(session_id) is listeners:
                 del self._listeners[session_id]
 
-        return leave
+        return unsubscribe
 
     @contextmanager
-    def replaying(self, session_id: str) -> Iterator[list[Event]]:
+    def collect_replay(self, session_id: str) -> Iterator[list[Event]]:
         """While it lasts, what is told of a session is its replay, and goes to nobody else."""
         replay: list[Event] = []
         self._replays.setdefault(session_id, []).append(replay)
@@ -94,28 +94,28 @@ class Delivery:
             if not running:
                 del self._replays[session_id]
 
-    def _let_go(self) -> None:
+    def _trim(self) -> None:
         """Keep half of what may be kept: the oldest go first, of the session that was quiet longest."""
-        size = sum(_size(event) for early in self._early.values() for event in early)
-        while size > MAX_EARLY_SIZE // 2:
-            quiet = next(iter(self._early))
-            early = self._early[quiet]
-            size -= _size(early.popleft())
-            if not early:
-                del self._early[quiet]
-        self._early_size = size
+        size = sum(_size(event) for unclaimed in self._unclaimed.values() for event in unclaimed)
+        while size > MAX_UNCLAIMED_SIZE // 2:
+            oldest = next(iter(self._unclaimed))
+            unclaimed = self._unclaimed[oldest]
+            size -= _size(unclaimed.popleft())
+            if not unclaimed:
+                del self._unclaimed[oldest]
+        self._unclaimed_size = size
 
-    def take_early(self, session_id: str) -> list[Event]:
+    def take_unclaimed(self, session_id: str) -> list[Event]:
         """What was told of a session that nobody could know yet: the replay of a fork. Permissions are left."""
-        early = self._early.pop(session_id, deque())
-        asked = [event for event in early if isinstance(event, _ASKS)]
+        unclaimed = self._unclaimed.pop(session_id, deque())
+        asked = [event for event in unclaimed if isinstance(event, _ASKS)]
         if asked:
-            self._early[session_id] = deque(asked, maxlen=MAX_EARLY_EVENTS)
-        return [event for event in early if not isinstance(event, _ASKS)]
+            self._unclaimed[session_id] = deque(asked, maxlen=MAX_UNCLAIMED_EVENTS)
+        return [event for event in unclaimed if not isinstance(event, _ASKS)]
 
     def forget(self, session_id: str) -> None:
         """The session is over: keep nothing more for it."""
-        self._early.pop(session_id, None)
+        self._unclaimed.pop(session_id, None)
 
 
 def _size(event: Event) -> int:

@@ -33,13 +33,13 @@ class FileAccess:
 
     def read(self, path: str, line: int | None = None, limit: int | None = None) -> str:
         """The text of a file, or ``limit`` lines of it from ``line`` on, counted from 1. Blocks; raises FileRefused."""
-        target = self._confined(path)
+        target = self._resolve(path)
         try:
             with _open_to_read(target) as file:
                 if line is None and limit is None:
                     data = file.read(MAX_READ + 1)
                 else:
-                    data = _lines(file, max(line or 1, 1), limit)
+                    data = _read_lines(file, max(line or 1, 1), limit)
         except FileNotFoundError as error:
             raise FileRefused(f"{path} is not there", missing=True) from error
         except OSError as error:
@@ -57,14 +57,14 @@ class FileAccess:
         data = text.encode("utf-8", "replace")
         if len(data) > MAX_WRITTEN:
             raise FileRefused(f"{path} would have more than {MAX_WRITTEN} bytes")
-        target = self._confined(path)
+        target = self._resolve(path)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             _replace(target, data)
         except OSError as error:
             raise FileRefused(f"{path} cannot be written: {error.strerror or error}") from error
 
-    def _confined(self, path: str) -> Path:
+    def _resolve(self, path: str) -> Path:
         """Where ``path`` leads. Raises FileRefused where that is outside of the roots."""
         if len(path) > MAX_PATH:
             raise FileRefused(f"a path of more than {MAX_PATH} characters leads nowhere")
@@ -92,7 +92,7 @@ def _open_to_read(target: Path) -> BinaryIO:
         raise
 
 
-def _lines(file: BinaryIO, first: int, limit: int | None) -> bytes:
+def _read_lines(file: BinaryIO, first: int, limit: int | None) -> bytes:
     kept: list[bytes] = []
     size = scanned = 0
     number = 1
@@ -129,32 +129,32 @@ def _replace(target: Path, data: bytes) -> None:
         raise
 
 
-AT_A_TIME = 4
-WAITING = 256
+MAX_RUNNING = 4
+MAX_WAITING = 256
 
 T = TypeVar("T")
 
 
-class FileTurns:
+class FileQueue:
     """The order in which an agent's files are read and written, in threads.
 
     An answer holds up to eight megabytes, so an agent that asked for thousands at once, or read none of the answers,
     would have all of them in our memory. ``room`` is False while too much waits for the agent already.
     """
 
-    def __init__(self, room: Callable[[], bool]) -> None:
-        self._room = room
-        self._running = asyncio.Semaphore(AT_A_TIME)
+    def __init__(self, has_room: Callable[[], bool]) -> None:
+        self._has_room = has_room
+        self._running = asyncio.Semaphore(MAX_RUNNING)
         self._waiting = 0
 
     async def run(self, work: Callable[[], T]) -> T:
         """Do it when its turn comes. Raises FileRefused, also where too many wait."""
-        if self._waiting >= WAITING:
-            raise FileRefused(f"more than {WAITING} files were asked for at once")
+        if self._waiting >= MAX_WAITING:
+            raise FileRefused(f"more than {MAX_WAITING} files were asked for at once")
         self._waiting += 1
         try:
             async with self._running:
-                if not self._room():
+                if not self._has_room():
                     raise FileRefused("too much that was asked for has not been read yet")
                 return await asyncio.to_thread(work)
         finally:

@@ -30,13 +30,13 @@ _MAX_DEPTH = 200
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _finite(digits: str) -> float | None:
+def _parse_float(digits: str) -> float | None:
     """The number; None for one that is too large to be one: JSON, and so the store, has no infinity."""
     value = float(digits)
     return value if math.isfinite(value) else None
 
 
-_DECODER = json.JSONDecoder(parse_constant=lambda _name: None, parse_float=_finite)
+_DECODER = json.JSONDecoder(parse_constant=lambda _name: None, parse_float=_parse_float)
 
 
 class LineSplitter:
@@ -55,18 +55,18 @@ class LineSplitter:
         lines = []
         for line in ends:
             if self._parts or self._skipping or len(line) > self._max_line:
-                self._keep(line)
-                line = self._take()
+                self._append(line)
+                line = self._pop_line()
             if line.strip():
                 lines.append(line)
-        self._keep(rest)
+        self._append(rest)
         return lines
 
-    def last(self) -> bytes:
+    def rest(self) -> bytes:
         """What came after the last line end."""
-        return self._take()
+        return self._pop_line()
 
-    def _keep(self, part: bytes) -> None:
+    def _append(self, part: bytes) -> None:
         if self._skipping or not part:
             return
         self._size += len(part)
@@ -77,7 +77,7 @@ class LineSplitter:
         else:
             self._parts.append(part)
 
-    def _take(self) -> bytes:
+    def _pop_line(self) -> bytes:
         line = b"".join(self._parts)
         self._parts.clear()
         self._size = 0
@@ -85,7 +85,7 @@ class LineSplitter:
         return line
 
 
-def messages_of(line: bytes, drop: Drop) -> Iterator[Message]:
+def decode(line: bytes, drop: Drop) -> Iterator[Message]:
     """The messages on a line: one, or those of a batch. Invalid UTF-8 and halves of surrogate pairs are replaced."""
     try:
         value = _DECODER.decode(line.decode("utf-8", "replace").strip())
@@ -93,7 +93,7 @@ def messages_of(line: bytes, drop: Drop) -> Iterator[Message]:
         drop("line that is not JSON")
         return
     if b"\\ud" in line or b"\\uD" in line:
-        value = _whole_characters(value, _MAX_DEPTH)
+        value = _replace_surrogates(value, _MAX_DEPTH)
     if isinstance(value, list) and len(value) > MAX_BATCH:
         drop(f"batch of more than {MAX_BATCH} messages")
         value = value[:MAX_BATCH]
@@ -101,19 +101,19 @@ def messages_of(line: bytes, drop: Drop) -> Iterator[Message]:
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, dict):
             drop("JSON that is not an object")
-        elif not (flat or _shallow(item)):
+        elif not (flat or _is_shallow(item)):
             drop("JSON nested too deeply")
         else:
             yield item
 
 
-def encoded(message: Message) -> bytes:
+def encode(message: Message) -> bytes:
     """The message as a line."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"
 
 
-def whole_characters(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """``text`` with halves of surrogate pairs replaced: they can be neither sent nor stored."""
     return _LONE_SURROGATE.sub("\ufffd", text)
 
@@ -127,16 +127,16 @@ def valid_id(value: object) -> int | str | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def session_named(message: Message) -> str | None:
+def session_id_of(message: Message) -> str | None:
     """The session that a message is about, where it says so."""
     params = message.get("params")
     session_id = params.get("sessionId") if isinstance(params, dict) else None
     return session_id if isinstance(session_id, str) else None
 
 
-def update_for_sdk(message: Message, drop: Drop) -> Message | None:
+def sdk_update(message: Message, drop: Drop) -> Message | None:
     """A ``session/update`` in the shape in which it travels through the SDK, or None where it names no session."""
-    if session_named(message) is None:
+    if session_id_of(message) is None:
         drop("session/update that names no session")
         return None
     params = message["params"]
@@ -146,21 +146,21 @@ def update_for_sdk(message: Message, drop: Drop) -> Message | None:
     return {"method": UPDATE, "params": params}
 
 
-def cancel_for_sdk(message: Message) -> Message:
+def sdk_cancel(message: Message) -> Message:
     """A ``$/cancel_request`` in the shape in which it travels through the SDK, behind the request that it is about."""
     params = message.get("params")
     request_id = valid_id(params.get("requestId")) if isinstance(params, dict) else None
     return {"method": CANCEL, "params": {"request_id": request_id}}
 
 
-def request_for_sdk(message: Message, request_id: int | str) -> Message:
+def sdk_request(message: Message, request_id: int | str) -> Message:
     """A request without its ``_meta``: the SDK lets those keys replace the arguments of our own methods."""
     params = message.get("params")
     kept = {key: value for key, value in params.items() if key != "_meta"} if isinstance(params, dict) else {}
     return {"jsonrpc": "2.0", "id": request_id, "method": message["method"], "params": kept}
 
 
-def permission_for_sdk(message: Message, request_id: int | str) -> Message:
+def sdk_permission(message: Message, request_id: int | str) -> Message:
     """A permission request that the SDK accepts whatever kinds its options have.
 
     The original rides along under ``_meta``, which is how it reaches our own method.
@@ -181,7 +181,7 @@ def permission_for_sdk(message: Message, request_id: int | str) -> Message:
             for option in (options if isinstance(options, list) else [])
             if isinstance(option, dict) and isinstance(option.get("optionId"), str)
         ],
-        "_meta": {"request_id": request_id, "asked": asked},
+        "_meta": {"request_id": request_id, "request": asked},
     }
     return {"jsonrpc": "2.0", "id": request_id, "method": message["method"], "params": accepted}
 
@@ -190,7 +190,7 @@ def _permission_kind(kind: object) -> str:
     return kind if isinstance(kind, str) and kind in PERMISSION_KINDS else "reject_once"
 
 
-def answer_for_sdk(message: Message, request_id: int | str) -> Message:
+def sdk_answer(message: Message, request_id: int | str) -> Message:
     """An answer whose error, if it is one, has the parts that the SDK reads; a null result becomes an empty one."""
     answer: Message = {"jsonrpc": "2.0", "id": request_id}
     error = message.get("error")
@@ -211,7 +211,7 @@ def answer_for_sdk(message: Message, request_id: int | str) -> Message:
     return answer
 
 
-def _shallow(value: object) -> bool:
+def _is_shallow(value: object) -> bool:
     """False for a structure so deep that whoever walks it later would run out of stack."""
     level: list[object] = [value]
     for _ in range(_MAX_DEPTH):
@@ -227,11 +227,11 @@ def _shallow(value: object) -> bool:
     return False
 
 
-def _whole_characters(value: Any, depth: int) -> Any:
+def _replace_surrogates(value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        return whole_characters(value)
+        return replace_surrogates(value)
     if depth and isinstance(value, list):
-        return [_whole_characters(item, depth - 1) for item in value]
+        return [_replace_surrogates(item, depth - 1) for item in value]
     if depth and isinstance(value, dict):
-        return {whole_characters(key): _whole_characters(item, depth - 1) for key, item in value.items()}
+        return {replace_surrogates(key): _replace_surrogates(item, depth - 1) for key, item in value.items()}
     return value

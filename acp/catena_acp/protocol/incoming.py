@@ -36,9 +36,9 @@ from catena_acp.events import (
     UsageReported,
 )
 from catena_acp.protocol.answers import options_of
-from catena_acp.protocol.json_reading import MAX_NAME, Json, number, objects, part
-from catena_acp.protocol.json_reading import name as name_of
-from catena_acp.protocol.json_reading import text as text_of
+from catena_acp.protocol.json_reading import MAX_NAME, Json, number, object_of, objects_in
+from catena_acp.protocol.json_reading import name_of as name_of
+from catena_acp.protocol.json_reading import text_of as text_of
 
 
 def events_of(update: Json) -> tuple[Event, ...]:
@@ -53,14 +53,14 @@ def events_of(update: Json) -> tuple[Event, ...]:
 
 def permission_of(ask_id: str, asked: Json) -> PermissionRequested:
     """A permission request; options without an id are left out, since they could not be answered."""
-    tool_call = part(asked, "toolCall") or {}
+    tool_call = object_of(asked, "toolCall") or {}
     options = tuple(
         PermissionOption(
             option["optionId"],
             name_of(option, "name") or option["optionId"][:MAX_NAME],
             name_of(option, "kind") or "",
         )
-        for option in objects(asked.get("options"))
+        for option in objects_in(asked.get("options"))
         if isinstance(option.get("optionId"), str)
     )
     return PermissionRequested(ask_id, _tool_call(text_of(tool_call, "toolCallId") or "", tool_call), options)
@@ -71,7 +71,7 @@ def permission_of(ask_id: str, asked: Json) -> PermissionRequested:
 
 def _chunk(role: Role) -> Callable[[Json], tuple[Event, ...] | None]:
     def read(update: Json) -> tuple[Event, ...] | None:
-        content = part(update, "content")
+        content = object_of(update, "content")
         kind = text_of(content, "type") if content is not None else None
         if content is None or kind is None:
             return None
@@ -81,7 +81,7 @@ def _chunk(role: Role) -> Callable[[Json], tuple[Event, ...] | None]:
             if text is None:
                 return None
             return (TextChunk(role, text, message_id),) if text else ()
-        return (OtherContent(role, kind, _described(kind, content), message_id, content),)
+        return (OtherContent(role, kind, _describe(kind, content), message_id, content),)
 
     return read
 
@@ -97,7 +97,7 @@ def _plan(update: Json) -> tuple[Event, ...] | None:
 
 
 def _plan_update(update: Json) -> tuple[Event, ...] | None:
-    plan = part(update, "plan")
+    plan = object_of(update, "plan")
     entries = _plan_entries(plan.get("entries")) if plan is not None else None
     if plan is None or entries is None:
         return None
@@ -119,9 +119,9 @@ def _commands(update: Json) -> tuple[Event, ...] | None:
                 Command(
                     command["name"],
                     name_of(command, "description") or "",
-                    name_of(part(command, "input") or {}, "hint"),
+                    name_of(object_of(command, "input") or {}, "hint"),
                 )
-                for command in objects(listed)
+                for command in objects_in(listed)
                 if 0 < len(name_of(command, "name") or "") < MAX_NAME
             )
         ),
@@ -150,7 +150,7 @@ def _usage(update: Json) -> tuple[Event, ...] | None:
     used, size = number(update.get("used")), number(update.get("size"))
     if used is None or size is None:
         return None
-    cost = part(update, "cost") or {}
+    cost = object_of(update, "cost") or {}
     return (UsageReported(int(used), int(size), number(cost.get("amount")), name_of(cost, "currency")),)
 
 
@@ -165,13 +165,13 @@ def _notice(update: Json) -> tuple[Event, ...] | None:
 
 def _compaction(update: Json) -> tuple[Event, ...] | None:
     summary = update.get("summary")
-    parts = [text for block in objects(summary) if (text := text_of(block, "text"))]
-    told = "\n".join(parts) or text_of(update, "error")
-    return (ContextCompacted(told, text_of(update, "status")),)
+    parts = [text for block in objects_in(summary) if (text := text_of(block, "text"))]
+    text = "\n".join(parts) or text_of(update, "error")
+    return (ContextCompacted(text, text_of(update, "status")),)
 
 
 def _compaction_chunk(update: Json) -> tuple[Event, ...] | None:
-    text = text_of(part(update, "content") or {}, "text")
+    text = text_of(object_of(update, "content") or {}, "text")
     return None if text is None else (ContextCompacted(text, None),)
 
 
@@ -198,36 +198,36 @@ _READERS: Mapping[str, Callable[[Json], tuple[Event, ...] | None]] = {
 # The parts of updates.
 
 
-def _tool_call(tool_call_id: str, told: Json) -> ToolCallChanged:
-    locations, content = told.get("locations"), told.get("content")
+def _tool_call(tool_call_id: str, update: Json) -> ToolCallChanged:
+    locations, content = update.get("locations"), update.get("content")
     return ToolCallChanged(
         tool_call_id,
-        title=name_of(told, "title"),
-        kind=name_of(told, "kind"),
-        status=name_of(told, "status"),
-        name=name_of(told, "name"),
+        title=name_of(update, "title"),
+        kind=name_of(update, "kind"),
+        status=name_of(update, "status"),
+        name=name_of(update, "name"),
         locations=tuple(
             Location(place["path"][:MAX_NAME], _line(place.get("line")))
-            for place in objects(locations)
+            for place in objects_in(locations)
             if isinstance(place.get("path"), str)
         )
         if isinstance(locations, list)
         else None,
-        content=tuple(map(_tool_content, objects(content))) if isinstance(content, list) else None,
-        raw_input=told.get("rawInput"),
-        raw_output=told.get("rawOutput"),
+        content=tuple(map(_tool_content, objects_in(content))) if isinstance(content, list) else None,
+        raw_input=update.get("rawInput"),
+        raw_output=update.get("rawOutput"),
     )
 
 
 def _tool_content(content: Json) -> ToolContent:
     kind = text_of(content, "type") or "unknown"
     if kind == "content":
-        block = part(content, "content") or {}
+        block = object_of(content, "content") or {}
         block_kind = text_of(block, "type") or "unknown"
         text = text_of(block, "text")
         if block_kind == "text" and text is not None:
             return ToolText(text)
-        return ToolOther(block_kind, _described(block_kind, block))
+        return ToolOther(block_kind, _describe(block_kind, block))
     path, new, terminal = (
         text_of(content, "path"),
         text_of(content, "newText"),
@@ -237,7 +237,7 @@ def _tool_content(content: Json) -> ToolContent:
         return ToolDiff(path, text_of(content, "oldText"), new)
     if kind == "terminal" and terminal is not None:
         return ToolTerminal(terminal)
-    return ToolOther(kind, _described(kind, content))
+    return ToolOther(kind, _describe(kind, content))
 
 
 def _plan_entries(listed: object) -> tuple[PlanEntry, ...] | None:
@@ -249,14 +249,14 @@ def _plan_entries(listed: object) -> tuple[PlanEntry, ...] | None:
             name_of(entry, "status") or "pending",
             name_of(entry, "priority") or "medium",
         )
-        for entry in objects(listed)
+        for entry in objects_in(listed)
         if isinstance(entry.get("content"), str)
     )
 
 
-def _described(kind: str, block: Json) -> str:
+def _describe(kind: str, block: Json) -> str:
     """One line that says what a piece of content is."""
-    resource = part(block, "resource") or {}
+    resource = object_of(block, "resource") or {}
     name = name_of(block, "title") or name_of(block, "name")
     uri = name_of(block, "uri") or name_of(resource, "uri")
     mime = name_of(block, "mimeType") or name_of(resource, "mimeType")
@@ -268,7 +268,7 @@ def _described(kind: str, block: Json) -> str:
     elif size is None and text is not None:
         size = len(text)
     parts = [kind[:MAX_NAME].replace("_", " "), name, uri, mime, None if size is None else _bytes(int(size))]
-    return " ".join(", ".join(part for part in parts if part).split())
+    return " ".join(", ".join(object_of for object_of in parts if object_of).split())
 
 
 def _bytes(size: int) -> str:

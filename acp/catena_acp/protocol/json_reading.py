@@ -12,25 +12,25 @@ MAX_LISTED = 2_000
 Json = Mapping[str, Any]
 
 
-def text(holder: Json, name: str) -> str | None:
+def text_of(holder: Json, name_of: str) -> str | None:
     """The string under ``name``, or None."""
-    value = holder.get(name)
+    value = holder.get(name_of)
     return value if isinstance(value, str) else None
 
 
-def name(holder: Json, key: str) -> str | None:
+def name_of(holder: Json, key: str) -> str | None:
     """The string under ``key`` where it is a name or a line: cut to what a person could still read; or None."""
     value = holder.get(key)
     return value[:MAX_NAME] if isinstance(value, str) else None
 
 
-def part(holder: Json, name: str) -> Json | None:
+def object_of(holder: Json, name_of: str) -> Json | None:
     """The object under ``name``, or None."""
-    value = holder.get(name)
+    value = holder.get(name_of)
     return value if isinstance(value, dict) else None
 
 
-def objects(listed: object, most: int = MAX_LISTED) -> Iterable[dict[str, Any]]:
+def objects_in(listed: object, most: int = MAX_LISTED) -> Iterable[dict[str, Any]]:
     """The objects of a list, among its first ``most`` items; none where it is not one."""
     if not isinstance(listed, list):
         return ()

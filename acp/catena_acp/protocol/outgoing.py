@@ -24,7 +24,7 @@ from catena_acp.abilities import Abilities
 from catena_acp.events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
 from catena_acp.port import SessionSetup
 from catena_acp.protocol.files import FileAccess
-from catena_acp.protocol.framing import Message, whole_characters
+from catena_acp.protocol.framing import Message, replace_surrogates
 
 ContentBlock = TextContentBlock | ResourceContentBlock | ImageContentBlock | EmbeddedResourceContentBlock
 
@@ -44,22 +44,22 @@ def client_capabilities(files: FileAccess | None) -> ClientCapabilities:
     )
 
 
-def capabilities_besides() -> Message:
+def extra_capabilities() -> Message:
     """What we offer and the SDK's models have no field for. Not `plan`: of its three forms we read one."""
     return {"clientCapabilities": {"session": {"notices": {}, "compaction": {}}}}
 
 
-def directories(place: SessionSetup, abilities: Abilities) -> list[str] | None:
+def session_directories(setup: SessionSetup, abilities: Abilities) -> list[str] | None:
     """Further directories of a session, for an agent that takes some; None says nothing of them."""
-    return list(place.additional_directories) or None if abilities.additional_directories else None
+    return list(setup.additional_directories) or None if abilities.additional_directories else None
 
 
-def servers(place: SessionSetup) -> list[Any]:
+def mcp_servers(setup: SessionSetup) -> list[Any]:
     """The SDK makes its models of these; an agent of v1 wants the list even where it is empty."""
-    return list(place.mcp_servers)
+    return list(setup.mcp_servers)
 
 
-def anchor(at: str | None, key: str | None) -> dict[str, Any]:
+def fork_meta(at: str | None, key: str | None) -> dict[str, Any]:
     """``_meta`` of a fork at a message; where it is not known which way an agent has, the one that most have."""
     if at is None:
         return {}
@@ -72,20 +72,20 @@ def content_block(block: PromptBlock) -> ContentBlock:
     """A block of a prompt, in the SDK's type."""
     match block:
         case TextBlock(text):
-            return text_block(whole_characters(text))
+            return text_block(replace_surrogates(text))
         case LinkBlock(uri, name):
-            return resource_link_block(whole_characters(name), whole_characters(uri))
+            return resource_link_block(replace_surrogates(name), replace_surrogates(uri))
         case ImageBlock(data, mime):
             return image_block(base64.b64encode(data).decode("ascii"), mime)
         case FileBlock():
-            return _embedded(block)
+            return _resource_block(block)
     assert_never(block)
 
 
-def _embedded(block: FileBlock) -> EmbeddedResourceContentBlock:
-    uri, content = whole_characters(block.uri), block.content
+def _resource_block(block: FileBlock) -> EmbeddedResourceContentBlock:
+    uri, content = replace_surrogates(block.uri), block.content
     if isinstance(content, str):
-        text = whole_characters(content)
+        text = replace_surrogates(content)
         return resource_block(embedded_text_resource(uri, text, mime_type=block.mime))
     blob = base64.b64encode(content).decode("ascii")
     return resource_block(embedded_blob_resource(uri, blob, mime_type=block.mime))

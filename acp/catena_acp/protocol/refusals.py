@@ -18,7 +18,7 @@ NO_SUCH_METHOD = -32601
 INTERNAL = -32603
 CANCELLED = -32800
 
-_LONGEST = 8_000  # characters of an error that are looked at
+_MAX_LENGTH = 8_000  # characters of an error that are looked at
 
 _GONE = re.compile(
     r"no rollout found|no previous sessions|--resume requires a valid session|invalid session id"
@@ -51,16 +51,16 @@ def refusal(
         return NotOffered(code, message, data)
     if session_id is not None:
         # Short, and no run of white space in it: an agent's words must not make the search below a long one.
-        words = " ".join(f"{message[:_LONGEST]} {_flat(data)[:_LONGEST]}".split())
-        about_anchor = anchor is not None and anchor in words
-        if not about_anchor and _session_gone(code, words, data, opening, agent_name):
+        words = " ".join(f"{message[:_MAX_LENGTH]} {_as_text(data)[:_MAX_LENGTH]}".split())
+        anchor_missing = anchor is not None and anchor in words
+        if not anchor_missing and _is_session_gone(code, words, data, opening, agent_name):
             return SessionGone(code, message, data)
     return AgentRefused(code, message, data)
 
 
-def _session_gone(code: int, words: str, data: Any, opening: bool, agent_name: str) -> bool:
+def _is_session_gone(code: int, words: str, data: Any, opening: bool, agent_name: str) -> bool:
     if code == NOT_FOUND:
-        return opening or not _about_a_file(data)
+        return opening or not _is_about_file(data)
     if _GONE.search(words):
         return True
     # OpenCode says nothing more than this of a session that it cannot find.
@@ -72,13 +72,13 @@ def _session_gone(code: int, words: str, data: Any, opening: bool, agent_name: s
     )
 
 
-def _about_a_file(data: Any) -> bool:
+def _is_about_file(data: Any) -> bool:
     """True where what was not found is a file that the prompt links to."""
     uri = data.get("uri") if isinstance(data, dict) else None
     return isinstance(uri, str) and uri.startswith(("file:", "/"))
 
 
-def _flat(data: Any) -> str:
+def _as_text(data: Any) -> str:
     if isinstance(data, str):
         return data
     return "" if data is None else json.dumps(data, ensure_ascii=False, default=str)

@@ -17,12 +17,12 @@ from catena_acp.protocol import framing
 from catena_acp.protocol.buffers import Inbox, Outbox
 from catena_acp.protocol.framing import Message
 
-_TAKEN_BEFORE_OTHERS_RUN = 64
+_MESSAGES_PER_TURN = 64
 _LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousands
 _BUSY = 0.005  # seconds that a turn of the loop takes where others have much to do
 
 
-async def _let_others_run() -> None:
+async def _yield_to_loop() -> None:
     """Give way, and for twice as long where the others are busy: what they cannot keep up with stays in the pipe."""
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -56,24 +56,24 @@ class StdioTransport:
     """
 
     def __init__(
-        self, *, offered: frozenset[str], log: Callable[[str], None], max_line: int = framing.MAX_LINE
+        self, *, allowed_methods: frozenset[str], log: Callable[[str], None], max_line: int = framing.MAX_LINE
     ) -> None:
-        self._offered = offered
+        self._allowed_methods = allowed_methods
         self._log = log
         self.dropped: Counter[str] = Counter()
         self.lost = asyncio.Event()
-        self.emptied = asyncio.Event()  # everything that came has been taken, and nothing more will come
+        self.drained = asyncio.Event()  # everything that came has been taken, and nothing more will come
         self._splitter = framing.LineSplitter(self._drop, max_line)
         self._lines: deque[bytes] = deque()  # that came and are not looked at yet
         self._inbox = Inbox()
-        self._arrived = asyncio.Event()
+        self._message_event = asyncio.Event()
         self._output_closed = asyncio.Event()
         self._ended = False
-        self._received = 0
-        self._taken = 0
+        self._received_bytes = 0
+        self._received_messages = 0
         self._paused = False
-        self._reading: asyncio.ReadTransport | None = None
-        self._outbox = Outbox(self._read_on, self.lost.set)
+        self._output_pipe: asyncio.ReadTransport | None = None
+        self._outbox = Outbox(self._resume_reading, self.lost.set)
         self._calls: dict[int | str, Call] = {}
         self._requests: dict[str, asyncio.Future[Message]] = {}
         self._next_request = 1
@@ -82,7 +82,7 @@ class StdioTransport:
         """Take over both pipes; they are closed with the transport."""
         await self._outbox.connect(to_agent)
         loop = asyncio.get_running_loop()
-        self._reading, _ = await loop.connect_read_pipe(lambda: _Output(self), from_agent)
+        self._output_pipe, _ = await loop.connect_read_pipe(lambda: _Output(self), from_agent)
 
     # What the SDK calls.
 
@@ -91,31 +91,31 @@ class StdioTransport:
         nobody reads any more, except for answers, which nobody misses then."""
         if "method" not in message:
             if not self.lost.is_set():
-                self._put_out(message)
+                self._write(message)
             return
         self._raise_if_lost()
         if "id" in message:
             call = CURRENT_CALL.get() or Call()
             self._calls[message["id"]] = call
             if call.additions is not None:
-                message = {**message, "params": _merged(message.get("params") or {}, call.additions)}
-        self._put_out(message, ahead=message["method"] == "session/cancel")
+                message = {**message, "params": _merge(message.get("params") or {}, call.additions)}
+        self._write(message, ahead=message["method"] == "session/cancel")
 
     async def receive(self) -> Message | None:
         """The next message, or None when there will be no more."""
         while True:
             if self._inbox:
-                self._taken += 1
-                if self._taken % _TAKEN_BEFORE_OTHERS_RUN == 0:
-                    await _let_others_run()
+                self._received_messages += 1
+                if self._received_messages % _MESSAGES_PER_TURN == 0:
+                    await _yield_to_loop()
                 message = self._inbox.take()
-                self._read_on()
+                self._resume_reading()
                 return message
             if self._ended:
-                self.emptied.set()
+                self.drained.set()
                 return None
-            self._arrived.clear()
-            await self._arrived.wait()
+            self._message_event.clear()
+            await self._message_event.wait()
 
     async def close(self) -> None:
         """Close both pipes; ``receive`` ends."""
@@ -132,7 +132,7 @@ class StdioTransport:
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._requests[request_id] = answer
         try:
-            self._put_out({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+            self._write({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
             return await answer
         finally:
             self._requests.pop(request_id, None)
@@ -146,7 +146,7 @@ class StdioTransport:
         """Let the agent see the end of its input; what it has not read is thrown away."""
         self._outbox.close()
 
-    async def finish(self, quiet: float = 0.2, limit: float = 1.5) -> None:
+    async def drain(self, quiet: float = 0.2, limit: float = 1.5) -> None:
         """Take what is left in the pipe of a dead agent, then let ``receive`` end.
 
         Waits for the pipe's end; but a grandchild may hold it open, so ``quiet`` seconds of silence will do, and after
@@ -155,93 +155,93 @@ class StdioTransport:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + limit
         while not self._output_closed.is_set() and loop.time() < deadline:
-            seen = self._received
+            seen = self._received_bytes
             try:
                 async with asyncio.timeout(quiet):
                     await self._output_closed.wait()
             except TimeoutError:
-                if self._received == seen and not self._paused:
+                if self._received_bytes == seen and not self._paused:
                     break
         self._end()
 
     # What the pipes tell us.
 
     def output_received(self, block: bytes) -> None:
-        self._received += len(block)
+        self._received_bytes += len(block)
         self._lines.extend(self._splitter.feed(block))
         self._take_lines(_LINES_IN_A_TURN)
         if self._lines:
             asyncio.get_running_loop().call_soon(self._take_more)
-        if self._overloaded and not self._paused and self._reading is not None:
+        if self._overloaded and not self._paused and self._output_pipe is not None:
             self._paused = True
-            self._reading.pause_reading()
+            self._output_pipe.pause_reading()
 
     def output_ended(self) -> None:
         self._take_lines(len(self._lines))
-        if not self._ended and (last := self._splitter.last()).strip():
-            self._take_in(last)
+        if not self._ended and (last := self._splitter.rest()).strip():
+            self._accept_line(last)
         self._output_closed.set()
         self.lost.set()
-        self._arrived.set()
+        self._message_event.set()
 
     # Incoming.
 
     def _take_lines(self, most: int) -> None:
         for _ in range(min(most, len(self._lines))):
-            self._take_in(self._lines.popleft())
+            self._accept_line(self._lines.popleft())
         if self._inbox:
-            self._arrived.set()
+            self._message_event.set()
 
     def _take_more(self) -> None:
         self._take_lines(_LINES_IN_A_TURN)
         if self._lines:
             asyncio.get_running_loop().call_soon(self._take_more)
-        self._read_on()
+        self._resume_reading()
 
-    def _take_in(self, line: bytes) -> None:
-        for message in framing.messages_of(line, self._drop):
-            fit = self._fit(message)
+    def _accept_line(self, line: bytes) -> None:
+        for message in framing.decode(line, self._drop):
+            fit = self._accept(message)
             if fit is not None:
                 self._inbox.put(fit, len(line))
 
-    def _fit(self, message: Message) -> Message | None:
+    def _accept(self, message: Message) -> Message | None:
         """The message as the SDK shall see it, or None where it is settled here."""
         method = message.get("method")
         if method is None:
-            return self._fit_answer(message)
+            return self._accept_answer(message)
         if not isinstance(method, str):
             self._drop("message whose method is not a name")
             return None
         if "id" in message:
-            return self._fit_request(method, message)
+            return self._accept_request(method, message)
         match method:
             case "session/update":
-                return framing.update_for_sdk(message, self._drop)
+                return framing.sdk_update(message, self._drop)
             case "$/cancel_request":
-                return framing.cancel_for_sdk(message)
+                return framing.sdk_cancel(message)
         self._drop("notification of an unknown kind")
         return None
 
-    def _fit_request(self, method: str, message: Message) -> Message | None:
+    def _accept_request(self, method: str, message: Message) -> Message | None:
         request_id = framing.valid_id(message["id"])
         if request_id is None:
             self._drop("request with an odd id")
             return None
-        if method not in self._offered:
+        if method not in self._allowed_methods:
             error = {"code": -32601, "message": "Method not found", "data": {"method": method}}
             if not self.lost.is_set():
-                self._put_out({"jsonrpc": "2.0", "id": request_id, "error": error})
+                self._write({"jsonrpc": "2.0", "id": request_id, "error": error})
             return None
         if method == "session/request_permission":
-            return framing.permission_for_sdk(message, request_id)
-        return framing.request_for_sdk(message, request_id)
+            return framing.sdk_permission(message, request_id)
+        return framing.sdk_request(message, request_id)
 
-    def _fit_answer(self, message: Message) -> Message | None:
+    def _accept_answer(self, message: Message) -> Message | None:
         request_id = framing.valid_id(message.get("id"))
         if request_id is None:
             self._drop("message that is neither a request nor an answer")
             return None
-        answer = framing.answer_for_sdk(message, request_id)
+        answer = framing.sdk_answer(message, request_id)
         if isinstance(request_id, str) and (waiting := self._requests.get(request_id)) is not None:
             if not waiting.done():
                 waiting.set_result(answer)
@@ -268,10 +268,10 @@ class StdioTransport:
     def _overloaded(self) -> bool:
         return bool(self._lines) or self._inbox.full or self._outbox.full
 
-    def _read_on(self) -> None:
-        if self._paused and not self._overloaded and not self._ended and self._reading is not None:
+    def _resume_reading(self) -> None:
+        if self._paused and not self._overloaded and not self._ended and self._output_pipe is not None:
             self._paused = False
-            self._reading.resume_reading()
+            self._output_pipe.resume_reading()
 
     def _end(self) -> None:
         if self._ended:
@@ -279,9 +279,9 @@ class StdioTransport:
         self._take_lines(len(self._lines))
         self._ended = True
         self.lost.set()
-        self._arrived.set()
-        if self._reading is not None:
-            self._reading.close()
+        self._message_event.set()
+        if self._output_pipe is not None:
+            self._output_pipe.close()
         for waiting in self._requests.values():
             if not waiting.done():
                 waiting.set_exception(ConnectionError("the agent is gone"))
@@ -292,8 +292,8 @@ class StdioTransport:
         if self.lost.is_set():
             raise BrokenPipeError("the agent no longer reads")
 
-    def _put_out(self, message: Message, *, ahead: bool = False) -> None:
-        self._outbox.put(framing.encoded(message), framing.session_named(message), ahead=ahead)
+    def _write(self, message: Message, *, ahead: bool = False) -> None:
+        self._outbox.put(framing.encode(message), framing.session_id_of(message), ahead=ahead)
 
 
 class _Output(asyncio.Protocol):
@@ -309,10 +309,10 @@ class _Output(asyncio.Protocol):
         self._owner.output_ended()
 
 
-def _merged(base: Message, more: Message) -> Message:
+def _merge(base: Message, more: Message) -> Message:
     merged = dict(base)
     for key, value in more.items():
         before = merged.get(key)
         both = isinstance(before, dict) and isinstance(value, dict)
-        merged[key] = _merged(before, value) if both else value  # type: ignore[arg-type]
+        merged[key] = _merge(before, value) if both else value  # type: ignore[arg-type]
     return merged

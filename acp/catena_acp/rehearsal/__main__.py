@@ -8,7 +8,7 @@ import sys
 
 from catena_acp.rehearsal.agent import serve
 from catena_acp.rehearsal.login import Login
-from catena_acp.rehearsal.rpc import Heard
+from catena_acp.rehearsal.rpc import MessageLog
 from catena_acp.rehearsal.scenes.failures import start_child
 from catena_acp.rehearsal.settings import Options, read_options
 
@@ -25,9 +25,9 @@ def main() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if options.child:
         start_child(600)
-    heard = Heard(options.log)
-    heard.started(sys.argv[1:])
-    serve(options, heard, _new_id)
+    log = MessageLog(options.log)
+    log.started(sys.argv[1:])
+    serve(options, log, _new_id)
 
 
 def _new_id() -> str:
@@ -40,7 +40,7 @@ def _log_in(options: Options) -> None:
     print("This is the rehearsal agent. It has no account and no model; a login here is pretended.")
     if sys.stdin.isatty():
         input("Press Enter to log in. ")
-    Login(options).done()
+    Login(options).complete()
     print("You are logged in.")
 
 

@@ -17,19 +17,19 @@ from catena_acp.rehearsal.rpc import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     NOT_FOUND,
-    Heard,
+    MessageLog,
     Refusal,
-    Wire,
-    leave,
+    RpcChannel,
+    exit_process,
 )
-from catena_acp.rehearsal.runner import begin
-from catena_acp.rehearsal.scenes.failures import die
+from catena_acp.rehearsal.runner import start_turn
+from catena_acp.rehearsal.scenes.failures import kill_process
 from catena_acp.rehearsal.settings import Options
 from catena_acp.rehearsal.transcripts import (
     Exchange,
     NoSuchSession,
     SessionTranscript,
-    Shelf,
+    TranscriptStore,
     fork_point,
     replay,
 )
@@ -56,7 +56,7 @@ def handshake(options: Options, login: Login) -> dict[str, Any]:
 
 
 _PAGE: Final = 50
-_NEEDS_LOGIN: Final = frozenset(
+_LOGIN_METHODS: Final = frozenset(
     {"session/new", "session/load", "session/resume", "session/fork", "session/prompt"}
 )
 
@@ -66,24 +66,24 @@ Params = dict[str, Any]
 class RehearsalAgent:
     """The whole agent. Requests are answered in the reader's thread; each turn has a thread of its own."""
 
-    def __init__(self, wire: Wire, options: Options, heard: Heard, new_id: Callable[[], str]) -> None:
-        self._wire = wire
+    def __init__(self, rpc: RpcChannel, options: Options, log: MessageLog, new_id: Callable[[], str]) -> None:
+        self._rpc = rpc
         self._options = options
-        self._heard = heard
+        self._log = log
         self._new_id = new_id
         self._faults = Faults(options.faults)
         self._login = Login(options)
-        self._shelf = Shelf(options.home / "sessions", new_id)
-        self._open: dict[str, Session] = {}
+        self._transcripts = TranscriptStore(options.home / "sessions", new_id)
+        self._sessions: dict[str, Session] = {}
         self._client: dict[str, Any] = {}
 
     def serve(self) -> None:
         """Answer until the input ends."""
-        for message in self._wire.messages():
-            self._heard.message(message)
+        for message in self._rpc.messages():
+            self._log.message(message)
             method = message.get("method")
             if not isinstance(method, str):
-                self._wire.settle(message)
+                self._rpc.settle(message)
             elif "id" in message:
                 self._request(message["id"], method, message.get("params"))
             elif method == "session/cancel":
@@ -107,63 +107,63 @@ class RehearsalAgent:
         try:
             match fault:
                 case {"exit": int(status)}:
-                    leave(status)
+                    exit_process(status)
                 case {"kill": True}:
-                    die()
+                    kill_process()
                 case {"silent": True}:
                     return
                 case {"login": True}:
-                    self._login.forget()
+                    self._login.require()
                     raise self._login.refusal()
                 case {"error": [int(code), str(words), *data]}:
                     raise Refusal(code, words, data[0] if data else None)
                 case {"result": result}:
-                    self._wire.answer(request_id, result)
+                    self._rpc.answer(request_id, result)
                     return
             if not isinstance(params, dict):
                 raise Refusal(INVALID_PARAMS, "Invalid params")
-            if method in _NEEDS_LOGIN and self._login.wanted:
+            if method in _LOGIN_METHODS and self._login.required:
                 raise self._login.refusal()
             self._call(request_id, method, params, fault)
         except Refusal as refusal:
-            self._wire.refuse(request_id, refusal)
+            self._rpc.refuse(request_id, refusal)
 
     def _call(self, request_id: Any, method: str, params: Params, fault: Fault) -> None:
         offered = self._options
         match method:
             case "initialize":
-                self._wire.answer(request_id, self._initialize(params))
+                self._rpc.answer(request_id, self._initialize(params))
             case "authenticate":
-                self._wire.answer(request_id, self._authenticate(params))
+                self._rpc.answer(request_id, self._authenticate(params))
             case "logout" if offered.auth != "none":
-                self._login.forget()
-                self._wire.answer(request_id, {})
+                self._login.require()
+                self._rpc.answer(request_id, {})
             case "session/new":
-                self._opened(request_id, self._new(params, fault), names_it=True)
+                self._answer_opened(request_id, self._new(params, fault), names_it=True)
             case "session/load" if offered.load:
                 session = self._reopen(params, fault)
                 if offered.replay == "faithful" and "mute" not in fault:
                     self._replay(session)
-                self._opened(request_id, session, names_it="other_id" in fault)
+                self._answer_opened(request_id, session, names_it="other_id" in fault)
             case "session/resume" if offered.resume:
                 session = self._reopen(params, fault)
                 if offered.resume_replays:
                     self._replay(session)
-                self._opened(request_id, session, names_it="other_id" in fault)
+                self._answer_opened(request_id, session, names_it="other_id" in fault)
             case "session/fork" if offered.fork:
                 session = self._fork(params, fault)
                 if offered.fork_replays is not None:
                     self._replay(session, last=offered.fork_replays)
-                self._opened(request_id, session, names_it=True)
+                self._answer_opened(request_id, session, names_it=True)
             case "session/list" if offered.list:
-                self._wire.answer(request_id, self._list(params))
+                self._rpc.answer(request_id, self._list(params))
             case "session/close" if offered.close:
                 self._close(params.get("sessionId"))
-                self._wire.answer(request_id, {})
+                self._rpc.answer(request_id, {})
             case "session/delete" if offered.delete:
                 self._close(params.get("sessionId"))
-                self._shelf.delete(str(params.get("sessionId")))
-                self._wire.answer(request_id, {})
+                self._transcripts.delete(str(params.get("sessionId")))
+                self._rpc.answer(request_id, {})
             case "session/prompt":
                 self._prompt(request_id, params)
             case "_session/steering" if offered.steering:
@@ -183,49 +183,49 @@ class RehearsalAgent:
     def _authenticate(self, params: Params) -> dict[str, Any]:
         if self._options.auth in ("none", "terminal") or params.get("methodId") != METHOD:
             raise Refusal(INVALID_PARAMS, "There is no such login here")
-        self._login.done()
+        self._login.complete()
         return {}
 
     def _new(self, params: Params, fault: Fault) -> Session:
         cwd = _cwd(params)
-        if "same_id" in fault and self._open:
-            return list(self._open.values())[-1]
-        return self._take(self._shelf.create(cwd))
+        if "same_id" in fault and self._sessions:
+            return list(self._sessions.values())[-1]
+        return self._add_session(self._transcripts.create(cwd))
 
     def _reopen(self, params: Params, fault: Fault) -> Session:
         cwd = _cwd(params)
-        known = self._open.get(str(params.get("sessionId")))
-        transcript = known.transcript if known else self._find(params)
+        known = self._sessions.get(str(params.get("sessionId")))
+        transcript = known.transcript if known else self._open_transcript(params)
         if "other_id" in fault:
-            return self._take(self._shelf.create(cwd))
+            return self._add_session(self._transcripts.create(cwd))
         if "empty" in fault or "last" in fault:
-            transcript.exchanges[:] = _abridged(transcript.exchanges, fault)
-        return known or self._take(transcript)
+            transcript.exchanges[:] = _abridge(transcript.exchanges, fault)
+        return known or self._add_session(transcript)
 
     def _fork(self, params: Params, fault: Fault) -> Session:
         cwd = _cwd(params)
-        known = self._open.get(str(params.get("sessionId")))
+        known = self._sessions.get(str(params.get("sessionId")))
         if known is None and not self._options.cold_fork:
             raise Refusal(INVALID_PARAMS, f"Session not found: {params.get('sessionId')}")
-        source = known.transcript if known else self._find(params)
+        source = known.transcript if known else self._open_transcript(params)
         exchanges = fork_point(source, params.get("_meta"), self._options.fork_at)
         if "same_id" in fault:
-            return known or self._take(source)
-        return self._take(self._shelf.fork(source, cwd, _abridged(exchanges, fault)))
+            return known or self._add_session(source)
+        return self._add_session(self._transcripts.fork(source, cwd, _abridge(exchanges, fault)))
 
     def _replay(self, session: Session, *, last: int = 0) -> None:
-        replay(session.transcript, self._wire, message_ids=self._options.message_ids, last=last)
+        replay(session.transcript, self._rpc, message_ids=self._options.message_ids, last=last)
 
-    def _opened(self, request_id: Any, session: Session, *, names_it: bool) -> None:
+    def _answer_opened(self, request_id: Any, session: Session, *, names_it: bool) -> None:
         """Answer with what an open session offers; its commands come after, as they do from real agents."""
         result: dict[str, Any] = {"sessionId": session.id} if names_it else {}
         if self._options.modes:
             result["modes"] = session.settings.modes()
         if self._options.options:
-            result["configOptions"] = self._shown_options(session)
-        self._wire.answer(request_id, result)
+            result["configOptions"] = self._offered_options(session)
+        self._rpc.answer(request_id, result)
         if self._options.commands:
-            self._tell(
+            self._send_update(
                 session,
                 {"sessionUpdate": "available_commands_update", "availableCommands": settings.commands()},
             )
@@ -234,8 +234,8 @@ class RehearsalAgent:
         cursor = str(params.get("cursor") or 0)
         if not cursor.isdecimal():
             raise Refusal(INVALID_PARAMS, "There is no such page")
-        wanted = params.get("cwd")
-        found = [pair for pair in self._shelf.all() if wanted is None or pair[0].cwd == wanted]
+        cwd = params.get("cwd")
+        found = [pair for pair in self._transcripts.all() if cwd is None or pair[0].cwd == cwd]
         start, end = int(cursor), int(cursor) + _PAGE
         page: dict[str, Any] = {
             "sessions": [
@@ -253,12 +253,12 @@ class RehearsalAgent:
         return page
 
     def _close(self, session_id: Any) -> None:
-        session = self._open.pop(str(session_id), None)
+        session = self._sessions.pop(str(session_id), None)
         if session is not None and session.turn is not None:
             session.turn.cancel()
 
     def _cancel(self, params: Any) -> None:
-        session = self._open.get(str(params.get("sessionId"))) if isinstance(params, dict) else None
+        session = self._sessions.get(str(params.get("sessionId"))) if isinstance(params, dict) else None
         if session is not None and session.turn is not None:
             session.turn.cancel()
 
@@ -275,13 +275,13 @@ class RehearsalAgent:
             request_id=request_id,
             prompt=exchange.prompt,
             session=session,
-            wire=self._wire,
+            rpc=self._rpc,
             options=self._options,
             abilities=self._client,
             new_id=self._new_id,
         )
         session.turn = turn
-        session.transcript.heard(exchange)
+        session.transcript.add_prompt(exchange)
         if self._options.echo_user:
             for block in prompt:
                 echoed = {
@@ -290,7 +290,7 @@ class RehearsalAgent:
                     "messageId": exchange.prompt_id,
                 }
                 turn.update(echoed)
-        begin(turn, self._heard)
+        start_turn(turn, self._log)
 
     def _steer(self, request_id: Any, params: Params) -> None:
         """Say something into the running turn; where none runs, it is to be sent as a prompt."""
@@ -300,7 +300,7 @@ class RehearsalAgent:
             raise Refusal(INVALID_PARAMS, "A prompt has at least one block")
 
         def answer(outcome: str) -> None:
-            self._wire.answer(request_id, {"outcome": outcome})
+            self._rpc.answer(request_id, {"outcome": outcome})
 
         if turn is None or not turn.steer(tuple(prompt), lambda: answer("injected")):
             answer("promptRequired")
@@ -308,55 +308,55 @@ class RehearsalAgent:
     def _set_mode(self, request_id: Any, params: Params) -> None:
         session = self._session(params)
         session.settings.set_mode(params.get("modeId"))
-        self._wire.answer(request_id, {})
+        self._rpc.answer(request_id, {})
         if self._options.options:
-            options = self._shown_options(session)
-            self._tell(session, {"sessionUpdate": "config_option_update", "configOptions": options})
+            options = self._offered_options(session)
+            self._send_update(session, {"sessionUpdate": "config_option_update", "configOptions": options})
 
     def _set_option(self, request_id: Any, params: Params) -> None:
         session = self._session(params)
         session.settings.set(params.get("configId"), params.get("value"))
-        self._wire.answer(request_id, {"configOptions": self._shown_options(session)})
+        self._rpc.answer(request_id, {"configOptions": self._offered_options(session)})
         if params.get("configId") == "mode" and self._options.modes:
-            self._tell(
+            self._send_update(
                 session, {"sessionUpdate": "current_mode_update", "currentModeId": params.get("value")}
             )
 
-    def _shown_options(self, session: Session) -> list[dict[str, Any]]:
+    def _offered_options(self, session: Session) -> list[dict[str, Any]]:
         booleans = offers(self._client, "session", "configOptions", "boolean")
         return session.settings.options(booleans=booleans)
 
-    def _tell(self, session: Session, update: dict[str, Any]) -> None:
-        self._wire.notify("session/update", {"sessionId": session.id, "update": update})
+    def _send_update(self, session: Session, update: dict[str, Any]) -> None:
+        self._rpc.notify("session/update", {"sessionId": session.id, "update": update})
 
     def _session(self, params: Params) -> Session:
-        session = self._open.get(str(params.get("sessionId")))
+        session = self._sessions.get(str(params.get("sessionId")))
         if session is None:
             raise _not_found(params)
         return session
 
-    def _find(self, params: Params) -> SessionTranscript:
+    def _open_transcript(self, params: Params) -> SessionTranscript:
         try:
-            return self._shelf.open(str(params.get("sessionId")))
+            return self._transcripts.open(str(params.get("sessionId")))
         except NoSuchSession as error:
             raise _not_found(params) from error
 
-    def _take(self, transcript: SessionTranscript) -> Session:
+    def _add_session(self, transcript: SessionTranscript) -> Session:
         session = Session(transcript)
-        self._open[session.id] = session
+        self._sessions[session.id] = session
         return session
 
 
-def serve(options: Options, heard: Heard, new_id: Callable[[], str]) -> None:
+def serve(options: Options, log: MessageLog, new_id: Callable[[], str]) -> None:
     """Be an agent on standard input and output until the input ends."""
     time.sleep(options.start_delay)
-    wire = Wire(0, 1)
+    rpc = RpcChannel(0, 1)
     if options.banner:
-        wire.write(b"Welcome to the rehearsal!\n")
-    RehearsalAgent(wire, options, heard, new_id).serve()
+        rpc.write(b"Welcome to the rehearsal!\n")
+    RehearsalAgent(rpc, options, log, new_id).serve()
     if options.stubborn:
         time.sleep(600)
-    leave(0)
+    exit_process(0)
 
 
 def _cwd(params: Params) -> str:
@@ -368,7 +368,7 @@ def _cwd(params: Params) -> str:
     return os.path.normpath(cwd)
 
 
-def _abridged(exchanges: list[Exchange], fault: Fault) -> list[Exchange]:
+def _abridge(exchanges: list[Exchange], fault: Fault) -> list[Exchange]:
     if "empty" in fault:
         return []
     return exchanges[-fault["last"] :] if fault.get("last") else exchanges

@@ -47,23 +47,23 @@ class Faults:
             for fault in faults if isinstance(faults, list) else [faults]:
                 mark = f"{version} {key} {json.dumps(fault, sort_keys=True)}"
                 times = fault.get("times")
-                if times is None or self._used(mark) < times:
-                    self._use(mark)
+                if times is None or self._use_count(mark) < times:
+                    self._count_use(mark)
                     return MappingProxyType(dict(fault))
         return NO_FAULT
 
-    def _record(self) -> Path:
+    def _record_path(self) -> Path:
         assert self._path is not None
         return self._path.with_name(self._path.name + ".used")
 
-    def _used(self, mark: str) -> int:
+    def _use_count(self, mark: str) -> int:
         try:
-            return self._record().read_text().splitlines().count(mark)
+            return self._record_path().read_text().splitlines().count(mark)
         except FileNotFoundError:
             return 0
 
-    def _use(self, mark: str) -> None:
-        with self._record().open("a") as record:
+    def _count_use(self, mark: str) -> None:
+        with self._record_path().open("a") as record:
             record.write(mark + "\n")
 
 
@@ -76,9 +76,9 @@ class Cues:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def wait(self, name: str, given_up: threading.Event) -> bool:
+    def wait(self, name: str, cancelled: threading.Event) -> bool:
         """Wait until the cue is given; False where that was given up before."""
         while not (self._directory / name).exists():
-            if given_up.wait(_LOOK_SECONDS):
+            if cancelled.wait(_LOOK_SECONDS):
                 return False
         return True

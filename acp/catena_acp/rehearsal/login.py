@@ -19,7 +19,7 @@ class Login:
         self._auth = options.auth
 
     @property
-    def wanted(self) -> bool:
+    def required(self) -> bool:
         """True where requests about sessions are to be refused."""
         if self._auth == "none":
             return False
@@ -28,11 +28,11 @@ class Login:
         except FileNotFoundError:
             return self._auth in ("required", "terminal")
 
-    def forget(self) -> None:
+    def require(self) -> None:
         """Want a login from now on."""
         self._write("wanted")
 
-    def done(self) -> None:
+    def complete(self) -> None:
         """Somebody logged in."""
         self._write("done")
 

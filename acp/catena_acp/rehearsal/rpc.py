@@ -29,7 +29,7 @@ class Refusal(Exception):
         self.data = data
 
 
-class Question:
+class ClientRequest:
     """A request of ours that waits for its answer; ``answer`` stays None where we stopped waiting."""
 
     __slots__ = ("answer", "done")
@@ -38,12 +38,12 @@ class Question:
         self.done = threading.Event()
         self.answer: dict[str, Any] | None = None
 
-    def give_up(self) -> None:
+    def abandon(self) -> None:
         """Wake whoever waits, without an answer."""
         self.done.set()
 
 
-class Wire:
+class RpcChannel:
     """Both directions. Any thread may send; one thread reads."""
 
     def __init__(self, source: int, sink: int) -> None:
@@ -51,14 +51,14 @@ class Wire:
         self._sink = sink
         self._writing = threading.Lock()
         self._ids = itertools.count(1)
-        self._open: dict[str, Question] = {}
-        self._deaf = threading.Event()
+        self._waiting: dict[str, ClientRequest] = {}
+        self._stopped_reading = threading.Event()
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Every message that comes in, until the input ends; what is no message is refused and skipped."""
         with os.fdopen(self._source, "rb", buffering=1 << 16, closefd=False) as lines:
             for line in lines:
-                if self._deaf.is_set():
+                if self._stopped_reading.is_set():
                     threading.Event().wait()
                 message = self._parse(line)
                 if message is not None:
@@ -66,7 +66,7 @@ class Wire:
 
     def stop_reading(self) -> None:
         """Read at most one more line, and heed none."""
-        self._deaf.set()
+        self._stopped_reading.set()
 
     def send(self, message: dict[str, Any]) -> None:
         """Write one message."""
@@ -87,20 +87,20 @@ class Wire:
             error["data"] = refusal.data
         self.send({"jsonrpc": "2.0", "id": request_id, "error": error})
 
-    def ask(self, method: str, params: dict[str, Any]) -> Question:
+    def ask(self, method: str, params: dict[str, Any]) -> ClientRequest:
         """Send a request and return at once; its ``done`` is set when the client has answered."""
-        question = Question()
+        request = ClientRequest()
         request_id = f"ask-{next(self._ids)}"
-        self._open[request_id] = question
+        self._waiting[request_id] = request
         self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
-        return question
+        return request
 
     def settle(self, message: dict[str, Any]) -> None:
         """Hand an answer of the client's to the question that it belongs to; unknown ones are dropped."""
-        question = self._open.pop(str(message.get("id")), None)
-        if question is not None:
-            question.answer = message
-            question.done.set()
+        request = self._waiting.pop(str(message.get("id")), None)
+        if request is not None:
+            request.answer = message
+            request.done.set()
 
     def write(self, raw: bytes) -> None:
         """Write bytes as they are, no other message in between. Ends the process if the client is gone."""
@@ -110,7 +110,7 @@ class Wire:
                 while rest:
                     rest = rest[os.write(self._sink, rest) :]
         except BrokenPipeError:
-            leave(0)
+            exit_process(0)
 
     def _parse(self, line: bytes) -> dict[str, Any] | None:
         if not line.strip():
@@ -131,12 +131,12 @@ def encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
-def leave(status: int) -> NoReturn:
+def exit_process(status: int) -> NoReturn:
     """End the process at once: other threads may be in the middle of a scene and are not waited for."""
     os._exit(status)
 
 
-class Heard:
+class MessageLog:
     """A JSON-lines file, one line a message, shared by every process that is given the same path."""
 
     def __init__(self, path: Path | None) -> None:

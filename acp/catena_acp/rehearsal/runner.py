@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from catena_acp.rehearsal.rpc import INTERNAL_ERROR, Heard, Refusal
+from catena_acp.rehearsal.rpc import INTERNAL_ERROR, MessageLog, Refusal
 from catena_acp.rehearsal.scenes import prose
-from catena_acp.rehearsal.scenes.failures import BREAKAGE
+from catena_acp.rehearsal.scenes.failures import FAILURES
 from catena_acp.rehearsal.scenes.scene import NOTHING, Scene
 from catena_acp.rehearsal.scenes.speech import SPEECH
 from catena_acp.rehearsal.scenes.tools import TOOLS
@@ -28,46 +28,46 @@ class _Ending:
     refusal: Refusal | None = None
 
 
-def begin(turn: ScriptedTurn, heard: Heard) -> None:
+def start_turn(turn: ScriptedTurn, log: MessageLog) -> None:
     """Read the script and start to play it, in a thread of the turn's own."""
     steps = read_script(turn.script, _FORMS)
     # From the start: a stop must not slip in before the scene that ignores it.
-    turn.heeds_cancel = not any(step.scene == "hang" and step.word("hard") for step in steps)
-    threading.Thread(target=_play, args=(turn, steps, heard), daemon=True).start()
+    turn.cancellable = not any(step.scene == "hang" and step.word("hard") for step in steps)
+    threading.Thread(target=_run, args=(turn, steps, log), daemon=True).start()
 
 
-def _play(turn: ScriptedTurn, steps: tuple[ScriptStep, ...], heard: Heard) -> None:
+def _run(turn: ScriptedTurn, steps: tuple[ScriptStep, ...], log: MessageLog) -> None:
     """Play the whole turn, keep what is to be kept, and answer."""
-    ending = _perform(turn, steps)
-    turn.take_no_more()
+    ending = _run_steps(turn, steps)
+    turn.close_steering()
     session = turn.session
-    _keep(turn, ending.keeps)
+    _store(turn, ending.keeps)
     if ending.refusal is None and ending.stop_reason != "cancelled" and turn.entries:
-        _tell_title(turn)
-        _tell_usage(turn)
+        _send_title(turn)
+        _send_usage(turn)
     # Before the answer is out: the client may send its next prompt at once.
     session.turn = None
     if ending.refusal is not None:
-        heard.turn_ended(session.id, f"error {ending.refusal.code}")
-        turn.wire.refuse(turn.request_id, ending.refusal)
+        log.turn_ended(session.id, f"error {ending.refusal.code}")
+        turn.rpc.refuse(turn.request_id, ending.refusal)
     else:
-        heard.turn_ended(session.id, ending.stop_reason)
-        turn.wire.answer(turn.request_id, {"stopReason": ending.stop_reason, **_tokens(turn)})
-    for act in turn.afterwards:
+        log.turn_ended(session.id, ending.stop_reason)
+        turn.rpc.answer(turn.request_id, {"stopReason": ending.stop_reason, **_tokens(turn)})
+    for act in turn.after_answer:
         act()
 
 
-def _perform(turn: ScriptedTurn, steps: tuple[ScriptStep, ...]) -> _Ending:
+def _run_steps(turn: ScriptedTurn, steps: tuple[ScriptStep, ...]) -> _Ending:
     try:
         for step in steps:
-            turn.heed_cancel()
-            turn.next_scene()
-            _SCENES[step.scene].perform(turn, step)
+            turn.raise_if_cancelled()
+            turn.begin_scene()
+            _SCENES[step.scene].run(turn, step)
         if not steps:
             turn.say(prose.FREE_ANSWER.format(heard=_first_words(turn.script, 200)))
         while (said := turn.next_steered()) is not None:
-            turn.next_scene()
-            _play_steered(turn, said)
+            turn.begin_scene()
+            _run_steered(turn, said)
     except TurnCancelled:
         return _Ending(turn.options.cancel_keeps, "cancelled")
     except TurnStopped as stopped:
@@ -80,36 +80,38 @@ def _perform(turn: ScriptedTurn, steps: tuple[ScriptStep, ...]) -> _Ending:
     return _Ending("partial", "end_turn")
 
 
-def _play_steered(turn: ScriptedTurn, said: str) -> None:
+def _run_steered(turn: ScriptedTurn, said: str) -> None:
     """What was said into a turn is a script, too."""
     steps = read_script(said, _FORMS)
     for step in steps:
-        turn.next_scene()
-        _SCENES[step.scene].perform(turn, step)
+        turn.begin_scene()
+        _SCENES[step.scene].run(turn, step)
     if not steps:
         turn.say(prose.HEEDED.format(heard=_first_words(said, 200)))
 
 
-def _keep(turn: ScriptedTurn, keeps: str) -> None:
+def _store(turn: ScriptedTurn, keeps: str) -> None:
     transcript = turn.session.transcript
     match keeps:
         case "nothing":
             transcript.forget(turn.id)
         case "partial" if turn.entries:
             words = sum(len(entry["text"].split()) for entry in turn.entries if "text" in entry)
-            transcript.said(turn.id, tuple(turn.entries), round(transcript.cost + 0.001 + words * 0.00002, 6))
+            transcript.add_answer(
+                turn.id, tuple(turn.entries), round(transcript.cost + 0.001 + words * 0.00002, 6)
+            )
 
 
-def _tell_title(turn: ScriptedTurn) -> None:
+def _send_title(turn: ScriptedTurn) -> None:
     transcript = turn.session.transcript
     if turn.options.titles and transcript.title is None:
-        transcript.named(_first_words(turn.script, 60) or "Rehearsal")
+        transcript.set_title(_first_words(turn.script, 60) or "Rehearsal")
         now = datetime.now(UTC).isoformat()
         turn.update({"sessionUpdate": "session_info_update", "title": transcript.title, "updatedAt": now})
 
 
-def _tell_usage(turn: ScriptedTurn) -> None:
-    if turn.options.usage and not turn.usage_told:
+def _send_usage(turn: ScriptedTurn) -> None:
+    if turn.options.usage and not turn.usage_sent:
         cost = {"amount": turn.session.transcript.cost, "currency": "USD"}
         used = turn.session.tokens
         turn.update({"sessionUpdate": "usage_update", "used": used, "size": _CONTEXT_SIZE, "cost": cost})
@@ -130,7 +132,7 @@ def _first_words(text: str, length: int) -> str:
 
 
 def _help(turn: ScriptedTurn, step: ScriptStep) -> None:
-    acts = (("Words", SPEECH), ("Work", TOOLS), ("When things go wrong", BREAKAGE))
+    acts = (("Words", SPEECH), ("Work", TOOLS), ("When things go wrong", FAILURES))
     turn.say(prose.HELP.format(scenes="\n\n".join(_list(title, scenes) for title, scenes in acts)))
 
 
@@ -142,6 +144,6 @@ _SCENES: Final = {
     "help": Scene(NOTHING, _help, "help", "what can be rehearsed"),
     **SPEECH,
     **TOOLS,
-    **BREAKAGE,
+    **FAILURES,
 }
 _FORMS: Final = {name: scene.form for name, scene in _SCENES.items()}

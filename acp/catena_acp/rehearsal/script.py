@@ -19,15 +19,15 @@ class ScriptStep:
     """One scene that a prompt asks for, and what it is given."""
 
     scene: str
-    given: re.Match[str]
+    arguments: re.Match[str]
 
     def word(self, name: str) -> str | None:
         """The part of what was given that the scene's form calls ``name``."""
-        return self.given[name]
+        return self.arguments[name]
 
     def number(self, name: str, default: float) -> float:
         """The same, as a number."""
-        said = self.given[name]
+        said = self.arguments[name]
         return default if said is None else float(said)
 
 
@@ -44,5 +44,5 @@ def _read_step(part: str, forms: Mapping[str, str]) -> ScriptStep | None:
     if spoken is None:
         return None
     form = forms.get(spoken[1])
-    given = None if form is None else re.fullmatch(form, (spoken[2] or "").strip())
-    return None if given is None else ScriptStep(spoken[1], given)
+    arguments = None if form is None else re.fullmatch(form, (spoken[2] or "").strip())
+    return None if arguments is None else ScriptStep(spoken[1], arguments)

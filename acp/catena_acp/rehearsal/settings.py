@@ -93,7 +93,7 @@ def commands(*, extra: bool = False) -> list[dict[str, Any]]:
     return known
 
 
-KEEPS = ("user", "partial", "nothing")
+KEPT_CONTEXT = ("user", "partial", "nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--steering", action="store_true", help="take what is said into a running turn")
     parser.add_argument("--auth", choices=("none", "offered", "required", "terminal"), default="offered")
-    parser.add_argument("--cancel-keeps", choices=KEEPS, default="partial")
-    parser.add_argument("--error-keeps", choices=KEEPS, default="user")
+    parser.add_argument("--cancel-keeps", choices=KEPT_CONTEXT, default="partial")
+    parser.add_argument("--error-keeps", choices=KEPT_CONTEXT, default="user")
     parser.add_argument("--permission-outlives-cancel", action="store_true")
     parser.add_argument("--resume-replays", action="store_true", help="tell the history on resume, too")
     parser.add_argument(

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal, Wire, encode
+from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal, RpcChannel, encode
 
 Block = dict[str, Any]
 Entry = dict[str, Any]
@@ -46,17 +46,17 @@ class Exchange:
         """The texts of the prompt, a block a line."""
         return _texts(self.prompt)
 
-    def spoken(self) -> list[tuple[str, str]]:
+    def messages(self) -> list[tuple[str, str]]:
         """Who said what in it, in order; what was said into the turn stands at its place."""
-        spoken = [("user", self.heard)]
+        messages = [("user", self.heard)]
         for entry in self.entries:
             if entry["kind"] == "steered":
-                spoken.append(("user", _texts(entry["prompt"])))
-            elif entry["kind"] == "agent" and spoken[-1][0] == "assistant":
-                spoken[-1] = ("assistant", spoken[-1][1] + entry["text"])
+                messages.append(("user", _texts(entry["prompt"])))
+            elif entry["kind"] == "agent" and messages[-1][0] == "assistant":
+                messages[-1] = ("assistant", messages[-1][1] + entry["text"])
             elif entry["kind"] == "agent" and entry["text"]:
-                spoken.append(("assistant", entry["text"]))
-        return spoken
+                messages.append(("assistant", entry["text"]))
+        return messages
 
 
 @dataclass(slots=True)
@@ -70,12 +70,12 @@ class SessionTranscript:
     cost: float = 0.0
     exchanges: list[Exchange] = field(default_factory=list)
 
-    def heard(self, exchange: Exchange) -> None:
+    def add_prompt(self, exchange: Exchange) -> None:
         """Keep a prompt, before it is acted on."""
         self.exchanges.append(exchange)
         self._write({"turn": exchange.id, "promptId": exchange.prompt_id, "prompt": exchange.prompt})
 
-    def said(self, turn_id: str, entries: tuple[Entry, ...], cost: float) -> None:
+    def add_answer(self, turn_id: str, entries: tuple[Entry, ...], cost: float) -> None:
         """Keep what was answered; said again for the same turn, it is added."""
         self._add(turn_id, entries)
         self.cost = cost
@@ -86,14 +86,14 @@ class SessionTranscript:
         self._drop(turn_id)
         self._write({"turn": turn_id, "forgotten": True})
 
-    def named(self, title: str) -> None:
+    def set_title(self, title: str) -> None:
         """Keep a title."""
         self.title = title
         self._write({"title": title})
 
     def context(self) -> list[tuple[str, str]]:
         """What a model would be given: (``user`` or ``assistant``, text), oldest first."""
-        return [said for exchange in self.exchanges for said in exchange.spoken()]
+        return [said for exchange in self.exchanges for said in exchange.messages()]
 
     def _add(self, turn_id: str, entries: tuple[Entry, ...]) -> None:
         self.exchanges[:] = [
@@ -111,7 +111,7 @@ class SessionTranscript:
             # Deleted while a turn ran: it must not come back as a file without a beginning.
             return
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def _apply(self, line: dict[str, Any]) -> None:
         match line:
             case {"turn": turn_id, "prompt": prompt, "promptId": prompt_id}:
                 self.exchanges.append(Exchange(turn_id, prompt_id, tuple(prompt)))
@@ -124,7 +124,7 @@ class SessionTranscript:
                 self.title = title
 
 
-class Shelf:
+class TranscriptStore:
     """The directory that holds the transcripts."""
 
     def __init__(self, directory: Path, new_id: Callable[[], str]) -> None:
@@ -146,7 +146,7 @@ class Shelf:
             raise NoSuchSession(session_id)
         transcript = SessionTranscript(id=session_id, cwd=str(lines[0].get("cwd", "")), path=path)
         for line in lines[1:]:
-            transcript._take(line)
+            transcript._apply(line)
         return transcript
 
     def fork(self, source: SessionTranscript, cwd: str, exchanges: list[Exchange]) -> SessionTranscript:
@@ -264,7 +264,7 @@ def _up_to_prompt(source: SessionTranscript, message_id: str) -> list[Exchange]:
     raise Refusal(INVALID_PARAMS, f"Cannot find user entry {message_id}")
 
 
-def replay(transcript: SessionTranscript, wire: Wire, *, message_ids: bool, last: int = 0) -> None:
+def replay(transcript: SessionTranscript, rpc: RpcChannel, *, message_ids: bool, last: int = 0) -> None:
     """Tell everything, in order, in one go; only the ``last`` turns, where there is such a number."""
     lines: list[bytes] = []
     for exchange in transcript.exchanges[-last:]:
@@ -273,7 +273,7 @@ def replay(transcript: SessionTranscript, wire: Wire, *, message_ids: bool, last
                 update.pop("messageId", None)
             params = {"sessionId": transcript.id, "update": update}
             lines.append(encode({"jsonrpc": "2.0", "method": "session/update", "params": params}))
-    wire.write(b"".join(lines))
+    rpc.write(b"".join(lines))
 
 
 def _updates(exchange: Exchange) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from catena_acp.rehearsal.rpc import Question, Wire, encode
+from catena_acp.rehearsal.rpc import ClientRequest, RpcChannel, encode
 from catena_acp.rehearsal.settings import Options, RehearsalSettings
 from catena_acp.rehearsal.transcripts import Block, Entry, SessionTranscript, block_text
 
@@ -59,7 +59,7 @@ class ScriptedTurn:
         request_id: Any,
         prompt: tuple[Block, ...],
         session: Session,
-        wire: Wire,
+        rpc: RpcChannel,
         options: Options,
         abilities: dict[str, Any],
         new_id: Callable[[], str],
@@ -68,18 +68,18 @@ class ScriptedTurn:
         self.request_id = request_id
         self.prompt = prompt
         self.session = session
-        self.wire = wire
+        self.rpc = rpc
         self.options = options
         self.client_abilities = abilities
         self.new_id = new_id
         self.cancelled = threading.Event()
-        self.heeds_cancel = True
+        self.cancellable = True
         self.entries: list[Entry] = []
-        self.usage_told = False
-        self.afterwards: list[Callable[[], None]] = []
-        self._question: Question | None = None
+        self.usage_sent = False
+        self.after_answer: list[Callable[[], None]] = []
+        self._request: ClientRequest | None = None
         self._steered: deque[tuple[Block, ...]] = deque()
-        self._said_into = threading.Condition()
+        self._steering = threading.Condition()
         self._over = False  # nothing is taken any more
         self._between_scenes = False
 
@@ -94,14 +94,14 @@ class ScriptedTurn:
 
     def cancel(self) -> None:
         """Ask the scene to end."""
-        if not self.heeds_cancel:
+        if not self.cancellable:
             return
         self.cancelled.set()
-        question = self._question
-        if question is not None and not self.options.permission_outlives_cancel:
-            question.give_up()
+        request = self._request
+        if request is not None and not self.options.permission_outlives_cancel:
+            request.abandon()
 
-    def heed_cancel(self) -> None:
+    def raise_if_cancelled(self) -> None:
         """Raise ``TurnCancelled`` where the client has stopped the turn."""
         if self.cancelled.is_set():
             raise TurnCancelled
@@ -116,17 +116,17 @@ class ScriptedTurn:
 
         Called in the reader's thread.
         """
-        with self._said_into:
+        with self._steering:
             if self._over or self.cancelled.is_set():
                 return False
             taken()
             self._steered.append(prompt)
-            self._said_into.notify_all()
+            self._steering.notify_all()
             return True
 
-    def take_no_more(self) -> None:
+    def close_steering(self) -> None:
         """Nothing can be said into it any more."""
-        with self._said_into:
+        with self._steering:
             self._over = True
 
     def next_steered(self, seconds: float = 0) -> str | None:
@@ -136,8 +136,8 @@ class ScriptedTurn:
         """
         end = time.monotonic() + seconds
         while True:
-            self.heed_cancel()
-            with self._said_into:
+            self.raise_if_cancelled()
+            with self._steering:
                 if self._steered:
                     prompt = self._steered.popleft()
                     break
@@ -146,29 +146,29 @@ class ScriptedTurn:
                     return None
                 if time.monotonic() >= end:
                     return None
-                self._said_into.wait(0.02)
+                self._steering.wait(0.02)
         self.entries.append({"kind": "steered", "id": self.new_id(), "prompt": list(prompt)})
         self._between_scenes = False
         return script_of(prompt)
 
     def update(self, update: dict[str, Any]) -> None:
         """Tell the client something about the session."""
-        self.wire.notify("session/update", {"sessionId": self.session.id, "update": update})
+        self.rpc.notify("session/update", {"sessionId": self.session.id, "update": update})
 
-    def next_scene(self) -> None:
+    def begin_scene(self) -> None:
         """Set the next text off from what an earlier scene said."""
         self._between_scenes = True
 
     def say(self, text: str) -> None:
         """One chunk of the answer."""
-        self.heed_cancel()
+        self.raise_if_cancelled()
         entry, lead = self._open_text("agent")
         entry["text"] += lead + text
         self.update(self.text_chunk("agent", entry["id"], lead + text))
 
     def think(self, text: str) -> None:
         """One chunk of a thought."""
-        self.heed_cancel()
+        self.raise_if_cancelled()
         entry, lead = self._open_text("thought")
         entry["text"] += lead + text
         self.update(self.text_chunk("thought", entry["id"], lead + text))
@@ -176,7 +176,7 @@ class ScriptedTurn:
     def stream(self, chunks: Iterable[str], rate: float) -> None:
         """Many chunks, ``rate`` a second; 0 is as fast as the client reads. Raises ``TurnCancelled``."""
         entry, lead = self._open_text("agent")
-        before, after = self._around_text(entry["id"])
+        before, after = self._chunk_frame(entry["id"])
         said: list[str] = [lead]
         burst: list[bytes] = []
         begun = time.monotonic()
@@ -193,7 +193,7 @@ class ScriptedTurn:
                 said.append(chunk)
                 if len(burst) == _BURST:
                     self._write_burst(burst)
-                    self.heed_cancel()
+                    self.raise_if_cancelled()
             self._write_burst(burst)
         finally:
             # A stopped turn may say less than it had ready; what it holds is what it told.
@@ -201,30 +201,30 @@ class ScriptedTurn:
 
     def show(self, content: Block) -> None:
         """A piece of the answer that is not text."""
-        self.heed_cancel()
+        self.raise_if_cancelled()
         entry: Entry = {"kind": "content", "id": self.new_id(), "content": content}
         self.entries.append(entry)
         self.update(self._with_id({"sessionUpdate": "agent_message_chunk", "content": content}, entry["id"]))
 
     def plan(self, entries: list[dict[str, str]]) -> None:
         """The plan, whole; it replaces the one before."""
-        self.heed_cancel()
+        self.raise_if_cancelled()
         if not (self.entries and self.entries[-1]["kind"] == "plan"):
             self.entries.append({"kind": "plan", "entries": entries})
         self.entries[-1]["entries"] = entries
         self.update({"sessionUpdate": "plan", "entries": entries})
 
-    def tool(self, **fields: Any) -> str:
+    def start_tool(self, **fields: Any) -> str:
         """Begin a tool call and return its id."""
-        self.heed_cancel()
+        self.raise_if_cancelled()
         call = {"toolCallId": f"call-{self.new_id()}", "status": "pending", **fields}
         self.entries.append({"kind": "tool", "call": call})
         self.update({"sessionUpdate": "tool_call", **call})
         return str(call["toolCallId"])
 
-    def tool_now(self, call_id: str, **fields: Any) -> None:
+    def update_tool(self, call_id: str, **fields: Any) -> None:
         """Change a tool call of this turn."""
-        self.heed_cancel()
+        self.raise_if_cancelled()
         for entry in self.entries:
             if entry["kind"] == "tool" and entry["call"]["toolCallId"] == call_id:
                 entry["call"].update(fields)
@@ -232,15 +232,15 @@ class ScriptedTurn:
 
     def ask_client(self, method: str, **params: Any) -> dict[str, Any]:
         """Send the client a request and wait for ``result`` or ``error``. Raises ``TurnCancelled``."""
-        self.heed_cancel()
-        question = self.wire.ask(method, {"sessionId": self.session.id, **params})
-        self._question = question
+        self.raise_if_cancelled()
+        request = self.rpc.ask(method, {"sessionId": self.session.id, **params})
+        self._request = request
         if self.cancelled.is_set():
             self.cancel()
-        question.done.wait()
-        self._question = None
-        self.heed_cancel()
-        return question.answer or {}
+        request.done.wait()
+        self._request = None
+        self.raise_if_cancelled()
+        return request.answer or {}
 
     def ask_permission(self, call_id: str) -> str:
         """Ask whether a tool call may go ahead; the id of the option chosen: ``yes…`` or ``no…``."""
@@ -265,7 +265,7 @@ class ScriptedTurn:
 
     def _write_burst(self, burst: list[bytes]) -> None:
         if burst:
-            self.wire.write(b"".join(burst))
+            self.rpc.write(b"".join(burst))
             burst.clear()
 
     def _open_text(self, kind: str) -> tuple[Entry, str]:
@@ -282,7 +282,7 @@ class ScriptedTurn:
     def _with_id(self, update: dict[str, Any], message_id: str) -> dict[str, Any]:
         return {**update, "messageId": message_id} if self.options.message_ids else update
 
-    def _around_text(self, message_id: str) -> tuple[bytes, bytes]:
+    def _chunk_frame(self, message_id: str) -> tuple[bytes, bytes]:
         """The bytes of a chunk's line on both sides of its text, encoded once: that makes a flood cheap."""
         params = {"sessionId": self.session.id, "update": self.text_chunk("agent", message_id, "\0")}
         line = encode({"jsonrpc": "2.0", "method": "session/update", "params": params})

@@ -29,8 +29,8 @@ from catena_acp.trouble.troubles import Diagnosis, Trouble
 
 _DEPTH: Final = 6  # of nested data that is looked at
 _VALUES: Final = 1_000  # that are looked at
-_LONGEST: Final = 8_000  # characters of one text that are looked at,
-_ALL_WORDS: Final = 20_000  # … and of all together
+_MAX_LENGTH: Final = 8_000  # characters of one text that are looked at,
+_MAX_TOTAL: Final = 20_000  # … and of all together
 
 _STATUS_KEYS: Final = frozenset(["status", "statuscode", "httpstatus", "httpstatuscode", "code"])
 _KIND_KEYS: Final = frozenset(
@@ -65,7 +65,7 @@ def diagnose(error: AgentError, *, now: datetime) -> Diagnosis:
         case NotOffered():
             return Diagnosis(Trouble.REFUSED)
         case AgentRefused(code=code, message=message, data=data):
-            return _of_refusal(code, message, data, now)
+            return _diagnose_refusal(code, message, data, now)
         case _:
             return Diagnosis(Trouble.NO_CARRIER)
 
@@ -77,11 +77,11 @@ def diagnose_words(text: str, *, now: datetime) -> Diagnosis | None:
     is none. An error of no known kind is REFUSED.
     """
     line = text.strip()
-    if not error_words.opens_like_an_error(line):
+    if not error_words.begins_like_error(line):
         return None
     resets_at = end_in_words(line, now)
-    trouble = _told_apart(_Evidence({}, error_words.statuses_in(line), [line]), resets_at)
-    return Diagnosis(trouble, resets_at if trouble in _ENDING else None)
+    trouble = _classify(_Evidence({}, error_words.statuses_in(line), [line]), resets_at)
+    return Diagnosis(trouble, resets_at if trouble in _TEMPORARY else None)
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class _Evidence:
     texts: list[str] = field(default_factory=list)
     seen: int = 0
 
-    def gather(self, value: Any, key: str = "", depth: int = 0) -> None:
+    def add(self, value: Any, key: str = "", depth: int = 0) -> None:
         """Take in nested data, as far as an agent may nest it."""
         self.seen += 1
         if depth > _DEPTH or self.seen > _VALUES:
@@ -105,52 +105,52 @@ class _Evidence:
             case int() if name in _STATUS_KEYS and value in error_words.STATUSES:
                 self.statuses.add(value)
             case str():
-                self._take_text(name, value[:_LONGEST])
+                self._add_text(name, value[:_MAX_LENGTH])
             case Mapping():
                 for inner, each in islice(value.items(), _VALUES):
                     # Rust's enumerations are an object with the variant's name as its only key.
                     if name in _KIND_KEYS:
-                        self._take_kind(str(inner))
-                    self.gather(each, str(inner), depth + 1)
+                        self._add_kind(str(inner))
+                    self.add(each, str(inner), depth + 1)
             case list() | tuple():
                 for each in value[:_VALUES]:
-                    self.gather(each, key, depth + 1)
+                    self.add(each, key, depth + 1)
 
-    def _take_text(self, name: str, text: str) -> None:
+    def _add_text(self, name: str, text: str) -> None:
         if name in _STATUS_KEYS and text.isdecimal() and len(text) == 3:
             self.statuses.add(int(text))
         if name in _KIND_KEYS:
-            self._take_kind(text)
-        if " " in text and sum(map(len, self.texts)) < _ALL_WORDS:
+            self._add_kind(text)
+        if " " in text and sum(map(len, self.texts)) < _MAX_TOTAL:
             self.texts.append(text)
-        parsed = _parsed(text)
+        parsed = _parse_json(text)
         if parsed is not None:
-            self.gather(parsed, depth=_DEPTH - 3)
+            self.add(parsed, depth=_DEPTH - 3)
 
-    def _take_kind(self, text: str) -> None:
+    def _add_kind(self, text: str) -> None:
         kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s.]+", "_", text[:80]).lower()
         if (trouble := error_words.KINDS.get(kind)) is not None:
             self.kinds[kind] = trouble
 
 
-def _of_refusal(code: int, message: str, data: Any, now: datetime) -> Diagnosis:
+def _diagnose_refusal(code: int, message: str, data: Any, now: datetime) -> Diagnosis:
     evidence = _Evidence()
-    evidence.gather(message, "message")
-    evidence.gather(data, "data")
+    evidence.add(message, "message")
+    evidence.add(data, "data")
     if code in error_words.CODES:
         evidence.statuses.add(code)
     words = "\n".join(evidence.texts)
     # Gemini's message is its provider's whole answer, as JSON.
-    resets_at = end_in_data([data, _parsed(message)], now) or end_in_words(words, now)
-    trouble = _told_apart(evidence, resets_at)
-    return Diagnosis(trouble, resets_at if trouble in _ENDING else None)
+    resets_at = end_in_data([data, _parse_json(message)], now) or end_in_words(words, now)
+    trouble = _classify(evidence, resets_at)
+    return Diagnosis(trouble, resets_at if trouble in _TEMPORARY else None)
 
 
-_ENDING: Final = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.OVERLOAD})
-_LESS_SURE: Final = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOAD})
+_TEMPORARY: Final = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.OVERLOAD})
+_AMBIGUOUS: Final = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOAD})
 
 
-def _told_apart(evidence: _Evidence, resets_at: datetime | None) -> Trouble:
+def _classify(evidence: _Evidence, resets_at: datetime | None) -> Trouble:
     """Kinds before statuses before words; but money and a full context travel under 429, 400 and 500, too."""
     words = "\n".join(evidence.texts)
     statuses = evidence.statuses | error_words.statuses_in(words)
@@ -158,7 +158,7 @@ def _told_apart(evidence: _Evidence, resets_at: datetime | None) -> Trouble:
     first = _first(kinds, _BY_WEIGHT) or _first(
         {error_words.STATUSES[status] for status in statuses if status in error_words.STATUSES}, _BY_WEIGHT
     )
-    if first is None or first in _LESS_SURE:
+    if first is None or first in _AMBIGUOUS:
         if error_words.CREDIT.search(words):
             return Trouble.CREDIT
         if error_words.CONTEXT.search(words):
@@ -193,10 +193,10 @@ def _by_words(words: str) -> Trouble | None:
     return None
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """The JSON that a text holds from its first brace on; None where it holds none."""
     at = text.find("{")
-    if at < 0 or len(text) > _LONGEST:
+    if at < 0 or len(text) > _MAX_LENGTH:
         return None
     try:
         return json.JSONDecoder().raw_decode(text, at)[0]

@@ -203,6 +203,6 @@ def statuses_in(text: str) -> set[int]:
     }
 
 
-def opens_like_an_error(text: str) -> bool:
+def begins_like_error(text: str) -> bool:
     """True for a short text that begins as only errors do."""
     return len(text) <= _LONGEST_ERROR and _OPENINGS.match(text) is not None

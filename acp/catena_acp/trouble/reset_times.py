@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any, Final
 
-_FURTHEST: Final = timedelta(days=400)
+_MAX_WAIT: Final = timedelta(days=400)
 _DEPTH: Final = 6  # of nested data that is looked at
 _VALUES: Final = 1_000  # that are looked at
 
@@ -89,9 +89,9 @@ def end_in_words(text: str, now: datetime, zone: tzinfo | None = None) -> dateti
     if iso := _ISO.search(text):
         return _moment(iso[1], now)
     if span := _SPAN.search(text):
-        return _later(sum(float(n) * _UNITS[unit.lower()] for n, unit in _PART.findall(span[1])), now)
+        return _after(sum(float(n) * _UNITS[unit.lower()] for n, unit in _PART.findall(span[1])), now)
     for clock in _CLOCK.finditer(text):
-        if at := _on_the_clock(clock, now, zone):
+        if at := _clock_time(clock, now, zone):
             return at
     return None
 
@@ -117,12 +117,12 @@ def _by_key(key: str, value: Any, now: datetime) -> datetime | None:
         seconds = _number(value)
         if seconds is None and isinstance(value, str):
             try:
-                return _believed(parsedate_to_datetime(value), now)
+                return _plausible(parsedate_to_datetime(value), now)
             except (ValueError, OverflowError):
                 seconds = _span(value)
         if seconds is None:
             return None
-        return _later(seconds / 1000 if name in _MILLISECONDS else seconds, now)
+        return _after(seconds / 1000 if name in _MILLISECONDS else seconds, now)
     return None
 
 
@@ -142,8 +142,8 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _later(seconds: float, now: datetime) -> datetime | None:
-    if not 0 < seconds <= _FURTHEST.total_seconds():
+def _after(seconds: float, now: datetime) -> datetime | None:
+    if not 0 < seconds <= _MAX_WAIT.total_seconds():
         return None
     return now + timedelta(seconds=seconds)
 
@@ -153,21 +153,21 @@ def _moment(value: Any, now: datetime) -> datetime | None:
     number = _number(value)
     try:
         if number is not None:
-            return _believed(datetime.fromtimestamp(number / 1000 if number > 1e11 else number, UTC), now)
+            return _plausible(datetime.fromtimestamp(number / 1000 if number > 1e11 else number, UTC), now)
         if isinstance(value, str):
             at = datetime.fromisoformat(re.sub(r"\s?(?:UTC|Z)$", "+00:00", value.strip()[:40], flags=re.I))
-            return _believed(at, now)
+            return _plausible(at, now)
     except (ValueError, OverflowError, OSError):
         pass
     return None
 
 
-def _believed(at: datetime, now: datetime) -> datetime | None:
+def _plausible(at: datetime, now: datetime) -> datetime | None:
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return at.astimezone(UTC) if now < at <= now + _FURTHEST else None
+    return at.astimezone(UTC) if now < at <= now + _MAX_WAIT else None
 
 
-def _on_the_clock(found: re.Match[str], now: datetime, zone: tzinfo | None) -> datetime | None:
+def _clock_time(found: re.Match[str], now: datetime, zone: tzinfo | None) -> datetime | None:
     half, minute = (found["half"] or "").lower()[:1], found["minute"]
     hour = int(found["hour"])
     if not half and minute is None:
@@ -188,7 +188,7 @@ def _on_the_clock(found: re.Match[str], now: datetime, zone: tzinfo | None) -> d
             at += timedelta(days=1)
     except ValueError:
         return None
-    return _believed(at, now)
+    return _plausible(at, now)
 
 
 def _zone(name: str | None) -> tzinfo | None:

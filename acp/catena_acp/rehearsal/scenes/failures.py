@@ -11,16 +11,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from catena_acp.rehearsal.login import Login
-from catena_acp.rehearsal.rpc import INTERNAL_ERROR, Refusal, encode, leave
+from catena_acp.rehearsal.rpc import INTERNAL_ERROR, Refusal, encode, exit_process
 from catena_acp.rehearsal.scenes import prose
-from catena_acp.rehearsal.scenes.scene import CUE, MAYBE_SECONDS, NOTHING, WORD, Perform, Scene
+from catena_acp.rehearsal.scenes.scene import CUE, NOTHING, OPTIONAL_SECONDS, WORD, RunScene, Scene
 from catena_acp.rehearsal.script import ScriptStep
 from catena_acp.rehearsal.turn import ScriptedTurn, TurnStopped
 
 _PARTIAL = "I was about to say"
 
 
-def die() -> None:
+def kill_process() -> None:
     """End this process as `kill -9` does."""
     os.kill(os.getpid(), signal.SIGKILL)
     threading.Event().wait()
@@ -34,18 +34,18 @@ def start_child(seconds: float) -> None:
 
 def _crash(turn: ScriptedTurn, step: ScriptStep) -> None:
     turn.say(_PARTIAL)
-    die()
+    kill_process()
 
 
 def _exit(turn: ScriptedTurn, step: ScriptStep) -> None:
     turn.say(_PARTIAL)
-    leave(int(step.number("status", 0)))
+    exit_process(int(step.number("status", 0)))
 
 
 def _orphan(turn: ScriptedTurn, step: ScriptStep) -> None:
     turn.say(_PARTIAL)
     start_child(step.number("seconds", 60))
-    leave(0)
+    exit_process(0)
 
 
 def _hang(turn: ScriptedTurn, step: ScriptStep) -> None:
@@ -53,7 +53,7 @@ def _hang(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _deaf(turn: ScriptedTurn, step: ScriptStep) -> None:
-    turn.wire.stop_reading()
+    turn.rpc.stop_reading()
     turn.say("I no longer listen.")
     threading.Event().wait()
 
@@ -80,7 +80,7 @@ def _overload(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _login(turn: ScriptedTurn, step: ScriptStep) -> None:
     login = Login(turn.options)
-    login.forget()
+    login.require()
     raise login.refusal()
 
 
@@ -92,13 +92,13 @@ def _empty(turn: ScriptedTurn, step: ScriptStep) -> None:
     raise TurnStopped("end_turn")
 
 
-def _stop_with(reason: str, words: str) -> Perform:
-    def perform(turn: ScriptedTurn, step: ScriptStep) -> None:
+def _stop_with(reason: str, words: str) -> RunScene:
+    def run(turn: ScriptedTurn, step: ScriptStep) -> None:
         if words:
             turn.say(words)
         raise TurnStopped(reason)
 
-    return perform
+    return run
 
 
 def _stop_reason(turn: ScriptedTurn, step: ScriptStep) -> None:
@@ -107,7 +107,7 @@ def _stop_reason(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _late(turn: ScriptedTurn, step: ScriptStep) -> None:
     turn.say("This came in time.")
-    turn.afterwards.append(lambda: _say_after(turn, " This came late."))
+    turn.after_answer.append(lambda: _say_after(turn, " This came late."))
 
 
 def _between(turn: ScriptedTurn, step: ScriptStep) -> None:
@@ -119,7 +119,7 @@ def _between(turn: ScriptedTurn, step: ScriptStep) -> None:
         _say_after(turn, "Something occurred to me between turns.", new_message=True)
 
     turn.say("I may think of something.")
-    turn.afterwards.append(lambda: threading.Thread(target=say_later, daemon=True).start())
+    turn.after_answer.append(lambda: threading.Thread(target=say_later, daemon=True).start())
 
 
 def _say_after(turn: ScriptedTurn, text: str, *, new_message: bool = False) -> None:
@@ -127,7 +127,7 @@ def _say_after(turn: ScriptedTurn, text: str, *, new_message: bool = False) -> N
     known = [entry["id"] for entry in turn.entries if entry["kind"] == "agent"]
     message_id = turn.new_id() if new_message or not known else known[-1]
     transcript = turn.session.transcript
-    transcript.said(turn.id, ({"kind": "agent", "id": message_id, "text": text},), transcript.cost)
+    transcript.add_answer(turn.id, ({"kind": "agent", "id": message_id, "text": text},), transcript.cost)
     turn.update(turn.text_chunk("agent", message_id, text))
 
 
@@ -144,23 +144,23 @@ def _garbage(turn: ScriptedTurn, step: ScriptStep) -> None:
         b"",
         b'{"jsonrpc":"2.0","id":[1]}',
     ):
-        turn.wire.write(line + b"\n")
+        turn.rpc.write(line + b"\n")
     for update, extra in (
         (chunk("agent", turn.new_id(), "FOREIGN"), {"sessionId": "00000000-0000-4000-8000-000000000000"}),
         ({"sessionUpdate": "agent_message_chunk"}, {"sessionId": session}),
         ({"sessionUpdate": "mood_changed", "mood": None}, {"sessionId": session}),
         ({"sessionUpdate": "usage_update", "used": -1, "size": "large"}, {"sessionId": session}),
     ):
-        turn.wire.notify("session/update", {**extra, "update": update})
-    turn.wire.notify("session/update", {})
-    turn.wire.notify("_rehearsal/gossip", {"about": "nothing"})
-    turn.wire.notify("$/cancel_request", {"requestId": "nobody-asked-this"})
-    turn.wire.answer("nobody-asked-this", {"stopReason": "end_turn"})
-    turn.wire.ask("_rehearsal/question", {"sessionId": session})
+        turn.rpc.notify("session/update", {**extra, "update": update})
+    turn.rpc.notify("session/update", {})
+    turn.rpc.notify("_rehearsal/gossip", {"about": "nothing"})
+    turn.rpc.notify("$/cancel_request", {"requestId": "nobody-asked-this"})
+    turn.rpc.answer("nobody-asked-this", {"stopReason": "end_turn"})
+    turn.rpc.ask("_rehearsal/question", {"sessionId": session})
     forged = {"session_id": "FORGED", "sessionId": "FORGED", "update": "FORGED"}
     entry_id = turn.entries[-1]["id"]
     turn.entries[-1]["text"] += " Forged."
-    turn.wire.notify(
+    turn.rpc.notify(
         "session/update",
         {"sessionId": session, "_meta": forged, "update": chunk("agent", entry_id, " Forged.")},
     )
@@ -176,12 +176,12 @@ def _flood(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _twice(turn: ScriptedTurn, step: ScriptStep) -> None:
     turn.say("I answer twice.")
-    turn.afterwards.append(lambda: turn.wire.answer(turn.request_id, {"stopReason": "refusal"}))
+    turn.after_answer.append(lambda: turn.rpc.answer(turn.request_id, {"stopReason": "refusal"}))
 
 
 def _wrong_id(turn: ScriptedTurn, step: ScriptStep) -> None:
     turn.say("I answer somebody else.")
-    turn.wire.answer(99_999_999, {"stopReason": "end_turn"})
+    turn.rpc.answer(99_999_999, {"stopReason": "end_turn"})
     if step.word("only"):
         turn.pause(None)
 
@@ -191,20 +191,20 @@ def _invalid_utf8(turn: ScriptedTurn, step: ScriptStep) -> None:
     broken = turn.text_chunk("agent", turn.entries[-1]["id"], " caf@ @@")
     params: dict[str, Any] = {"sessionId": turn.session.id, "update": broken}
     line = encode({"jsonrpc": "2.0", "method": "session/update", "params": params})
-    turn.wire.write(line.replace(b"caf@ @@", b"caf\xe9 \xff\xfe"))
+    turn.rpc.write(line.replace(b"caf@ @@", b"caf\xe9 \xff\xfe"))
     turn.entries[-1]["text"] += " caf\ufffd \ufffd\ufffd"
     turn.say(" and well formed again.")
 
 
 def _banner(turn: ScriptedTurn, step: ScriptStep) -> None:
-    turn.wire.write(b"*** A new version is available! ***\n")
+    turn.rpc.write(b"*** A new version is available! ***\n")
     turn.say("I greeted in plain text.")
 
 
-BREAKAGE: Final[dict[str, Scene]] = {
+FAILURES: Final[dict[str, Scene]] = {
     "crash": Scene(NOTHING, _crash, "crash", "kills itself in the middle of a sentence"),
     "exit": Scene(r"(?P<status>\d{1,3})", _exit, "exit N", "ends with that status"),
-    "orphan": Scene(MAYBE_SECONDS, _orphan, "orphan [S]", "ends, while a child keeps its output open"),
+    "orphan": Scene(OPTIONAL_SECONDS, _orphan, "orphan [S]", "ends, while a child keeps its output open"),
     "hang": Scene(r"(?P<hard>hard)?", _hang, "hang [hard]", "never answers; hard: not even when stopped"),
     "deaf": Scene(NOTHING, _deaf, "deaf", "reads no more input"),
     "ratelimit": Scene(
@@ -234,7 +234,7 @@ BREAKAGE: Final[dict[str, Scene]] = {
     "stopreason": Scene(WORD, _stop_reason, "stopreason X", "stops with that reason"),
     "late": Scene(NOTHING, _late, "late", "goes on after its answer"),
     "between": Scene(
-        f"(?:{CUE}|{MAYBE_SECONDS})",
+        f"(?:{CUE}|{OPTIONAL_SECONDS})",
         _between,
         "between [S | cue NAME]",
         "speaks S seconds, or at a cue, after the turn",

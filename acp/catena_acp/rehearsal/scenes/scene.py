@@ -9,14 +9,14 @@ from typing import Any, Final
 from catena_acp.rehearsal.script import ScriptStep
 from catena_acp.rehearsal.turn import ScriptedTurn
 
-Perform = Callable[[ScriptedTurn, ScriptStep], None]
+RunScene = Callable[[ScriptedTurn, ScriptStep], None]
 
 NOTHING: Final = ""
 TEXT: Final = r"(?P<text>.+)"
-MAYBE_TEXT: Final = r"(?P<text>.*)"
+OPTIONAL_TEXT: Final = r"(?P<text>.*)"
 WORD: Final = r"(?P<word>\S+)"
 CUE: Final = r"cue (?P<cue>[\w-]+)"
-MAYBE_SECONDS: Final = r"(?P<seconds>\d+(?:\.\d+)?)?"
+OPTIONAL_SECONDS: Final = r"(?P<seconds>\d+(?:\.\d+)?)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Scene:
     """A scene: what may follow its name (a regular expression), what it does, and how ``help`` explains it."""
 
     form: str
-    perform: Perform
+    run: RunScene
     usage: str
     about: str
 

@@ -9,11 +9,11 @@ from typing import Final
 from catena_acp.rehearsal import settings
 from catena_acp.rehearsal.scenes import prose
 from catena_acp.rehearsal.scenes.scene import (
-    MAYBE_SECONDS,
-    MAYBE_TEXT,
     NOTHING,
+    OPTIONAL_SECONDS,
+    OPTIONAL_TEXT,
     TEXT,
-    Perform,
+    RunScene,
     Scene,
     text_content,
 )
@@ -52,11 +52,11 @@ def _heed(turn: ScriptedTurn, step: ScriptStep) -> None:
     turn.say("Nothing was said into it." if said is None else prose.HEEDED.format(heard=said))
 
 
-def _text(text: str) -> Perform:
-    def perform(turn: ScriptedTurn, step: ScriptStep) -> None:
+def _text(text: str) -> RunScene:
+    def run(turn: ScriptedTurn, step: ScriptStep) -> None:
         turn.say(text)
 
-    return perform
+    return run
 
 
 def _code(turn: ScriptedTurn, step: ScriptStep) -> None:
@@ -70,9 +70,9 @@ def _history(turn: ScriptedTurn, step: ScriptStep) -> None:
     for number in range(1, int(step.number("count", 1)) + 1):
         exchange = Exchange(turn.new_id(), turn.new_id(), ({"type": "text", "text": f"Question {number}"},))
         answer = "".join(prose.stream_of_words(40 + number % 80))
-        turn.session.transcript.heard(exchange)
+        turn.session.transcript.add_prompt(exchange)
         entry = {"kind": "agent", "id": turn.new_id(), "text": f"Answer {number}. {answer}"}
-        turn.session.transcript.said(exchange.id, (entry,), turn.session.transcript.cost)
+        turn.session.transcript.add_answer(exchange.id, (entry,), turn.session.transcript.cost)
     turn.say("We have a history now.")
 
 
@@ -113,7 +113,7 @@ def _mode(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _title(turn: ScriptedTurn, step: ScriptStep) -> None:
-    turn.session.transcript.named(step.word("text") or "")
+    turn.session.transcript.set_title(step.word("text") or "")
     turn.update({"sessionUpdate": "session_info_update", "title": step.word("text")})
 
 
@@ -124,7 +124,7 @@ def _commands(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _usage(turn: ScriptedTurn, step: ScriptStep) -> None:
-    turn.usage_told = True
+    turn.usage_sent = True
     used, size = int(step.number("used", 0)), int(step.number("size", 200_000))
     cost = {"amount": round(turn.session.transcript.cost, 6), "currency": "USD"}
     turn.update({"sessionUpdate": "usage_update", "used": used, "size": size, "cost": cost})
@@ -152,8 +152,8 @@ def _unknown(turn: ScriptedTurn, step: ScriptStep) -> None:
 def _escape(turn: ScriptedTurn, step: ScriptStep) -> None:
     bad = prose.ESCAPES
     turn.think(f"thought {bad}")
-    call_id = turn.tool(title=f"tool {bad}", kind="execute", rawInput={"command": bad})
-    turn.tool_now(
+    call_id = turn.start_tool(title=f"tool {bad}", kind="execute", rawInput={"command": bad})
+    turn.update_tool(
         call_id, status="completed", content=[text_content(f"output {bad}")], rawOutput={"output": bad}
     )
     turn.plan([{"content": f"plan {bad}", "priority": "high", "status": "pending"}])
@@ -190,7 +190,7 @@ SPEECH: Final[dict[str, Scene]] = {
         "stream N [rate R] [end=WORD]",
         "N words of Markdown, a chunk each, R a second",
     ),
-    "think": Scene(MAYBE_TEXT, _think, "think [TEXT]", "a thought"),
+    "think": Scene(OPTIONAL_TEXT, _think, "think [TEXT]", "a thought"),
     "markdown": Scene(NOTHING, _text(prose.MARKDOWN), "markdown", "every construct there is"),
     "table": Scene(NOTHING, _text(prose.TABLE), "table", "a table"),
     "code": Scene(r"(?P<text>\w*)", _code, "code [LANGUAGE]", "a block of code"),
@@ -202,13 +202,13 @@ SPEECH: Final[dict[str, Scene]] = {
     "title": Scene(TEXT, _title, "title TEXT", "names the session"),
     "commands": Scene(NOTHING, _commands, "commands", "learns a command"),
     "usage": Scene(r"(?P<used>\d+)/(?P<size>\d+)", _usage, "usage N/M", "reports its context"),
-    "notice": Scene(MAYBE_TEXT, _notice, "notice [TEXT]", "something to know"),
+    "notice": Scene(OPTIONAL_TEXT, _notice, "notice [TEXT]", "something to know"),
     "compact": Scene(NOTHING, _compact, "compact", "tells that it shortened its context"),
     "unknown": Scene(NOTHING, _unknown, "unknown", "an update that nobody knows"),
     "escape": Scene(NOTHING, _escape, "escape", "control sequences and markup everywhere"),
-    "wait": Scene(MAYBE_SECONDS, _wait, "wait [SECONDS]", "says nothing for a while"),
+    "wait": Scene(OPTIONAL_SECONDS, _wait, "wait [SECONDS]", "says nothing for a while"),
     "cue": Scene(r"(?P<cue>[\w-]+)", _cue, "cue NAME", "waits until the file cues/NAME is in its home"),
-    "heed": Scene(MAYBE_SECONDS, _heed, "heed [SECONDS]", "waits until something is said into the turn"),
+    "heed": Scene(OPTIONAL_SECONDS, _heed, "heed [SECONDS]", "waits until something is said into the turn"),
     "history": Scene(r"(?P<count>\d+)", _history, "history N", "pretends that N more turns took place"),
     "echo": Scene(NOTHING, _echo, "echo", "what this session has heard"),
     "context": Scene(NOTHING, _context, "context", "the same, whole"),

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from catena_acp.rehearsal.scenes import prose
-from catena_acp.rehearsal.scenes.scene import MAYBE_TEXT, NOTHING, TEXT, WORD, Scene, text_content
+from catena_acp.rehearsal.scenes.scene import NOTHING, OPTIONAL_TEXT, TEXT, WORD, Scene, text_content
 from catena_acp.rehearsal.script import ScriptStep
 from catena_acp.rehearsal.turn import ScriptedTurn
 
@@ -18,7 +18,7 @@ _TOOL = rf"(?:(?P<kind>{_KINDS})\b\s*)?(?P<title>.*)"
 def _tool(turn: ScriptedTurn, step: ScriptStep) -> None:
     call_id = _begin_tool(turn, step)
     said = f"Pretended: {step.word('title') or 'nothing'}\n"
-    turn.tool_now(call_id, status="completed", content=[text_content(said)], rawOutput={"ok": True})
+    turn.update_tool(call_id, status="completed", content=[text_content(said)], rawOutput={"ok": True})
 
 
 def _begin(turn: ScriptedTurn, step: ScriptStep) -> None:
@@ -27,20 +27,20 @@ def _begin(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _fail(turn: ScriptedTurn, step: ScriptStep) -> None:
     call_id = _begin_tool(turn, step)
-    turn.tool_now(
+    turn.update_tool(
         call_id, status="failed", content=[text_content("It did not work.\n")], rawOutput={"ok": False}
     )
 
 
 def _begin_tool(turn: ScriptedTurn, step: ScriptStep) -> str:
     title = step.word("title") or "README.md"
-    call_id = turn.tool(
+    call_id = turn.start_tool(
         title=title,
         kind=step.word("kind") or "other",
         locations=[{"path": _in_cwd(turn, PurePath(title.split()[-1]).name), "line": 1}],
         rawInput={"title": title},
     )
-    turn.tool_now(call_id, status="in_progress")
+    turn.update_tool(call_id, status="in_progress")
     return call_id
 
 
@@ -55,7 +55,7 @@ def _edit_unasked(turn: ScriptedTurn, step: ScriptStep) -> None:
 def _change_file(turn: ScriptedTurn, step: ScriptStep, *, ask: bool) -> None:
     path = _in_cwd(turn, step.word("word") or "")
     diff = {"type": "diff", "path": path, "oldText": prose.OLD_FILE, "newText": prose.NEW_FILE}
-    call_id = turn.tool(
+    call_id = turn.start_tool(
         title=f"Edit {step.word('word')}",
         kind="edit",
         locations=[{"path": path}],
@@ -63,29 +63,29 @@ def _change_file(turn: ScriptedTurn, step: ScriptStep, *, ask: bool) -> None:
         rawInput={"path": path},
     )
     if ask and not turn.ask_permission(call_id).startswith("yes"):
-        turn.tool_now(call_id, status="failed")
+        turn.update_tool(call_id, status="failed")
         turn.say(f"You said no, so I did not pretend to change `{step.word('word')}`.")
         return
-    turn.tool_now(call_id, status="in_progress")
-    turn.tool_now(call_id, status="completed", rawOutput={"changed": path})
+    turn.update_tool(call_id, status="in_progress")
+    turn.update_tool(call_id, status="completed", rawOutput={"changed": path})
     turn.say(f"I pretended to change `{step.word('word')}`.")
 
 
 def _run(turn: ScriptedTurn, step: ScriptStep) -> None:
     command = step.word("text") or ""
-    call_id = turn.tool(title=command, kind="execute", rawInput={"command": command})
-    turn.tool_now(call_id, status="in_progress")
+    call_id = turn.start_tool(title=command, kind="execute", rawInput={"command": command})
+    turn.update_tool(call_id, status="in_progress")
     output = [text_content(f"```console\n$ {command}\n{prose.RUN_OUTPUT}```\n")]
-    turn.tool_now(
+    turn.update_tool(
         call_id, status="completed", content=output, rawOutput={"exitCode": 1, "output": prose.RUN_OUTPUT}
     )
 
 
 def _ask(turn: ScriptedTurn, step: ScriptStep) -> None:
     title = step.word("text") or "Do something that needs leave"
-    call_id = turn.tool(title=title, kind="execute", rawInput={"title": title})
+    call_id = turn.start_tool(title=title, kind="execute", rawInput={"title": title})
     chosen = turn.ask_permission(call_id)
-    turn.tool_now(call_id, status="completed" if chosen.startswith("yes") else "failed")
+    turn.update_tool(call_id, status="completed" if chosen.startswith("yes") else "failed")
     turn.say(f"You chose `{chosen}`.")
 
 
@@ -99,15 +99,15 @@ def _redo(turn: ScriptedTurn, step: ScriptStep) -> None:
     if any(title in text for text in (*heard, *earlier_blocks, *done)):
         turn.say(f"[already done] {title}")
         return
-    call_id = turn.tool(title=title, kind="execute", rawInput={"title": title})
-    turn.tool_now(call_id, status="completed")
+    call_id = turn.start_tool(title=title, kind="execute", rawInput={"title": title})
+    turn.update_tool(call_id, status="completed")
 
 
 def _read(turn: ScriptedTurn, step: ScriptStep) -> None:
     path = _in_cwd(turn, step.word("word") or "")
-    call_id = turn.tool(title=f"Read {step.word('word')}", kind="read", locations=[{"path": path}])
+    call_id = turn.start_tool(title=f"Read {step.word('word')}", kind="read", locations=[{"path": path}])
     if not turn.client_offers("fs", "readTextFile"):
-        turn.tool_now(
+        turn.update_tool(
             call_id, status="failed", content=[text_content("The client reads no files for agents.\n")]
         )
         return
@@ -116,9 +116,9 @@ def _read(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _write(turn: ScriptedTurn, step: ScriptStep) -> None:
     path = _in_cwd(turn, step.word("word") or "")
-    call_id = turn.tool(title=f"Write {step.word('word')}", kind="edit", locations=[{"path": path}])
+    call_id = turn.start_tool(title=f"Write {step.word('word')}", kind="edit", locations=[{"path": path}])
     if not turn.client_offers("fs", "writeTextFile"):
-        turn.tool_now(
+        turn.update_tool(
             call_id, status="failed", content=[text_content("The client writes no files for agents.\n")]
         )
         return
@@ -128,9 +128,11 @@ def _write(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _terminal(turn: ScriptedTurn, step: ScriptStep) -> None:
     command, *args = (step.word("text") or "").split()
-    call_id = turn.tool(title=step.word("text"), kind="execute", rawInput={"command": command, "args": args})
+    call_id = turn.start_tool(
+        title=step.word("text"), kind="execute", rawInput={"command": command, "args": args}
+    )
     if not turn.client_offers("terminal"):
-        turn.tool_now(
+        turn.update_tool(
             call_id, status="failed", content=[text_content("The client runs no terminals for agents.\n")]
         )
         return
@@ -139,11 +141,11 @@ def _terminal(turn: ScriptedTurn, step: ScriptStep) -> None:
     if terminal is None:
         _finish(turn, call_id, made, None)
         return
-    turn.tool_now(call_id, status="in_progress", content=[{"type": "terminal", "terminalId": terminal}])
+    turn.update_tool(call_id, status="in_progress", content=[{"type": "terminal", "terminalId": terminal}])
     turn.ask_client("terminal/wait_for_exit", terminalId=terminal)
     output = turn.ask_client("terminal/output", terminalId=terminal)
     turn.ask_client("terminal/release", terminalId=terminal)
-    turn.tool_now(call_id, status="completed", rawOutput=output.get("result"))
+    turn.update_tool(call_id, status="completed", rawOutput=output.get("result"))
     turn.say(f"The terminal said: {((output.get('result') or {}).get('output') or '').strip()}")
 
 
@@ -180,11 +182,11 @@ def _finish(turn: ScriptedTurn, call_id: str, answer: dict[str, Any], field: str
     """End a tool call as the client's answer has it, and say so."""
     if "error" in answer:
         words = str(answer["error"].get("message", ""))
-        turn.tool_now(call_id, status="failed", content=[text_content(words)])
+        turn.update_tool(call_id, status="failed", content=[text_content(words)])
         turn.say(f"The client refused: {words}")
         return
     words = str((answer.get("result") or {}).get(field, "")) if field else "done"
-    turn.tool_now(call_id, status="completed", content=[text_content(words)])
+    turn.update_tool(call_id, status="completed", content=[text_content(words)])
     turn.say(f"[file] {words}")
 
 
@@ -200,7 +202,7 @@ TOOLS: Final[dict[str, Scene]] = {
     "edit": Scene(WORD, _edit, "edit PATH", "a diff; asks first, and changes nothing"),
     "edit!": Scene(WORD, _edit_unasked, "edit! PATH", "the same without asking"),
     "run": Scene(TEXT, _run, "run COMMAND", "output of a command that is not run"),
-    "ask": Scene(MAYBE_TEXT, _ask, "ask [TITLE]", "a permission"),
+    "ask": Scene(OPTIONAL_TEXT, _ask, "ask [TITLE]", "a permission"),
     "read": Scene(WORD, _read, "read PATH", "reads a file through the client"),
     "write": Scene(
         r"(?P<word>\S+)(?: (?P<text>.*))?",
