@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from catena.transcript.drawing.render_options import Palette
 from catena.transcript.markdown.markdown import draw_markdown
-from catena.transcript.markdown.splitter import cut
+from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.answer import Answer
 from support.screen.growth import Walk, answer_rows, rows_of, whole
-from support.screen.transcript import look, markdown, texts
+from support.screen.transcript import markdown, render_options, texts
 from support.walks.length import walks
 
 
@@ -22,7 +22,7 @@ from support.walks.length import walks
 def test_q02_a_text_in_random_pieces_is_drawn_as_the_same_text_whole(seed: int, width: int) -> None:
     chance = random.Random(seed)
     text = markdown(chance, 25)
-    at = look(width)
+    at = render_options(width)
     growing = Answer("", growing=True, style=lambda palette: palette.text)
     start = 0
     while start < len(text):
@@ -39,13 +39,13 @@ def test_q02_a_text_in_random_pieces_is_drawn_as_the_same_text_whole(seed: int, 
 @given(seed=st.integers(0, 10**9), width=st.sampled_from((20, 30, 60, 100)))
 def test_the_pieces_of_a_text_mean_alone_what_they_mean_together(seed: int, width: int) -> None:
     text = markdown(random.Random(seed), 25).replace("\r\n", "\n")
-    at = look(width)
+    at = render_options(width)
     assert answer_rows(whole(text), at) == texts(draw_markdown(text, at))
 
 
 def test_cuts_are_made_at_every_paragraph_and_fence_but_never_inside_a_list() -> None:
     text = "one\n\ntwo\n```py\na\n\nb\n```\nthree\n\n- x\n\n- y\n\n  z\n\nfour\n"
-    assert [text[piece.start : piece.end] for piece in cut(text)] == [
+    assert [text[piece.start : piece.end] for piece in split(text)] == [
         "one\n\n",
         "two\n",
         "```py\na\n\nb\n```\n",
@@ -59,12 +59,12 @@ def test_a_long_list_is_cut_between_its_items_and_numbered_on() -> None:
     text = "".join(f"{number}. item of a long list with some words in it\n" for number in range(1, 100))
     answer = whole(text)
     assert len(answer.parts) > 3
-    assert answer_rows(answer, look(100)) == text.splitlines()
+    assert answer_rows(answer, render_options(100)) == text.splitlines()
 
 
 def test_only_the_last_block_of_a_growing_answer_is_drawn_again() -> None:
     answer = Answer("", growing=True, style=lambda palette: palette.text)
-    at = look(100)
+    at = render_options(100)
     answer.grow("first paragraph\n\nsecond ")
     answer_rows(answer, at)
     first, drawn = answer.parts[0], answer.parts[0].lines
@@ -76,17 +76,17 @@ def test_only_the_last_block_of_a_growing_answer_is_drawn_again() -> None:
 
 def test_a_line_of_an_open_code_block_is_drawn_once() -> None:
     answer = Answer("```py\nfirst\n", growing=True, style=lambda palette: palette.text)
-    at = look(100)
-    before = answer.parts[-1].settle(at)
+    at = render_options(100)
+    before = answer.parts[-1].measure(at)
     answer.grow("second\nthird")
-    after = answer.parts[-1].settle(at)
+    after = answer.parts[-1].measure(at)
     assert texts(after) == ["   first", "   second", "   third"]
     assert after[0] is before[0]
 
 
 def test_a_definition_at_the_end_makes_the_link_above_it_when_the_answer_is_whole() -> None:
     answer = Answer("", growing=True, style=lambda palette: palette.text)
-    at = look(100)
+    at = render_options(100)
     answer.grow("see [the docs][d]\n\nmore\n\n")
     assert "[the docs][d]" in answer_rows(answer, at)[0]
     answer.grow("[d]: https://example.com/\n")
@@ -108,17 +108,17 @@ def test_what_is_undecided_at_the_end_of_a_growing_answer_is_not_shown_as_someth
     text: str, rows: list[str]
 ) -> None:
     answer = Answer(text, growing=True, style=lambda palette: palette.text)
-    assert answer_rows(answer, look(100)) == rows
+    assert answer_rows(answer, render_options(100)) == rows
     answer.release()
-    assert len(" ".join(answer_rows(answer, look(100)))) >= len("title")
-    assert not answer.holding
+    assert len(" ".join(answer_rows(answer, render_options(100)))) >= len("title")
+    assert not answer.has_held_text
 
 
 def test_an_endless_paragraph_and_a_huge_code_block_are_drawn_in_many_parts() -> None:
     code = "```py\n" + "".join(f"line_{number} = {number}\n" for number in range(5000)) + "```\n"
     answer = whole(code + "\n" + "word " * 40_000)
     assert len(answer.parts) > 40
-    assert max(len(part.settle(look(100))) for part in answer.parts) <= 250
+    assert max(len(part.measure(render_options(100))) for part in answer.parts) <= 250
     assert "".join(part.source for part in answer.parts).count("line_") == 5000
 
 
@@ -149,6 +149,6 @@ def test_m06_a_position_brings_back_the_same_rows_on_another_day(seed: int) -> N
     assert 0 <= place < 1 << 63
     fresh = walk.afresh()
     fresh.resize(walk.size[0], walk.view.height, Palette.plain())
-    fresh.want(place)
+    fresh.restore_position(place)
     fresh.place()
     assert rows_of(fresh) == rows_of(walk.view)

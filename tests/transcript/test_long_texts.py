@@ -27,7 +27,7 @@ from catena.transcript.messages import parts as slices
 from catena.transcript.messages.answer import Answer
 from catena.transcript.model import source as sources
 from catena.transcript.model.column import IN_GAP, Anchor, Column
-from catena.transcript.widget.search import Finder, Search
+from catena.transcript.widget.search import Search, TextMatcher
 from catena.transcript.widget.selection import row_offset, selected_text
 from catena.transcript.widget.viewport import Viewport
 from catena.workspace.tabs import PAGE
@@ -37,7 +37,7 @@ from catena_store.records import Kind, Message, MessageState
 from support.places import HOSTILE_AGENT
 from support.screen.growth import Walk, answer_rows, rows_of, whole
 from support.screen.pilot import Person, at_the_screen
-from support.screen.transcript import Writer, look, page, scene, settled, shown, viewport
+from support.screen.transcript import Writer, page, render_options, scene, settled, shown, viewport
 from support.screen.transcript import markdown as some_markdown
 from support.walks.length import walks
 
@@ -73,18 +73,18 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.laid_out = self.looked_at = 0
-        lay, line = wrapping.lay, pieces.MarkdownSplitter._line
+        wrap_runs, line = wrapping.wrap_runs, pieces.MarkdownSplitter._line
 
         def counted_lay(runs: Sequence[wrapping.Run], *rest: object, **named: object) -> object:
             self.laid_out += sum(len(text) for text, _ in runs) + 1
-            return lay(runs, *rest, **named)  # type: ignore[arg-type]
+            return wrap_runs(runs, *rest, **named)  # type: ignore[arg-type]
 
         def counted_line(cutter: pieces.MarkdownSplitter, *rest: object) -> None:
             self.looked_at += 1
             line(cutter, *rest)  # type: ignore[arg-type]
 
         for module in (wrapping, code, markdown):
-            monkeypatch.setattr(module, "lay", counted_lay)
+            monkeypatch.setattr(module, "wrap_runs", counted_lay)
         monkeypatch.setattr(pieces.MarkdownSplitter, "_line", counted_line)
 
     def take(self) -> int:
@@ -136,7 +136,7 @@ def test_w18_whoever_reads_above_a_huge_block_that_grows_sees_nothing_move_and_k
     growing = writer.growing()
     view = viewport([writer.prompt("go"), growing], 100, 30)
     view.column.grow(growing.id, text[:PIECE], draw=False)
-    view.go(Anchor(view.column.entries[1], IN_GAP, 0, 0))
+    view.go_to(Anchor(view.column.entries[1], IN_GAP, 0, 0))
     before = rows_of(view)
     for start in range(PIECE, len(text), PIECE):
         work.take()
@@ -163,7 +163,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[random.R
             (pieces, "_MOST_CHARACTERS", (100, 700, 5_000)),
             (pieces, "_MOST_LINES", (5, 25, 500)),
             (slices, "LINES", (2, 4, 10)),
-            (slices, "_COUNTED", (30, 200, 2_000)),
+            (slices, "_MAX_COUNTED", (30, 200, 2_000)),
             (long_block.LongProse, "_characters", (15, 40, 100)),
             (long_block.LongCode, "_characters", (15, 50, 100)),
         ):
@@ -184,7 +184,7 @@ def test_q02_what_is_too_long_for_markdown_is_drawn_the_same_however_it_came(
     for seed in range(block, block + walks(10)):
         chance = random.Random(seed)
         small_limits(chance)
-        text, at = long_text(chance), look(chance.choice((20, 30, 60, 100)))
+        text, at = long_text(chance), render_options(chance.choice((20, 30, 60, 100)))
         growing = Answer("", growing=True, style=lambda palette: palette.text)
         told = list(growing.parts)  # by what ``grow`` says of them
         start = 0
@@ -220,7 +220,7 @@ def test_q02_a_screen_on_texts_that_are_too_long_is_a_stretch_of_the_whole(
 
 def test_a_definition_of_a_link_in_any_block_is_known_to_all_and_the_first_one_counts() -> None:
     text = "see [x] and [y]\n\n[x]: http://one.example/\n\n- [x]: http://two.example/\n\n> [y]: http://three.example/\n"
-    rows = answer_rows(whole(text), look(100))
+    rows = answer_rows(whole(text), render_options(100))
     assert rows[0] == "see x (http://one.example/) and y (http://three.example/)"
 
 
@@ -247,17 +247,17 @@ def huge_answer(words: str) -> tuple[Column, Message]:
 def test_w26_a_hit_far_down_in_a_huge_paragraph_is_found_without_laying_out_what_is_above(work: Work) -> None:
     words = repeated("lorem ipsum needle dolor sit amet ", 1_000_000)
     column, message = huge_answer(words)
-    finder = Finder("needle")
-    hits = finder.hits(column)
+    matcher = TextMatcher("needle")
+    hits = matcher.hits(column)
     assert len(hits) == 10_000
     work.take()
     entry = column.entry(message.id)
     assert entry is not None
-    spot = finder.spot(column, entry, 9_000)
-    assert spot is not None and work.take() < FRAME
-    row = column.lines(entry, spot.part)[spot.row]
-    assert row.shown[spot.start : spot.start + 6] == "needle"
-    drawn = [finder.spot(column, entry, index) for index in range(400)]
+    location = matcher.location(column, entry, 9_000)
+    assert location is not None and work.take() < FRAME
+    row = column.lines(entry, location.part)[location.row]
+    assert row.shown[location.start : location.start + 6] == "needle"
+    drawn = [matcher.location(column, entry, index) for index in range(400)]
     assert len(set(drawn)) == 400  # each hit has a place of its own
 
 
@@ -267,10 +267,10 @@ def test_w26_the_rows_of_a_part_are_looked_through_once_for_a_whole_screen(
     message = Writer().answer(repeated("needle and thread ", 60_000))
     view = viewport([message], 100, 30)
     search = Search("needle", view.column)
-    looked = create_autospec(Finder.row_spans, side_effect=Finder.row_spans)
-    monkeypatch.setattr(Finder, "row_spans", looked)
+    looked = create_autospec(TextMatcher.row_spans, side_effect=TextMatcher.row_spans)
+    monkeypatch.setattr(TextMatcher, "row_spans", looked)
     rows = [row for row in view.rows if row.line is not None]
-    overlays = [list(search.overlays(view.column, row, view.column.look.palette)) for row in rows]
+    overlays = [list(search.overlays(view.column, row, view.column.options.palette)) for row in rows]
     assert all(overlays) and looked.call_count <= len({row.part for row in rows})
 
 
@@ -315,7 +315,7 @@ def test_a_tool_output_of_megabytes_is_unfolded_by_drawing_what_is_on_the_screen
         view = viewport([writer.prompt("go"), tool], 100, 30)
         work.take()
         view.column.fold(view.column.entries[1], False)
-        view.go(None)
+        view.go_to(None)
         view.scroll_to(view.column.total // 2)
         assert work.take() < FRAME
 
@@ -328,8 +328,8 @@ async def test_many_messages_that_come_at_once_are_put_on_the_screen_once(
 ) -> None:
     branch = page(300)
     async with scene(branch[:2]) as (transcript, pilot):
-        settled_column = create_autospec(Column.settle, side_effect=Column.settle)
-        monkeypatch.setattr(Column, "settle", settled_column)
+        settled_column = create_autospec(Column.measure, side_effect=Column.measure)
+        monkeypatch.setattr(Column, "measure", settled_column)
         transcript.add_all(branch[2:])
         settled_column.assert_called_once()
         await settled(transcript, pilot)
@@ -343,7 +343,7 @@ class Unlooked:
         self.person = person
         self.added = 0
         self.placed = 0
-        add, settle = Column.add, Column.settle
+        add, measure = Column.add, Column.measure
 
         def counted_add(column: Column, message: Message) -> object:
             self.added += 1
@@ -351,10 +351,10 @@ class Unlooked:
 
         def counted_settle(column: Column, anchor: Anchor | None, height: int) -> int:
             self.placed += 1
-            return settle(column, anchor, height)
+            return measure(column, anchor, height)
 
         monkeypatch.setattr(Column, "add", counted_add)
-        monkeypatch.setattr(Column, "settle", counted_settle)
+        monkeypatch.setattr(Column, "measure", counted_settle)
 
     async def happens(self) -> None:
         person = self.person

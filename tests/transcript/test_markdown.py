@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.style import Style
 
-from catena.transcript.drawing.highlight import Colouring, lex
+from catena.transcript.drawing.highlight import HighlightCache, lex
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions, role_names
 from catena.transcript.markdown.inline import HREF
@@ -15,7 +15,9 @@ from support.screen.transcript import texts
 
 
 def draw(text: str, width: int = 60, *, narrow: bool = False) -> list[Line]:
-    return draw_markdown(text, RenderOptions(width, Palette.plain(), narrow, colouring=Colouring(eager=True)))
+    return draw_markdown(
+        text, RenderOptions(width, Palette.plain(), narrow, highlights=HighlightCache(eager=True))
+    )
 
 
 def rows(text: str, width: int = 60, *, narrow: bool = False) -> list[str]:
@@ -169,21 +171,23 @@ def test_code_is_coloured_by_what_it_is_and_stays_as_it_was_written() -> None:
 
 
 def test_a_code_block_of_more_than_two_thousand_lines_stays_plain() -> None:
-    colouring = Colouring(eager=True)
-    assert colouring.of("x = 1\n" * 3000, "python") is None
-    assert colouring.of("x = 1\n" * 10, "python") is not None
+    highlights = HighlightCache(eager=True)
+    assert highlights.of("x = 1\n" * 3000, "python") is None
+    assert highlights.of("x = 1\n" * 10, "python") is not None
 
 
 def test_code_is_coloured_when_its_colours_are_known_and_plain_before() -> None:
     marked = Palette(**{name: Style(bold=name == "keyword") for name in role_names()})
-    colouring = Colouring()
-    look = RenderOptions(60, marked, colouring=colouring)
+    highlights = HighlightCache()
+    options = RenderOptions(60, marked, highlights=highlights)
     text = "```python\nreturn 1\n```"
     assert not any(
         segment.style and segment.style.bold
-        for line in draw_markdown(text, look)
+        for line in draw_markdown(text, options)
         for segment in line.segments
     )
-    colouring.learn({key: lex(key[1], key[0]) for key in colouring.take_wanted()})
-    bold = [s.text for line in draw_markdown(text, look) for s in line.segments if s.style and s.style.bold]
+    highlights.add({key: lex(key[1], key[0]) for key in highlights.take_requests()})
+    bold = [
+        s.text for line in draw_markdown(text, options) for s in line.segments if s.style and s.style.bold
+    ]
     assert bold == ["return"]

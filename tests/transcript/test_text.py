@@ -15,10 +15,10 @@ from catena.transcript.drawing.wrapping import (
     break_rows,
     fit,
     fit_end,
-    is_single,
-    lay_plain,
+    is_single_width,
     shorten,
     width_of,
+    wrap_text,
 )
 
 HOSTILE = st.text(
@@ -112,14 +112,14 @@ def test_joined_emoji_and_combining_marks_are_never_torn() -> None:
 
 
 def test_characters_that_are_counted_without_measuring_are_one_cell_wide() -> None:
-    singles = [chr(code) for code in range(0xA0, 0x3000) if is_single(chr(code))]
+    singles = [chr(code) for code in range(0xA0, 0x3000) if is_single_width(chr(code))]
     assert len(singles) > 500
     assert {cell_len(character) for character in singles} == {1}
     assert {cell_len(character + "\ufe0f") for character in singles} == {1}
 
 
 def test_wrapped_rows_remember_the_spaces_between_them() -> None:
-    lines = lay_plain("one two   three\n\n  four", Style(), 8)
+    lines = wrap_text("one two   three\n\n  four", Style(), 8)
     assert "".join(line.text + line.joint for line in lines) == "one two   three\n\n  four\n"
 
 

@@ -240,7 +240,7 @@ async def test_another_theme_redraws_everything_in_its_colours() -> None:
 async def test_s01_what_is_dim_is_dimmer_than_text_in_every_theme(theme: str) -> None:
     writer = Writer()
     async with scene([writer.answer("text"), writer.row(Kind.THOUGHT, "x")], theme=theme) as (transcript, _):
-        palette = transcript._column.look.palette
+        palette = transcript._column.options.palette
         for dimmer in (palette.muted, palette.faint, palette.chain, palette.seam):
             assert dimmer.color != palette.text.color or dimmer.dim
         assert palette.prompt_bar.color != palette.text.color
@@ -495,7 +495,7 @@ async def test_w26_hits_are_marked_also_where_a_row_was_wrapped() -> None:
         assert len(transcript.find("two parts")) == 2
         await taken_in(pilot)
         strips = transcript.render_lines(transcript.size.region)
-        current = transcript._column.look.palette.hit_current.bgcolor
+        current = transcript._column.options.palette.hit_current.bgcolor
         marked = [
             s.text
             for strip in strips

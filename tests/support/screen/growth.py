@@ -16,7 +16,7 @@ from support.screen.transcript import Writer, markdown, texts, viewport
 def answer_rows(answer: Answer, at: RenderOptions) -> list[str]:
     rows: list[str] = []
     for part in answer.parts:
-        if lines := part.settle(at):
+        if lines := part.measure(at):
             rows += [""] * part.lead + texts(lines)
     return rows
 
@@ -91,10 +91,10 @@ class Walk:
             case "wheel":
                 view.scroll_to(view.top + chance.choice((-3, -1, 1, 3)))
             case "home" if column.entries:
-                view.go(Anchor(column.entries[0], IN_GAP, 0, 0))
+                view.go_to(Anchor(column.entries[0], IN_GAP, 0, 0))
                 assert view.top == 0
             case "end":
-                view.go(None)
+                view.go_to(None)
                 assert view.following
             case "size":
                 self.size = self.some_size()
@@ -104,7 +104,7 @@ class Walk:
                 if entry.foldable:
                     anchor = view.anchor()
                     column.fold(entry, not entry.folded)
-                    view.go(anchor)
+                    view.go_to(anchor)
             case "add":
                 self.add(before if still else None)
             case "older" if self.older:

@@ -17,9 +17,9 @@ from textual.pilot import Pilot
 
 from catena.app.themes import themes
 from catena.transcript import Transcript
-from catena.transcript.drawing.highlight import Colouring
+from catena.transcript.drawing.highlight import HighlightCache
 from catena.transcript.drawing.lines import Line
-from catena.transcript.drawing.render_options import Measures, Palette, RenderOptions
+from catena.transcript.drawing.render_options import ColumnLayout, Palette, RenderOptions
 from catena.transcript.model.column import Column
 from catena.transcript.widget.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
@@ -177,11 +177,11 @@ def markdown(chance: random.Random, pieces: int) -> str:
     return "".join(chance.choice((*_PIECES, *_TABLE)) for _ in range(chance.randint(1, pieces)))
 
 
-def look(width: int) -> RenderOptions:
+def render_options(width: int) -> RenderOptions:
     """The look of a column in a widget of this width, without styles."""
-    measures = Measures.of(width)
+    layout = ColumnLayout.of(width)
     return RenderOptions(
-        measures.body, Palette.plain(), measures.gutter == 0, colouring=Colouring(eager=True)
+        layout.body, Palette.plain(), layout.gutter == 0, highlights=HighlightCache(eager=True)
     )
 
 
@@ -205,7 +205,7 @@ def viewport(
     messages: Sequence[Message], width: int, height: int, *, unfolded: Sequence[str] = ()
 ) -> Viewport:
     """A screen on these messages, at their end."""
-    view = Viewport(Column(RenderOptions(80, Palette.plain(), colouring=Colouring(eager=True))))
+    view = Viewport(Column(RenderOptions(80, Palette.plain(), highlights=HighlightCache(eager=True))))
     view.column.folds.update(dict.fromkeys(unfolded, False))
     view.resize(width, height, Palette.plain())
     view.column.replace(messages)

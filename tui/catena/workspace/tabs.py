@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from catena.text.formats import title_of
-from catena.transcript.widget.viewport import Place
+from catena.transcript.widget.viewport import ReadingPosition
 from catena.workspace.pending import PendingTexts
 from catena.workspace.tab import Tab
 from catena.workspace.undo import Undoing
@@ -352,7 +352,7 @@ class OpenTabs:
             window = await windows.get(reader, tab.window_id)
             leaf_id = window.leaf_id if window else tab.leaf_id
             depth = await messages.depth(reader, leaf_id) if leaf_id else 0
-        above = 0 if tab.scroll is None else max(0, depth - Place.unpack(tab.scroll).depth)
+        above = 0 if tab.scroll is None else max(0, depth - ReadingPosition.unpack(tab.scroll).depth)
         return await self._page(tab, leaf_id, min(_MOST_ROWS, PAGE + above))
 
     async def page_above(self, tab: Tab, oldest: Message) -> HistoryPage:

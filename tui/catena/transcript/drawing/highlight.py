@@ -13,7 +13,7 @@ MAX_CHARACTERS = 200_000
 _KEPT = 48
 
 
-class Colouring:
+class HighlightCache:
     """What is known of the colours of code blocks.
 
     ``of`` answers at once, with None where a block was not lexed yet; what was asked for in vain is lexed by
@@ -23,12 +23,12 @@ class Colouring:
     def __init__(self, *, eager: bool = False) -> None:
         self._eager = eager
         self._known: OrderedDict[_Key, tuple[ColouredLine, ...]] = OrderedDict()
-        self._wanted: dict[_Key, None] = {}
+        self._requested: dict[_Key, None] = {}
         self.misses = 0  # how often the answer was "not yet"
 
     @property
-    def wanting(self) -> bool:
-        return bool(self._wanted)
+    def has_requests(self) -> bool:
+        return bool(self._requested)
 
     def of(self, code: str, language: str) -> tuple[ColouredLine, ...] | None:
         """Return the coloured lines of ``code``, or None: not yet known, or to be left plain."""
@@ -39,19 +39,19 @@ class Colouring:
             self._known.move_to_end(key)
             return self._known[key]
         if self._eager:
-            self.learn({key: lex(code, language)})
+            self.add({key: lex(code, language)})
             return self._known[key]
         self.misses += 1
-        self._wanted[key] = None
+        self._requested[key] = None
         return None
 
-    def take_wanted(self) -> list[_Key]:
+    def take_requests(self) -> list[_Key]:
         """Return what was asked for in vain, once."""
-        wanted = list(self._wanted)
-        self._wanted.clear()
+        wanted = list(self._requested)
+        self._requested.clear()
         return wanted
 
-    def learn(self, lexed: dict[_Key, tuple[ColouredLine, ...]]) -> None:
+    def add(self, lexed: dict[_Key, tuple[ColouredLine, ...]]) -> None:
         """Keep what was lexed; the blocks that were shown longest ago are forgotten."""
         self._known.update(lexed)
         while len(self._known) > _KEPT:

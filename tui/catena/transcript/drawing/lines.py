@@ -47,7 +47,7 @@ def blank() -> Line:
     return Line([], 0)
 
 
-def single(*pieces: tuple[str, Style], text: str | None = None, lead: int = 0) -> Line:
+def line_of(*pieces: tuple[str, Style], text: str | None = None, lead: int = 0) -> Line:
     """Return a row made of styled pieces; it is copied as it is shown after ``lead``, or as ``text``."""
     segments = [Segment(piece, style) for piece, style in pieces if piece]
     shown = "".join([segment.text for segment in segments])
@@ -55,20 +55,20 @@ def single(*pieces: tuple[str, Style], text: str | None = None, lead: int = 0) -
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LinePrefix:
     """What stands before the rows of a list item, a quotation or an indented block."""
 
     first: str
     rest: str
     style: Style
-    first_copied: str | None = None  # None: the mark is decoration
-    rest_copied: str | None = None
+    first_source: str | None = None  # None: the mark is decoration
+    rest_source: str | None = None
 
 
-def marked(lines: Iterable[Line], mark: Mark) -> list[Line]:
+def add_prefix(lines: Iterable[Line], mark: LinePrefix) -> list[Line]:
     """Return ``lines`` with ``mark`` before each."""
     result: list[Line] = []
-    shown, copied = mark.first, mark.first_copied
+    shown, copied = mark.first, mark.first_source
     for line in lines:
         text, lead = line.text, line.lead
         if copied is not None and lead == 0:
@@ -79,5 +79,5 @@ def marked(lines: Iterable[Line], mark: Mark) -> list[Line]:
         result.append(Line(segments, line.cells + cell_len(shown), text, lead, line.joint))
         shown = mark.rest
         # A row that continues a wrapped one is no line of its own in the source.
-        copied = mark.rest_copied if line.joint == "\n" else None
+        copied = mark.rest_source if line.joint == "\n" else None
     return result

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from rich.style import Style
 
-from catena.transcript.drawing.highlight import Colouring
+from catena.transcript.drawing.highlight import HighlightCache
 
 _MUTED = ("muted", "seam", "comment")
 _FAINT = ("faint", "chain", "quote")
@@ -99,7 +99,7 @@ class RenderOptions:
     palette: Palette
     narrow: bool = False
     directory: str = ""  # paths below it are shown relative to it
-    colouring: Colouring | None = None  # None: code stays plain
+    highlights: HighlightCache | None = None  # None: code stays plain
 
     def within(self, cells: int) -> RenderOptions:
         """Return the same look for a body that is ``cells`` narrower."""
@@ -107,7 +107,7 @@ class RenderOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Measures:
+class ColumnLayout:
     """How a column lies in a widget of some width."""
 
     margin: int
@@ -115,7 +115,7 @@ class Measures:
     body: int
 
     @classmethod
-    def of(cls, width: int) -> Measures:
+    def of(cls, width: int) -> ColumnLayout:
         """Fit a column of at most 100 cells, its gutter included, into ``width``; below 60 gutter and margins go."""
         if width < NARROW:
             return cls(0, 0, max(4, width))

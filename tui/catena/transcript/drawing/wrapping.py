@@ -14,7 +14,7 @@ from catena.transcript.drawing.lines import Line
 Run = tuple[str, Style]
 
 # Characters that are one cell wide whatever stands beside them: text of these alone is measured by counting.
-_SINGLE = frozenset(
+_SINGLE_WIDTH = frozenset(
     chr(code)
     for first, last in (
         (0x20, 0x7E),
@@ -47,14 +47,14 @@ class Span(NamedTuple):
     next: int
 
 
-def is_single(text: str) -> bool:
+def is_single_width(text: str) -> bool:
     """Tell whether every character of ``text`` takes exactly one cell."""
-    return text.isascii() or _SINGLE.issuperset(text)
+    return text.isascii() or _SINGLE_WIDTH.issuperset(text)
 
 
 def width_of(text: str) -> int:
     """Return the width of ``text`` in cells."""
-    return len(text) if is_single(text) else cell_len(text)
+    return len(text) if is_single_width(text) else cell_len(text)
 
 
 def break_rows(text: str, width: int, first: int | None = None) -> list[Span]:
@@ -62,7 +62,7 @@ def break_rows(text: str, width: int, first: int | None = None) -> list[Span]:
 
     ``first`` is the width of the first row where it differs. There is always at least one row.
     """
-    if is_single(text):
+    if is_single_width(text):
         return _break_single(text, width, width if first is None else first)
     return _break_wide(text, width, width if first is None else first)
 
@@ -138,7 +138,7 @@ def _break_wide(text: str, width: int, limit: int) -> list[Span]:
     return rows
 
 
-def lay(runs: Sequence[Run], width: int, *, first: int | None = None, joint: str = "\n") -> list[Line]:
+def wrap_runs(runs: Sequence[Run], width: int, *, first: int | None = None, joint: str = "\n") -> list[Line]:
     """Lay styled text, which has no newlines, into rows of at most ``width`` cells.
 
     A wrapped row joins the next with what was dropped between them, the last one joins what follows with ``joint``.
@@ -164,11 +164,11 @@ def lay(runs: Sequence[Run], width: int, *, first: int | None = None, joint: str
     return lines
 
 
-def lay_plain(text: str, style: Style, width: int) -> list[Line]:
+def wrap_text(text: str, style: Style, width: int) -> list[Line]:
     """Lay text as it stands: every newline is one, tabs reach to the next multiple of four."""
     lines: list[Line] = []
     for row in text.split("\n"):
-        lines += lay([(row.expandtabs(4), style)], width)
+        lines += wrap_runs([(row.expandtabs(4), style)], width)
     return lines
 
 
@@ -184,7 +184,7 @@ def shorten(text: str, width: int) -> str:
 
 def fit(text: str, width: int) -> str:
     """Return as much of the beginning of ``text`` as ``width`` cells hold."""
-    if is_single(text):
+    if is_single_width(text):
         return text[:width]
     used = 0
     for begin, _, cells in split_graphemes(text)[0]:
@@ -196,7 +196,7 @@ def fit(text: str, width: int) -> str:
 
 def fit_end(text: str, width: int) -> str:
     """Return as much of the end of ``text`` as ``width`` cells hold."""
-    if is_single(text):
+    if is_single_width(text):
         return text[max(0, len(text) - width) :]
     used = 0
     for _, finish, cells in reversed(split_graphemes(text)[0]):

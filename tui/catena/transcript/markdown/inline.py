@@ -63,7 +63,7 @@ def inline_runs(tokens: Sequence[Token], base: Style, palette: Palette) -> list[
                 styles.pop()
                 href, start = links.pop()
                 runs = [run for line in lines for run in line][start:]
-                if not _says("".join(text for text, _ in runs), href):
+                if not _is_same_address("".join(text for text, _ in runs), href):
                     put(f" ({href})", styles[-1] + palette.faint)
             case "strong_close" | "em_close" | "s_close":
                 styles.pop()
@@ -88,7 +88,7 @@ def link_style(href: str) -> Style:
     return Style(link=terminal, meta={HREF: href})
 
 
-def _says(text: str, href: str) -> bool:
+def _is_same_address(text: str, href: str) -> bool:
     return (
         not href or text == href or f"mailto:{text}" == href or href in (f"http://{text}", f"https://{text}")
     )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.lines import Line, Mark, blank, marked
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, blank
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import lay
+from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.markdown.code import draw_code
 from catena.transcript.markdown.inline import inline_runs
 from catena.transcript.markdown.tables import draw_table
@@ -45,13 +45,14 @@ def references_in(texts: Iterable[str]) -> References:
 
 
 def draw_markdown(
-    text: str, look: RenderOptions, base: Style | None = None, references: References | None = None
+    text: str, options: RenderOptions, base: Style | None = None, references: References | None = None
 ) -> list[Line]:
     """Draw a Markdown text in the style ``base``, the palette's own for text if None."""
     text = safe(text)
     environment = {"references": dict(references)} if references else {}
     tokens = parser().parse(text, environment)
-    return _Setter(text.split("\n"), look, look.palette.text if base is None else base).sequence(tokens, look)
+    style = options.palette.text if base is None else base
+    return _BlockRenderer(text.split("\n"), options, style).sequence(tokens, options)
 
 
 def groups(tokens: Sequence[Token]) -> list[Sequence[Token]]:
@@ -66,30 +67,30 @@ def groups(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     return found
 
 
-class _Setter:
+class _BlockRenderer:
     """Draws the tokens of one text."""
 
-    def __init__(self, source: Sequence[str], look: RenderOptions, base: Style) -> None:
+    def __init__(self, source: Sequence[str], options: RenderOptions, base: Style) -> None:
         self._source = source
-        self._palette = look.palette
+        self._palette = options.palette
         self._base = base
 
-    def sequence(self, tokens: Sequence[Token], look: RenderOptions, *, depth: int = 0) -> list[Line]:
+    def sequence(self, tokens: Sequence[Token], options: RenderOptions, *, depth: int = 0) -> list[Line]:
         """Blocks one below the other: a blank row between them, in lists only where the source has one."""
         lines: list[Line] = []
         before: Token | None = None
         for group in groups(tokens):
-            drawn = self.block(group, look, depth)
+            drawn = self.block(group, options, depth)
             if not drawn:
                 continue
             token = group[0]
-            if before is not None and self._apart(before, token, depth):
+            if before is not None and self._needs_blank_row(before, token, depth):
                 lines.append(blank())
             lines += drawn
             before = token
         return lines
 
-    def _apart(self, before: Token, token: Token, depth: int) -> bool:
+    def _needs_blank_row(self, before: Token, token: Token, depth: int) -> bool:
         if depth:
             return self._blank_above(token)
         # A list that follows its introduction line by line belongs to it.
@@ -101,26 +102,26 @@ class _Setter:
         row = token.map[0] - 1 if token.map else -1
         return 0 <= row < len(self._source) and not self._source[row].strip(" \t>")
 
-    def block(self, group: Sequence[Token], look: RenderOptions, depth: int) -> list[Line]:
+    def block(self, group: Sequence[Token], options: RenderOptions, depth: int) -> list[Line]:
         token = group[0]
         match token.type:
             case "paragraph_open":
-                return self._inline(group[1], look, self._base)
+                return self._inline(group[1], options, self._base)
             case "heading_open":
-                return self._inline(group[1], look, self._base + self._heading(token.tag))
+                return self._inline(group[1], options, self._base + self._heading(token.tag))
             case "fence" | "code_block":
-                return draw_code(token.content.removesuffix("\n"), token.info, look)
+                return draw_code(token.content.removesuffix("\n"), token.info, options)
             case "bullet_list_open" | "ordered_list_open":
-                return self._list(group, look, depth)
+                return self._list(group, options, depth)
             case "blockquote_open":
-                mark = Mark("▎ ", "▎ ", self._palette.quote, "> ", "> ")
-                return marked(self.sequence(group[1:-1], look.within(2), depth=0), mark)
+                mark = LinePrefix("▎ ", "▎ ", self._palette.quote, "> ", "> ")
+                return add_prefix(self.sequence(group[1:-1], options.within(2), depth=0), mark)
             case "hr":
-                return lay([("─" * look.width, self._palette.faint)], look.width)
+                return wrap_runs([("─" * options.width, self._palette.faint)], options.width)
             case "table_open":
-                return draw_table(group, look, self._base)
+                return draw_table(group, options, self._base)
             case _:
-                return lay([(safe(token.content).replace("\n", " "), self._base)], look.width)
+                return wrap_runs([(safe(token.content).replace("\n", " "), self._base)], options.width)
 
     def _heading(self, tag: str) -> Style:
         match tag:
@@ -131,13 +132,13 @@ class _Setter:
             case _:
                 return self._palette.heading_3
 
-    def _inline(self, token: Token, look: RenderOptions, base: Style) -> list[Line]:
+    def _inline(self, token: Token, options: RenderOptions, base: Style) -> list[Line]:
         lines: list[Line] = []
         for runs in inline_runs(token.children or (), base, self._palette):
-            lines += lay(runs, look.width)
+            lines += wrap_runs(runs, options.width)
         return lines
 
-    def _list(self, group: Sequence[Token], look: RenderOptions, depth: int) -> list[Line]:
+    def _list(self, group: Sequence[Token], options: RenderOptions, depth: int) -> list[Line]:
         opening = group[0]
         ordered = opening.type == "ordered_list_open"
         number = int(opening.attrs.get("start", 1)) if ordered else 0
@@ -150,12 +151,12 @@ class _Setter:
                 shown, copied = f"{_BULLETS[depth % len(_BULLETS)]} ", "- "
             shown_task, copied_task = self._take_task(item)
             shown, copied_rest = shown_task or shown, " " * len(copied)
-            within = look.within(len(shown))
+            within = options.within(len(shown))
             drawn = self.sequence(item[1:-1], within, depth=depth + 1) or [blank()]
             if index and self._blank_above(item[0]):
                 lines.append(blank())
             rest = " " * len(shown)
-            lines += marked(drawn, Mark(shown, rest, marker, copied + copied_task, copied_rest))
+            lines += add_prefix(drawn, LinePrefix(shown, rest, marker, copied + copied_task, copied_rest))
         return lines
 
     def _take_task(self, item: Sequence[Token]) -> tuple[str, str]:

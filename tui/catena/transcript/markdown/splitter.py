@@ -54,7 +54,7 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Series:
+class _ListState:
     """A list at the left edge, as its last item leaves it."""
 
     mark: str
@@ -76,9 +76,9 @@ class MarkdownSplitter:
         self._after_blank = False
         self._content = False  # the unfinished piece has more than blank lines
         self._list = False  # a list may be open
-        self._series: _Series | None = None
-        self._lost = False  # a fence that may have ended with its list: no more cuts
-        self._looked_at = 0  # lines
+        self._list_state: _ListState | None = None
+        self._ambiguous_fence = False  # a fence that may have ended with its list: no more cuts
+        self._lines_read = 0  # lines
 
     @property
     def in_fence(self) -> bool:
@@ -98,7 +98,7 @@ class MarkdownSplitter:
         self._searched = len(text)
         # A letter at the left edge after a blank line begins a block, whatever the rest of its line will be.
         begun = text[self._read : self._read + 1]
-        begins = begun.isalpha() and self._fence is None and self._after_blank and not self._lost
+        begins = begun.isalpha() and self._fence is None and self._after_blank and not self._ambiguous_fence
         if begins and not self._exhausted(self._read):
             self._cut(self._read, pieces)
         return pieces
@@ -121,7 +121,7 @@ class MarkdownSplitter:
             self._read = len(text) if begun is None else begun.start()
             return
         if self._fence is None:
-            stop = _NO_LETTER if self._content and self._series is None else None
+            stop = _NO_LETTER if self._content and self._list_state is None else None
         else:
             stop = _MARK if self._whole_fence else None
         if stop is not None:
@@ -130,9 +130,9 @@ class MarkdownSplitter:
             self._read = max(self._read, end + 1)
 
     def _exhausted(self, at: int) -> bool:
-        return self._looked_at >= _MOST_LINES or (at >= _MOST_CHARACTERS and not self.in_fence)
+        return self._lines_read >= _MOST_LINES or (at >= _MOST_CHARACTERS and not self.in_fence)
 
-    def _give_up(self, at: int, pieces: list[Piece]) -> None:
+    def _stop(self, at: int, pieces: list[Piece]) -> None:
         self._cut(at, pieces, fence=self.in_fence)
         self.start = at
         self._fence, self._whole_fence, self.plain = None, False, True
@@ -142,13 +142,13 @@ class MarkdownSplitter:
             pieces.append(Piece(self.start, at, fence, self.joined))
             self.start = at
         self._content = self._after_blank = self._list = self.joined = False
-        self._series = None
+        self._list_state = None
 
     def _line(self, line: str, start: int, end: int, pieces: list[Piece]) -> None:
         if self._exhausted(start):
-            self._give_up(start, pieces)
+            self._stop(start, pieces)
             return
-        self._looked_at += 1
+        self._lines_read += 1
         if self._fence is not None:
             self._inside(self._fence, line, end, pieces)
             return
@@ -158,14 +158,19 @@ class MarkdownSplitter:
         opening = _FENCE.match(line)
         if opening is not None:
             indent = len(opening[1])
-            if indent == 0 and not self._lost:
+            if indent == 0 and not self._ambiguous_fence:
                 self._cut(start, pieces)
                 self.start = start  # blank lines before it belong to nothing
                 self._whole_fence = True
             self._fence = Fence(opening[2] or opening[3], indent)
         else:
             item = _ITEM.match(line) is not None
-            if self._after_blank and not self._lost and not line[0].isspace() and not (item and self._list):
+            if (
+                self._after_blank
+                and not self._ambiguous_fence
+                and not line[0].isspace()
+                and not (item and self._list)
+            ):
                 self._cut(start, pieces)
             self._follow_list(line, start, pieces)
             self._list = self._list or item
@@ -173,24 +178,24 @@ class MarkdownSplitter:
 
     def _follow_list(self, line: str, start: int, pieces: list[Piece]) -> None:
         """Cut a long list before an item at the left edge, where nothing but items was since it began."""
-        series = self._series
-        if series is not None and line.startswith(" " * series.indent):
+        state = self._list_state
+        if state is not None and line.startswith(" " * state.indent):
             return  # within the item
         item = None if _is_rule(line) else _TOP_ITEM.match(line)
         if item is None:
-            self._series = None
+            self._list_state = None
             return
         mark, number = item[1] or item[3], int(item[2] or 0)
-        follows = series is not None and series.mark == mark and (not item[2] or series.number == number)
-        if follows and start - self.start > _LONG_LIST and not self._lost:
+        follows = state is not None and state.mark == mark and (not item[2] or state.number == number)
+        if follows and start - self.start > _LONG_LIST and not self._ambiguous_fence:
             blank = self._after_blank
             self._cut(start, pieces)
             self.joined, self._list = not blank, True
-        self._series = _Series(mark, number + 1, item.end() - 1) if follows or not self._list else None
+        self._list_state = _ListState(mark, number + 1, item.end() - 1) if follows or not self._list else None
 
     def _inside(self, fence: Fence, line: str, end: int, pieces: list[Piece]) -> None:
         if line.strip() and len(line) - len(line.lstrip(" ")) < fence.indent:
-            self._lost = True
+            self._ambiguous_fence = True
         if fence.closed_by(line):
             self._fence = None
             if self._whole_fence:
@@ -202,6 +207,6 @@ def _is_rule(line: str) -> bool:
     return len(line) < _LONG_RULE and _RULE.match(line) is not None
 
 
-def cut(text: str) -> list[Piece]:
+def split(text: str) -> list[Piece]:
     """Return all pieces of ``text``."""
     return MarkdownSplitter().finish(text)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.style import Style
 
-from catena.transcript.drawing.lines import Line, Mark, blank, marked
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, blank
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import Run, lay, total_cells, width_of
+from catena.transcript.drawing.wrapping import Run, total_cells, width_of, wrap_runs
 from catena.transcript.markdown.inline import inline_runs
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = " │ "
 _CROSSING = "─┼─"
-_SLIVER = 6  # a column that cannot have so many cells, and needs them, makes the table a list
+_MIN_COLUMN = 6  # a column that cannot have so many cells, and needs them, makes the table a list
 _BOLD = Style(bold=True)
 
 
@@ -31,13 +31,13 @@ class _Table:
     alignments: list[str]
 
 
-def draw_table(tokens: Sequence[Token], look: RenderOptions, base: Style) -> list[Line]:
+def draw_table(tokens: Sequence[Token], options: RenderOptions, base: Style) -> list[Line]:
     """Draw the tokens from `table_open` to `table_close`."""
-    table = _read(tokens, look, base)
-    widths = fit_columns(_natural(table), look.width)
+    table = _read(tokens, options, base)
+    widths = fit_columns(_natural(table), options.width)
     if widths is None:
-        return _as_list(table, look)
-    palette = look.palette
+        return _as_list(table, options)
+    palette = options.palette
     rule = _CROSSING.join("─" * width for width in widths)
     lines = _row(table.header, widths, table.alignments, palette.faint)
     lines.append(Line([Segment(rule, palette.faint)], width_of(rule), "", len(rule)))
@@ -69,12 +69,12 @@ def fit_columns(natural: Sequence[int], width: int) -> list[int] | None:
             widths[column] = natural[column]
             room -= natural[column]
             wanting.remove(column)
-    if any(width < min(natural[column], _SLIVER) for column, width in enumerate(widths)):
+    if any(width < min(natural[column], _MIN_COLUMN) for column, width in enumerate(widths)):
         return None
     return widths
 
 
-def _read(tokens: Sequence[Token], look: RenderOptions, base: Style) -> _Table:
+def _read(tokens: Sequence[Token], options: RenderOptions, base: Style) -> _Table:
     header: list[list[Run]] = []
     rows: list[list[list[Run]]] = []
     alignments: list[str] = []
@@ -88,14 +88,14 @@ def _read(tokens: Sequence[Token], look: RenderOptions, base: Style) -> _Table:
                 rows.append(row)
             case "th_open":
                 alignments.append(str(token.attrs.get("style", "")).removeprefix("text-align:"))
-                row.append(_runs(tokens[index + 1], base + _BOLD, look))
+                row.append(_runs(tokens[index + 1], base + _BOLD, options))
             case "td_open":
-                row.append(_runs(tokens[index + 1], base, look))
+                row.append(_runs(tokens[index + 1], base, options))
     return _Table(header, rows, alignments)
 
 
-def _runs(token: Token, style: Style, look: RenderOptions) -> list[Run]:
-    return [run for line in inline_runs(token.children or (), style, look.palette) for run in line]
+def _runs(token: Token, style: Style, options: RenderOptions) -> list[Run]:
+    return [run for line in inline_runs(token.children or (), style, options.palette) for run in line]
 
 
 def _natural(table: _Table) -> list[int]:
@@ -108,7 +108,7 @@ def _natural(table: _Table) -> list[int]:
 def _row(
     cells: Sequence[list[Run]], widths: Sequence[int], alignments: Sequence[str], faint: Style
 ) -> list[Line]:
-    columns = [lay(cells[n], width) if n < len(cells) else [blank()] for n, width in enumerate(widths)]
+    columns = [wrap_runs(cells[n], width) if n < len(cells) else [blank()] for n, width in enumerate(widths)]
     whole = "| " + " | ".join("".join(text for text, _ in cell) for cell in cells) + " |"
     lines: list[Line] = []
     for height in range(max(len(column) for column in columns)):
@@ -136,14 +136,16 @@ def _spacer(widths: Sequence[int], faint: Style) -> Line:
     return Line([Segment(text, faint)], width_of(text), "", len(text))
 
 
-def _as_list(table: _Table, look: RenderOptions) -> list[Line]:
+def _as_list(table: _Table, options: RenderOptions) -> list[Line]:
     lines: list[Line] = []
     for row in table.rows:
         if lines:
             lines.append(blank())
         for name, cell in zip(table.header, row, strict=False):
-            label: list[Run] = [*name, (": ", look.palette.muted)] if name else []
-            lines += marked(lay([*label, *cell], look.width - 2), Mark("", "  ", Style.null()))
-    return lines or lay(
-        [run for cell in table.header for run in (*cell, ("  ", look.palette.text))], look.width
+            label: list[Run] = [*name, (": ", options.palette.muted)] if name else []
+            lines += add_prefix(
+                wrap_runs([*label, *cell], options.width - 2), LinePrefix("", "  ", Style.null())
+            )
+    return lines or wrap_runs(
+        [run for cell in table.header for run in (*cell, ("  ", options.palette.text))], options.width
     )

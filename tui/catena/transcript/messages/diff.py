@@ -10,12 +10,12 @@ from functools import lru_cache
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.lines import Line, Mark, marked, single
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import lay
+from catena.transcript.drawing.wrapping import wrap_runs
 
 CONTEXT = 3
-_COMPARED = (
+_MAX_COMPARED = (
     1500  # changed lines of either side beyond which everything between first and last counts as changed
 )
 
@@ -42,7 +42,7 @@ class FileChange:
 def change_of(old: str | None, new: str) -> FileChange:
     """Compare two versions of a file; ``old`` is None for a new one."""
     before, after = _lines(old or ""), _lines(new)
-    blocks = list(_changed(before, after))
+    blocks = list(_changed_ranges(before, after))
     added = sum(j2 - j1 for _, _, j1, j2 in blocks)
     removed = sum(i2 - i1 for i1, i2, _, _ in blocks)
     return FileChange(tuple(_hunks(before, after, blocks)), added, removed)
@@ -53,7 +53,7 @@ def _lines(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+def _changed_ranges(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Where the two differ, as ranges of either."""
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
@@ -64,7 +64,7 @@ def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int,
     middle_before, middle_after = before[head : len(before) - tail], after[head : len(after) - tail]
     if not middle_before and not middle_after:
         return
-    if len(middle_before) > _COMPARED or len(middle_after) > _COMPARED:
+    if len(middle_before) > _MAX_COMPARED or len(middle_after) > _MAX_COMPARED:
         yield head, len(before) - tail, head, len(after) - tail
         return
     for tag, i1, i2, j1, j2 in SequenceMatcher(
@@ -94,32 +94,32 @@ def _hunks(
         yield tuple(hunk)
 
 
-def draw_rows(rows: Sequence[DiffRow], look: RenderOptions, digits: int) -> list[Line]:
+def draw_rows(rows: Sequence[DiffRow], options: RenderOptions, digits: int) -> list[Line]:
     """Draw lines of one hunk; ``digits`` is the width of their numbers."""
-    palette = look.palette
+    palette = options.palette
     styles = {"+": palette.added, "-": palette.removed, " ": palette.muted}
     signs = {"+": "+", "-": "−", " ": " "}
     lines: list[Line] = []
     for row in rows:
         style = styles[row.sign]
-        drawn = lay([(row.text.expandtabs(4), style)], look.width - digits - 3)
+        drawn = wrap_runs([(row.text.expandtabs(4), style)], options.width - digits - 3)
         drawn[0].text = row.text if len(drawn) == 1 else drawn[0].text
-        sign = Mark(f"{signs[row.sign]} ", "  ", style)
-        number = Mark(f"{row.number:>{digits}} ", " " * (digits + 1), palette.faint)
-        lines += marked(marked(drawn, sign), number)
+        sign = LinePrefix(f"{signs[row.sign]} ", "  ", style)
+        number = LinePrefix(f"{row.number:>{digits}} ", " " * (digits + 1), palette.faint)
+        lines += add_prefix(add_prefix(drawn, sign), number)
     return lines
 
 
-def draw_gap(look: RenderOptions) -> Line:
+def draw_gap(options: RenderOptions) -> Line:
     """Draw what stands between two hunks."""
-    return single(("⋯", look.palette.faint), text="", lead=1)
+    return line_of(("⋯", options.palette.faint), text="", lead=1)
 
 
-def counts(added: int, removed: int, look: RenderOptions) -> list[tuple[str, Style]]:
+def counts(added: int, removed: int, options: RenderOptions) -> list[tuple[str, Style]]:
     """Return `+6 −2` as styled pieces; what is nought is left out."""
     pieces: list[tuple[str, Style]] = []
     if added:
-        pieces.append((f"+{added}", look.palette.added))
+        pieces.append((f"+{added}", options.palette.added))
     if removed:
-        pieces.append((f"{' ' if pieces else ''}−{removed}", look.palette.removed))
+        pieces.append((f"{' ' if pieces else ''}−{removed}", options.palette.removed))
     return pieces

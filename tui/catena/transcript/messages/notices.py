@@ -7,13 +7,13 @@ from rich.style import Style
 
 from catena.text.formats import duration_of, duration_text
 from catena.text.safe_text import safe_line
-from catena.transcript.drawing.lines import Line, Mark, marked, single
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import lay, width_of
+from catena.transcript.drawing.wrapping import width_of, wrap_runs
 from catena_store.records import ContextSource, Message, MessageState
 
 _BOXES = {"completed": "☑", "in_progress": "◐"}
-_HOW = {
+_SOURCE_WORDS = {
     ContextSource.CONTINUED: "same session",
     ContextSource.RESUMED: "session resumed",
     ContextSource.FORKED: "session forked",
@@ -29,28 +29,28 @@ _COMPACTING = {
 }
 
 
-def draw_thought_line(message: Message, folded: bool, look: RenderOptions) -> Line:
+def draw_thought_line(message: Message, folded: bool, options: RenderOptions) -> Line:
     """Draw the one line that a thought is folded to."""
     seconds = duration_of(message.data)
     if seconds is not None:
         words = f"thought for {duration_text(seconds, precise=False)}"
     else:
         words = "thinking" if message.state is MessageState.OPEN else "thought"
-    return single((f"{'▸' if folded else '▾'} {words}", look.palette.muted), text="")
+    return line_of((f"{'▸' if folded else '▾'} {words}", options.palette.muted), text="")
 
 
-def draw_plan(message: Message, look: RenderOptions) -> list[Line]:
+def draw_plan(message: Message, options: RenderOptions) -> list[Line]:
     """Draw a plan as a checklist."""
-    palette = look.palette
+    palette = options.palette
     lines: list[Line] = []
     for text, status in plan_entries(message):
         box = _BOXES.get(status, "☐")
         style = palette.muted if status == "completed" else palette.text
         copied = "- [x] " if status == "completed" else "- [ ] "
-        mark = Mark(
+        mark = LinePrefix(
             f"{box} ", "  ", palette.running if status == "in_progress" else palette.muted, copied, "  "
         )
-        lines += marked(lay([(text, style)], look.width - 2), mark)
+        lines += add_prefix(wrap_runs([(text, style)], options.width - 2), mark)
     return lines
 
 
@@ -76,22 +76,22 @@ def notice_details(message: Message) -> str:
     return detail if isinstance(detail, str) else ""
 
 
-def draw_notice(message: Message, folded: bool, look: RenderOptions) -> list[Line]:
+def draw_notice(message: Message, folded: bool, options: RenderOptions) -> list[Line]:
     """Draw a notice: what went wrong stands out, anything else is dim; a compaction divides what is above it."""
-    palette = look.palette
+    palette = options.palette
     more = f" {'▸' if folded else '▾'}" if notice_details(message) else ""
     if compacted := message.data.get("compacted"):
         words = _COMPACTING.get(str(compacted)) or safe_line(message.text)
-        return _across(words, more, palette.muted, look)
+        return _divider(words, more, palette.muted, options)
     trouble = is_trouble(message)
     style = palette.trouble if trouble else palette.muted
-    mark = Mark("! " if trouble else "· ", "  ", style)
+    mark = LinePrefix("! " if trouble else "· ", "  ", style)
     text = safe_line(message.text) or "notice"
-    lines = lay([(text, style if trouble else palette.muted)], look.width - 4)
+    lines = wrap_runs([(text, style if trouble else palette.muted)], options.width - 4)
     if more:
         lines[-1].segments.append(Segment(more, palette.muted))
         lines[-1].cells += len(more)
-    return marked(lines, mark)
+    return add_prefix(lines, mark)
 
 
 def seam_words(message: Message) -> str:
@@ -103,7 +103,7 @@ def seam_words(message: Message) -> str:
     data = message.data
     words = [safe_line(str(data.get("cause") or ""))]
     how = data.get("how")
-    words.append(_HOW[ContextSource(how)] if how in set(ContextSource) else "")
+    words.append(_SOURCE_WORDS[ContextSource(how)] if how in set(ContextSource) else "")
     told, total = data.get("told"), data.get("told_total")
     if told:
         words.append(f"told {told} of {total or told} messages")
@@ -114,26 +114,26 @@ def seam_words(message: Message) -> str:
     return " · ".join(word for word in words if word) or "new session"
 
 
-def draw_seam(message: Message, folded: bool, look: RenderOptions) -> list[Line]:
+def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Line]:
     """Draw a seam: one dashed line across the column, in words. Its first two cells are the gutter's."""
-    style = look.palette.seam
+    style = options.palette.seam
     words = seam_words(message)
     unfolds = not (message.barrier or message.data.get("cleared"))
-    return _across(words, f" {'▸' if folded else '▾'}" if unfolds else "", style, look)
+    return _divider(words, f" {'▸' if folded else '▾'}" if unfolds else "", style, options)
 
 
-def _across(words: str, more: str, style: Style, look: RenderOptions) -> list[Line]:
+def _divider(words: str, more: str, style: Style, options: RenderOptions) -> list[Line]:
     """Words in a dashed line across the column."""
-    head = "╌╌ " if look.narrow else "╌ "
-    room = look.width - width_of(head) - len(more) - 3
-    lines = lay([(words, style)], max(8, room))
+    head = "╌╌ " if options.narrow else "╌ "
+    room = options.width - width_of(head) - len(more) - 3
+    lines = wrap_runs([(words, style)], max(8, room))
     last = lines[-1]
-    dashes = max(2, look.width - width_of(head) - last.cells - len(more) - 1)
+    dashes = max(2, options.width - width_of(head) - last.cells - len(more) - 1)
     last.segments += [Segment(more, style), Segment(" " + "╌" * dashes, style)]
     last.cells += len(more) + 1 + dashes
-    return marked(lines, Mark(head, " " * len(head), style))
+    return add_prefix(lines, LinePrefix(head, " " * len(head), style))
 
 
-def draw_interrupted(look: RenderOptions) -> Line:
+def draw_interrupted(options: RenderOptions) -> Line:
     """Draw the end of an answer that was cut short."""
-    return single(("interrupted", look.palette.muted + Style(italic=True)), text="")
+    return line_of(("interrupted", options.palette.muted + Style(italic=True)), text="")

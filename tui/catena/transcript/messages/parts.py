@@ -11,14 +11,14 @@ from rich.cells import split_graphemes
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.lines import Line, Mark, marked
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
 from catena.transcript.drawing.render_options import Palette, RenderOptions
-from catena.transcript.drawing.wrapping import lay_plain
-from catena.transcript.markdown.code import colours, draw_code_lines
+from catena.transcript.drawing.wrapping import wrap_text
+from catena.transcript.markdown.code import draw_code_lines, highlighted_lines
 
 LINES = 200
-_JOINED = 64  # characters that are surely more than one that is seen
-_COUNTED = (
+_CLUSTER_WINDOW = 64  # characters that are surely more than one that is seen
+_MAX_COUNTED = (
     256_000  # characters; further on lines are not counted, since looking for each of them has its price
 )
 
@@ -55,7 +55,7 @@ class Slicer:
     def _next(self, text: str, end: int) -> Slice | None:
         start = self.start
         limit = min(start + self._characters, end)
-        if start - self._origin < _COUNTED and text.count("\n", start, limit) >= LINES:
+        if start - self._origin < _MAX_COUNTED and text.count("\n", start, limit) >= LINES:
             at = start
             for _ in range(LINES):
                 at = text.find("\n", at) + 1
@@ -66,12 +66,12 @@ class Slicer:
         if newline >= 0:
             return Slice(start, newline)
         space = text.rfind(" ", start + 1, limit)
-        return Slice(start, space + 1 if space > start else _untorn(text, start, limit), "")
+        return Slice(start, space + 1 if space > start else _cluster_start(text, start, limit), "")
 
 
-def _untorn(text: str, start: int, limit: int) -> int:
+def _cluster_start(text: str, start: int, limit: int) -> int:
     """Return the place nearest to ``limit``, not after it, where no joined emoji or combining mark is torn."""
-    begin = max(start, limit - _JOINED)
+    begin = max(start, limit - _CLUSTER_WINDOW)
     last = begin + split_graphemes(text[begin : limit + 1])[0][-1][0]
     return last if last > begin else limit
 
@@ -95,8 +95,8 @@ class Part:
         "joint",
         "lead",
         "lines",
+        "measured",
         "provisional",
-        "settled",
         "verbatim",
     )
 
@@ -120,34 +120,34 @@ class Part:
         self.verbatim = verbatim  # what is drawn of it is its source, character by character
         self.lines: list[Line] | None = None
         self.height = 0
-        self.settled = False  # the height is true for the width it was last drawn at
-        self.provisional = False  # drawn while the colours of its code were not known
+        self.measured = False  # the height is true for the width it was last drawn at
+        self.provisional = False  # drawn while the highlighted_lines of its code were not known
 
     @property
     def source(self) -> str:
         """What the part is when it is copied whole."""
         return self._source if isinstance(self._source, str) else self._source()
 
-    def guess(self, width: int) -> int:
+    def estimate(self, width: int) -> int:
         """Set the height to what the length of the text lets expect, and return it."""
-        self.lines, self.settled = None, False
+        self.lines, self.measured = None, False
         self.height = self.lead + self._breaks + self._size // max(1, width) + 1
         return self.height
 
-    def settle(self, look: RenderOptions) -> list[Line]:
+    def measure(self, options: RenderOptions) -> list[Line]:
         """Return the rows below the lead, drawn if they are not there; the height is true after this."""
         if self.lines is None:
-            misses = look.colouring.misses if look.colouring else 0
-            self.lines = self.draw(look)
-            self.provisional = look.colouring is not None and look.colouring.misses > misses
+            misses = options.highlights.misses if options.highlights else 0
+            self.lines = self.draw(options)
+            self.provisional = options.highlights is not None and options.highlights.misses > misses
             self.height = len(self.lines) + self.lead if self.lines else 0
-            self.settled = True
+            self.measured = True
         return self.lines
 
 
 def one_row(line: Callable[[RenderOptions], Line], source: str, *, lead: int = 0) -> Part:
     """Make a part of a single row."""
-    return Part(lambda look: [line(look)], source, size=0, breaks=0, lead=lead)
+    return Part(lambda options: [line(options)], source, size=0, breaks=0, lead=lead)
 
 
 def text_parts(text: str, style: StyleOf, *, indent: int = 0, lead: int = 0) -> Iterator[Part]:
@@ -186,24 +186,24 @@ def _line_groups(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
 
 def indented(draw: Draw, indent: int) -> Draw:
     """Return a drawing that is set in by ``indent`` cells."""
-    mark = Mark(" " * indent, " " * indent, Style.null())
-    return lambda look: marked(draw(look.within(indent)), mark)
+    mark = LinePrefix(" " * indent, " " * indent, Style.null())
+    return lambda options: add_prefix(draw(options.within(indent)), mark)
 
 
-def _draw_text(text: str, style: StyleOf, indent: int, look: RenderOptions) -> list[Line]:
-    lines = lay_plain(safe(text), style(look.palette), look.width - indent)
-    return marked(lines, Mark(" " * indent, " " * indent, Style.null())) if indent else lines
+def _draw_text(text: str, style: StyleOf, indent: int, options: RenderOptions) -> list[Line]:
+    lines = wrap_text(safe(text), style(options.palette), options.width - indent)
+    return add_prefix(lines, LinePrefix(" " * indent, " " * indent, Style.null())) if indent else lines
 
 
-def _draw_code(code: str, info: str, start: int, end: int, look: RenderOptions) -> list[Line]:
-    coloured = colours(code, info, look)
-    return draw_code_lines(code.split("\n")[start:end], coloured[start:end] if coloured else None, look)
+def _draw_code(code: str, info: str, start: int, end: int, options: RenderOptions) -> list[Line]:
+    coloured = highlighted_lines(code, info, options)
+    return draw_code_lines(code.split("\n")[start:end], coloured[start:end] if coloured else None, options)
 
 
 _KEPT_ROWS = 1500
 
 
-class Drawn:
+class RowCache:
     """The parts that have their rows, those that were seen longest ago first; heights stay true when rows go."""
 
     def __init__(self) -> None:
@@ -229,8 +229,8 @@ class Drawn:
         self._rows.clear()
         self._total = 0
 
-    def forget_provisional(self) -> bool:
-        """Forget the rows that were drawn before their colours were known; tell whether there were any."""
+    def drop_provisional(self) -> bool:
+        """Forget the rows that were drawn before their highlighted_lines were known; tell whether there were any."""
         provisional = [part for part in self._rows if part.provisional]
         for part in provisional:
             part.lines, part.provisional = None, False

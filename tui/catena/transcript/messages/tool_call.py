@@ -25,7 +25,7 @@ _VERBS = {
     "fetch": "Fetch",
     "switch_mode": "Mode",
 }
-_OF_FILES = frozenset({"read", "edit", "delete", "move"})
+_FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _GLYPHS = {"pending": "○", "in_progress": "●", "completed": "✓", "failed": "✗"}
 _UNKNOWN = "◌"  # cancelled, or nobody saw how it ended
 _COMMAND_KEYS = ("command", "cmd")
@@ -108,8 +108,8 @@ def _object(
     diffs: list[ToolCallDiff],
     directory: str,
 ) -> str:
-    title = _without_verb(safe_line(record.title or text), kind)
-    if kind in _OF_FILES:
+    title = _strip_verb(safe_line(record.title or text), kind)
+    if kind in _FILE_KINDS:
         if locations:
             more = len(set(locations)) - 1
             return f"{locations[0]} and {more} more" if more else locations[0]
@@ -120,7 +120,7 @@ def _object(
     return title or (locations[0] if locations else record.name)
 
 
-def _without_verb(title: str, kind: str) -> str:
+def _strip_verb(title: str, kind: str) -> str:
     verb = _VERBS.get(kind)
     if verb and title.lower().startswith(verb.lower() + " "):
         title = title[len(verb) + 1 :]
@@ -154,7 +154,7 @@ def _content(record: ToolRecord) -> tuple[list[ToolCallDiff], list[str]]:
             case "diff":
                 diffs.append(ToolCallDiff(part.path, part.old, part.new or ""))
             case "text":
-                texts.append(_unfenced(part.text))
+                texts.append(_strip_fence(part.text))
             case "terminal":
                 texts.append(part.text or "output of a terminal that the agent keeps")
             case _:
@@ -165,7 +165,7 @@ def _content(record: ToolRecord) -> tuple[list[ToolCallDiff], list[str]]:
 _FENCE = re.compile(r"\s*(`{3,})[^\n`]*\n")
 
 
-def _unfenced(text: str) -> str:
+def _strip_fence(text: str) -> str:
     """Output that is one fenced block, without its fence."""
     fence = _FENCE.match(text)
     if fence is None:

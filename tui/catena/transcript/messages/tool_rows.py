@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.formats import duration_text
-from catena.transcript.drawing.lines import Line, Mark, marked, single
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run, shorten, total_cells, width_of
 from catena.transcript.messages.diff import DiffRow, counts, draw_gap, draw_rows
@@ -21,28 +21,28 @@ _VERB_CELLS = 7
 _DIFF_CHUNK = 200
 
 
-def draw_tool_line(message: Message, folded: bool, look: RenderOptions) -> Line:
+def draw_tool_line(message: Message, folded: bool, options: RenderOptions) -> Line:
     """Draw a tool call's one line."""
-    call = ToolCall.of(message, look.directory)
-    palette = look.palette
+    call = ToolCall.of(message, options.directory)
+    palette = options.palette
     glyph_style = palette.failed if call.failed else palette.running if call.running else palette.muted
     runs: list[Run] = [] if folded else [("▾ ", palette.muted)]
     runs.append((f"{call.glyph} ", glyph_style))
     verb_style = palette.failed if call.failed else palette.text if call.running else palette.muted
-    runs.append((f"{call.verb} " if look.narrow else f"{call.verb:<{_VERB_CELLS}} ", verb_style))
+    runs.append((f"{call.verb} " if options.narrow else f"{call.verb:<{_VERB_CELLS}} ", verb_style))
     added, removed = _sizes(call.diffs)
-    size = counts(added, removed, look)
+    size = counts(added, removed, options)
     if size:
-        size.insert(0, ("   " if not look.narrow else " ", Style.null()))
+        size.insert(0, ("   " if not options.narrow else " ", Style.null()))
     time = "" if call.seconds is None else f"  {duration_text(call.seconds)}"
-    room = look.width - total_cells(runs) - total_cells(size) - len(time)
-    if room < 8 or (look.narrow and room < width_of(call.object)):
+    room = options.width - total_cells(runs) - total_cells(size) - len(time)
+    if room < 8 or (options.narrow and room < width_of(call.object)):
         time, room = "", room + len(time)
     runs.append((shorten(call.object, max(1, room)), palette.text))
     runs += size
     copied = " ".join(f"{call.glyph} {call.verb} {call.object}".split())
-    gap = look.width - total_cells(runs) - len(time)
-    line = single(*runs, text=copied)
+    gap = options.width - total_cells(runs) - len(time)
+    line = line_of(*runs, text=copied)
     if time and gap >= 0:
         line.segments += [Segment(" " * gap, Style.null()), Segment(time, palette.faint)]
         line.cells += gap + len(time)
@@ -78,7 +78,7 @@ def _sizes(diffs: Sequence[ToolCallDiff]) -> tuple[int, int]:
 
 
 def _label(text: str) -> Part:
-    return one_row(lambda look: single((" " * _INDENT + text, look.palette.faint), text=""), "")
+    return one_row(lambda options: line_of((" " * _INDENT + text, options.palette.faint), text=""), "")
 
 
 def _diff_parts(diff: ToolCallDiff, *, named: bool, directory: str) -> Iterator[Part]:
@@ -88,7 +88,7 @@ def _diff_parts(diff: ToolCallDiff, *, named: bool, directory: str) -> Iterator[
     digits = max((len(str(row.number)) for hunk in change.hunks for row in hunk), default=1)
     for index, hunk in enumerate(change.hunks):
         if index:
-            yield one_row(lambda look: marked([draw_gap(look)], _set_in())[0], "")
+            yield one_row(lambda options: add_prefix([draw_gap(options)], _indent())[0], "")
         for start in range(0, len(hunk), _DIFF_CHUNK):
             rows = hunk[start : start + _DIFF_CHUNK]
             copied = "\n".join(row.sign + row.text for row in rows)
@@ -102,9 +102,9 @@ def _diff_parts(diff: ToolCallDiff, *, named: bool, directory: str) -> Iterator[
         yield _label("no difference")
 
 
-def _draw_hunk(rows: Sequence[DiffRow], digits: int, look: RenderOptions) -> list[Line]:
-    return marked(draw_rows(rows, look.within(_INDENT), digits), _set_in())
+def _draw_hunk(rows: Sequence[DiffRow], digits: int, options: RenderOptions) -> list[Line]:
+    return add_prefix(draw_rows(rows, options.within(_INDENT), digits), _indent())
 
 
-def _set_in() -> Mark:
-    return Mark(" " * _INDENT, " " * _INDENT, Style.null())
+def _indent() -> LinePrefix:
+    return LinePrefix(" " * _INDENT, " " * _INDENT, Style.null())

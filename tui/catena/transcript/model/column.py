@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.messages.parts import Drawn, Part
+from catena.transcript.messages.parts import Part, RowCache
 from catena.transcript.messages.prompt import Siblings
-from catena.transcript.model.arrangement import arranged, belongs_above, stand_below
 from catena.transcript.model.entry import Entry
 from catena.transcript.model.heights import Heights
 from catena_store.records import Kind, Message, MessageState
 
 _GROWING = 50  # a message that grows is among so many last ones
 IN_GAP = -1
+
+_LINE_LIKE = frozenset({Kind.THOUGHT, Kind.TOOL})
 
 
 class ColumnRow(NamedTuple):
@@ -39,14 +40,14 @@ class Anchor(NamedTuple):
 class Column:
     """Entries from the oldest to the newest. Knows nothing of the widget that shows it."""
 
-    def __init__(self, look: RenderOptions) -> None:
-        self.look = look
+    def __init__(self, options: RenderOptions) -> None:
+        self.options = options
         self.entries: list[Entry] = []
         self.folds: dict[str, bool] = {}  # what was folded or unfolded by hand, by message
         self.details: dict[str, str] = {}  # what a seam's session was told, by message
         self._heights = Heights()
         self._positions: dict[str, int] = {}
-        self._drawn = Drawn()
+        self._row_cache = RowCache()
 
     # What there is
 
@@ -65,7 +66,7 @@ class Column:
         """Return the row that ``entry`` begins at, its gap included."""
         return self._heights.top(self.position(entry))
 
-    def beside(self, entry: Entry, step: int, *, prompts: bool) -> Entry | None:
+    def neighbour(self, entry: Entry, step: int, *, prompts: bool) -> Entry | None:
         """Return the message, or prompt, ``step`` further on, or as far as there are any; None where there is none."""
         ordinal = entry.ordinal
         others = [
@@ -83,17 +84,17 @@ class Column:
 
     def replace(self, messages: Sequence[Message]) -> None:
         """Show these messages and no others."""
-        self._drawn.forget()
-        self.entries = [Entry(message, ordinal) for ordinal, message in enumerate(arranged(messages))]
+        self._row_cache.forget()
+        self.entries = [Entry(message, ordinal) for ordinal, message in enumerate(order_messages(messages))]
         self._prepare(self.entries)
         self._recount()
 
     def prepend(self, messages: Sequence[Message]) -> None:
         """Put older messages above."""
         known = self._positions
-        older = [Entry(message, 0) for message in arranged(messages) if message.id not in known]
+        older = [Entry(message, 0) for message in order_messages(messages) if message.id not in known]
         seam: list[Entry] = []
-        if older and self.entries and belongs_above(self.entries[0].message, older[-1].message):
+        if older and self.entries and precedes_prompt(self.entries[0].message, older[-1].message):
             seam = [self.entries.pop(0)]
         first = self.entries[0].ordinal if self.entries else 0
         above = [*older[:-1], *seam, older[-1]] if seam else older
@@ -109,7 +110,7 @@ class Column:
         entry = Entry(message, last.ordinal + 1 if last else 0)
         self._prepare([entry])
         position = len(self.entries)
-        if last is not None and belongs_above(message, last.message):
+        if last is not None and precedes_prompt(message, last.message):
             entry.ordinal, last.ordinal = last.ordinal, entry.ordinal
             position -= 1
         self.entries.insert(position, entry)
@@ -122,7 +123,7 @@ class Column:
         if entry is None:
             return
         if message.kind is Kind.AGENT and message.state is not MessageState.OPEN:
-            entry.finish(message, self.look, draw=draw)
+            entry.finish(message, self.options, draw=draw)
         elif (
             entry.answer is not None
             and entry.answer.growing
@@ -132,7 +133,7 @@ class Column:
             entry.message = message
         else:
             entry.message = message
-            entry.rebuild(self.look)
+            entry.rebuild(self.options)
         self._connect(self.position(entry))
 
     def grow(self, message_id: str, text: str, *, draw: bool) -> None:
@@ -142,8 +143,8 @@ class Column:
             return
         empty = entry.empty
         if entry.message.kind in (Kind.AGENT, Kind.THOUGHT):
-            entry.open(self.look)
-        entry.grow(text, self.look, draw=draw)
+            entry.open(self.options)
+        entry.grow(text, self.options, draw=draw)
         position = self.position(entry)
         if empty:
             self._connect(position)
@@ -155,7 +156,7 @@ class Column:
         self.rebuild(entry)
 
     def rebuild(self, entry: Entry) -> None:
-        entry.rebuild(self.look)
+        entry.rebuild(self.options)
         self._heights[self.position(entry)] = entry.rows
 
     def set_siblings(self, positions: Mapping[str, Siblings]) -> None:
@@ -166,38 +167,40 @@ class Column:
                 entry.siblings = shown
                 self.rebuild(entry)
 
-    def look_with(self, look: RenderOptions) -> None:
+    def set_options(self, options: RenderOptions) -> None:
         """Draw everything in another look from now on; heights are kept where the width is."""
-        same_width = look.width == self.look.width and look.narrow == self.look.narrow
-        self.look = look
-        self._drawn.forget()
+        same_width = options.width == self.options.width and options.narrow == self.options.narrow
+        self.options = options
+        self._row_cache.forget()
         if not same_width:
             for entry in self.entries:
-                entry.guess(look.width)
+                entry.estimate(options.width)
             self._heights = Heights(entry.rows for entry in self.entries)
 
-    def holding(self, message_id: str) -> bool:
+    def has_held_text(self, message_id: str) -> bool:
         """Tell whether some of a growing message's end is not shown yet."""
         entry = self.entry(message_id)
-        return entry is not None and entry.answer is not None and entry.answer.holding
+        return entry is not None and entry.answer is not None and entry.answer.has_held_text
 
     def release(self) -> bool:
         """Have growing messages shown to their last character; tell whether there was anything held back."""
         held = [
-            entry for entry in self.entries[-_GROWING:] if entry.answer is not None and entry.answer.holding
+            entry
+            for entry in self.entries[-_GROWING:]
+            if entry.answer is not None and entry.answer.has_held_text
         ]
         for entry in held:
-            entry.release(self.look)
+            entry.release(self.options)
             self._heights[self.position(entry)] = entry.rows
         return bool(held)
 
-    def forget_colours(self) -> bool:
+    def drop_uncoloured_rows(self) -> bool:
         """Have code that was drawn without its colours drawn again; tell whether there was any."""
-        return self._drawn.forget_provisional()
+        return self._row_cache.drop_provisional()
 
     # Place
 
-    def settle(self, anchor: Anchor | None, height: int) -> int:
+    def measure(self, anchor: Anchor | None, height: int) -> int:
         """Draw what ``height`` rows of screen show with ``anchor`` in its place, or the end for None.
 
         Return the top row; all heights on the screen are true after this.
@@ -206,7 +209,7 @@ class Column:
         while self._draw(top, top + height):  # every pass makes a guess true, and none is guessed again
             top = self._top_for(anchor, height)
         top = self._top_for(anchor, height)
-        self._drawn.evict()
+        self._row_cache.evict()
         return top
 
     def anchor_at(self, top: int, height: int) -> Anchor | None:
@@ -218,16 +221,16 @@ class Column:
         if not total:
             return None
         row = min(max(0, top), total - 1)
-        first, before = self._at(row), self._at(row - 1) if row else None
-        if first.part == IN_GAP and first.settled:
+        first, before = self._position_at(row), self._position_at(row - 1) if row else None
+        if first.part == IN_GAP and first.measured:
             # The gap itself may go when something is put above it.
             return Anchor(first.entry, 0, 0, row + first.left - top)
-        if first.settled or row == 0 or (first.row == 0 and before is not None and before.settled):
+        if first.measured or row == 0 or (first.row == 0 and before is not None and before.measured):
             return Anchor(first.entry, first.part, first.row, row - top)
         below = row + 1
         while below <= min(total - 1, row + height):
-            place = self._at(below)
-            if place.settled:
+            place = self._position_at(below)
+            if place.measured:
                 return Anchor(place.entry, place.part, place.row, below - top)
             below += max(1, place.left)
         return Anchor(first.entry, first.part, first.row, row - top)
@@ -245,15 +248,15 @@ class Column:
         """Return the rows of the screen, as many as there are; what they show must be settled."""
         row, end = max(0, top), min(self.total, top + height)
         while row < end:
-            place = self._at(row)
+            place = self._position_at(row)
             entry = place.entry
             if place.part == IN_GAP:
                 count = min(place.left, end - row)
                 yield from (ColumnRow(entry, IN_GAP, place.row + n, None) for n in range(count))
             else:
-                part = entry.open(self.look)[place.part]
-                lines = entry.settle(place.part, self.look)
-                self._drawn.touch(part, len(lines))
+                part = entry.open(self.options)[place.part]
+                lines = entry.measure(place.part, self.options)
+                self._row_cache.touch(part, len(lines))
                 count = min(place.left, end - row)
                 for index in range(place.row, place.row + count):
                     line = lines[index - part.lead] if 0 <= index - part.lead < len(lines) else None
@@ -262,36 +265,36 @@ class Column:
 
     def parts(self, entry: Entry) -> list[Part]:
         """Return the parts of a message, made if they are not there."""
-        parts = entry.open(self.look)
+        parts = entry.open(self.options)
         self._heights[self.position(entry)] = entry.rows
         return parts
 
     def lines(self, entry: Entry, part: int) -> list[Line]:
         """Return the rows of a part of a message, drawn if they are not there, wherever it stands."""
-        lines = entry.settle(part, self.look)
-        self._drawn.touch(self.parts(entry)[part], len(lines))
+        lines = entry.measure(part, self.options)
+        self._row_cache.touch(self.parts(entry)[part], len(lines))
         return lines
 
-    class _Place(NamedTuple):
+    class _RowPosition(NamedTuple):
         entry: Entry
         part: int
         row: int
         left: int  # rows from here to the end of the part
-        settled: bool
+        measured: bool
 
-    def _at(self, row: int) -> _Place:
+    def _position_at(self, row: int) -> _RowPosition:
         position = self._heights.find(row)
         entry = self.entries[position]
         inside = row - self._heights.top(position)
         if inside < entry.gap:
-            return Column._Place(entry, IN_GAP, inside, entry.gap - inside, entry.parts is not None)
+            return Column._RowPosition(entry, IN_GAP, inside, entry.gap - inside, entry.parts is not None)
         if entry.parts is None:
-            return Column._Place(entry, 0, inside - entry.gap, entry.rows - inside, False)
+            return Column._RowPosition(entry, 0, inside - entry.gap, entry.rows - inside, False)
         inside -= entry.gap
         index = entry.heights.find(inside)
         part = entry.parts[index]
         offset = inside - entry.heights.top(index)
-        return Column._Place(entry, index, offset, part.height - offset, part.settled)
+        return Column._RowPosition(entry, index, offset, part.height - offset, part.measured)
 
     def _top_for(self, anchor: Anchor | None, height: int) -> int:
         end = max(0, self.total - height)
@@ -309,7 +312,7 @@ class Column:
         while position < len(self.entries) and row < bottom:
             entry = self.entries[position]
             if entry.rows:
-                entry.open(self.look)
+                entry.open(self.options)
                 self._draw_entry(entry, top - row - entry.gap, bottom - row - entry.gap)
                 if entry.rows != self._heights[position]:
                     self._heights[position] = entry.rows
@@ -319,27 +322,27 @@ class Column:
         return changed
 
     def _draw_entry(self, entry: Entry, top: int, bottom: int) -> None:
-        parts = entry.open(self.look)
+        parts = entry.open(self.options)
         if not parts or top >= entry.heights.total:
             return
         index = entry.heights.find(max(0, top)) if entry.heights.total else 0
         row = entry.heights.top(index)
         while index < len(parts) and row < bottom:
-            lines = entry.settle(index, self.look)
-            self._drawn.touch(parts[index], len(lines))
+            lines = entry.measure(index, self.options)
+            self._row_cache.touch(parts[index], len(lines))
             row += parts[index].height
             index += 1
 
     # Bookkeeping
 
     def _prepare(self, entries: Sequence[Entry]) -> None:
-        width = self.look.width
+        width = self.options.width
         for entry in entries:
             message_id = entry.message.id
             if message_id in self.folds and entry.foldable:
                 entry.folded = self.folds[message_id]
             entry.detail = self.details.get(message_id)
-            entry.guess(width)
+            entry.estimate(width)
 
     def _recount(self, start: int = 0) -> None:
         if start == 0:
@@ -364,7 +367,7 @@ class Column:
         for position in range(start, len(self.entries)):
             entry = self.entries[position]
             known = (entry.link, entry.gap, entry.joined, self._heights[position] if count else 0)
-            stand_below(entry, before)
+            place_below(entry, before)
             if count:
                 self._heights[position] = entry.rows
                 same = known == (entry.link, entry.gap, entry.joined, entry.rows)
@@ -372,3 +375,34 @@ class Column:
                     return
             if not entry.empty:
                 before = entry
+
+
+def precedes_prompt(message: Message, last: Message) -> bool:
+    """Tell whether ``message`` is a seam that hangs below the prompt ``last``: it tells of it and is read before it."""
+    follows = message.parent_id == last.id and last.kind is Kind.USER
+    return follows and message.kind is Kind.SEAM and not message.barrier
+
+
+def order_messages(messages: Sequence[Message]) -> list[Message]:
+    """Return messages with each seam above its prompt."""
+    order: list[Message] = []
+    for message in messages:
+        if order and message.kind is Kind.SEAM and precedes_prompt(message, order[-1]):
+            order.insert(-1, message)
+        else:
+            order.append(message)
+    return order
+
+
+def place_below(entry: Entry, before: Entry | None) -> None:
+    """Set the gap of ``entry`` below ``before``, what carried it, and whether the chain line joins the two."""
+    message = entry.message
+    kind = message.kind
+    entry.link = message.link_id
+    if before is None:
+        entry.gap, entry.joined = 1, False
+        return
+    if entry.link is None and kind is not Kind.USER and not before.message.barrier:
+        entry.link = before.link  # not stamped yet, but of the same turn
+    entry.gap = 0 if kind in _LINE_LIKE and before.message.kind in _LINE_LIKE else 1
+    entry.joined = before.link is not None and (before.link == entry.link or kind is Kind.SEAM)

@@ -11,7 +11,7 @@ from typing import assert_never
 from catena.text.safe_text import safe_line
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import lay
+from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.messages.answer import Answer
 from catena.transcript.messages.notices import (
     draw_interrupted,
@@ -24,7 +24,7 @@ from catena.transcript.messages.notices import (
     seam_words,
 )
 from catena.transcript.messages.parts import Part, one_row, text_parts
-from catena.transcript.messages.prompt import Siblings, draw_below, draw_more, draw_prompt, has_below
+from catena.transcript.messages.prompt import Siblings, draw_footer, draw_more, draw_prompt, has_footer
 from catena.transcript.messages.tool_rows import tool_parts
 from catena.transcript.model.heights import Heights
 from catena_store.records import Kind, Message, MessageState
@@ -41,6 +41,7 @@ class Entry:
     __slots__ = (
         "answer",
         "detail",
+        "estimated_rows",
         "folded",
         "gap",
         "heights",
@@ -50,7 +51,6 @@ class Entry:
         "ordinal",
         "parts",
         "raw",
-        "rough",
         "siblings",
     )
 
@@ -68,7 +68,7 @@ class Entry:
         self.detail: str | None = None  # what a seam's session was told
         self.answer: Answer | None = None
         self.parts: list[Part] | None = None  # None until the message is near the screen
-        self.rough = 0
+        self.estimated_rows = 0
 
     @property
     def empty(self) -> bool:
@@ -87,7 +87,7 @@ class Entry:
 
     @property
     def rows(self) -> int:
-        body = self.rough if self.parts is None else self.heights.total
+        body = self.estimated_rows if self.parts is None else self.heights.total
         return self.gap + body if body else 0
 
     @property
@@ -102,14 +102,14 @@ class Entry:
             case _:
                 return False
 
-    def guess(self, width: int) -> None:
+    def estimate(self, width: int) -> None:
         """Set all heights to what the lengths let expect."""
         if self.parts is None:
-            self.rough = self._rough(width)
+            self.estimated_rows = self._estimated_rows(width)
         else:
-            self.heights = Heights(part.guess(width) for part in self.parts)
+            self.heights = Heights(part.estimate(width) for part in self.parts)
 
-    def _rough(self, width: int) -> int:
+    def _estimated_rows(self, width: int) -> int:
         message = self.message
         if self.empty:
             return 0
@@ -117,59 +117,59 @@ class Entry:
             return 1
         return len(message.text) // width + message.text.count("\n") + 1
 
-    def open(self, look: RenderOptions) -> list[Part]:
+    def open(self, options: RenderOptions) -> list[Part]:
         """Return the parts, made if they are not there."""
         if self.parts is None:
-            self.parts = list(self._make(look))
-            self.heights = Heights(part.guess(look.width) for part in self.parts)
+            self.parts = list(self._make_parts(options))
+            self.heights = Heights(part.estimate(options.width) for part in self.parts)
         return self.parts
 
-    def rebuild(self, look: RenderOptions) -> None:
+    def rebuild(self, options: RenderOptions) -> None:
         """Make the parts anew, after the message or what is unfolded of it changed."""
         opened = self.parts is not None
         self.parts = self.answer = None
         if opened:
-            self.open(look)
+            self.open(options)
         else:
-            self.guess(look.width)
+            self.estimate(options.width)
 
-    def settle(self, index: int, look: RenderOptions) -> list[Line]:
+    def measure(self, index: int, options: RenderOptions) -> list[Line]:
         """Return the rows of a part, drawn if need be; the heights are true for it after this."""
-        lines = self.open(look)[index].settle(look)
-        self.heights[index] = self.open(look)[index].height
+        lines = self.open(options)[index].measure(options)
+        self.heights[index] = self.open(options)[index].height
         return lines
 
-    def grow(self, text: str, look: RenderOptions, *, draw: bool) -> None:
+    def grow(self, text: str, options: RenderOptions, *, draw: bool) -> None:
         """Add text at the end. With ``draw``, the parts that this freezes are drawn, so that nothing below moves."""
         if self.answer is None or not self.answer.growing:
             self.message = replace(self.message, text=self.message.text + text)
-            self.rebuild(look)
+            self.rebuild(options)
             return
-        parts = self.open(look)
+        parts = self.open(options)
         first = self.answer.grow(text)
-        self._renew(parts, first, look, draw=draw)
+        self._replace_parts(parts, first, options, draw=draw)
 
-    def release(self, look: RenderOptions) -> None:
+    def release(self, options: RenderOptions) -> None:
         """Show an answer to its last character, whatever that may still mean."""
         if self.answer is not None and self.answer.growing:
-            self._renew(self.open(look), self.answer.release(), look, draw=True)
+            self._replace_parts(self.open(options), self.answer.release(), options, draw=True)
 
-    def finish(self, message: Message, look: RenderOptions, *, draw: bool) -> None:
+    def finish(self, message: Message, options: RenderOptions, *, draw: bool) -> None:
         """The message is whole now. Where its text is what had grown, only its end is drawn anew."""
         answer = self.answer
         if answer is None or not answer.growing or not message.text.startswith(answer.text):
             self.message = message
-            self.rebuild(look)
+            self.rebuild(options)
             return
-        parts = self.open(look)
+        parts = self.open(options)
         first = answer.grow(message.text[len(answer.text) :])
         self.message = message
         first = min(first, answer.finish())
         if answer.text == message.text:
             answer.text = message.text  # one copy of it is enough
-        self._renew(parts, first, look, draw=draw)
+        self._replace_parts(parts, first, options, draw=draw)
 
-    def _renew(self, parts: list[Part], first: int, look: RenderOptions, *, draw: bool) -> None:
+    def _replace_parts(self, parts: list[Part], first: int, options: RenderOptions, *, draw: bool) -> None:
         assert self.answer is not None
         head = 1 if self.message.kind is Kind.THOUGHT else 0
         first += head
@@ -180,29 +180,29 @@ class Entry:
         self.heights.cut(first)
         if self.folded and head:
             return
-        for part in chain(self.answer.parts[first - head :], self._after(self.answer)):
-            part.guess(look.width)
+        for part in chain(self.answer.parts[first - head :], self._trailing_parts(self.answer)):
+            part.estimate(options.width)
             if left > 0:
-                part.settle(look)
+                part.measure(options)
                 left -= part.height
             if parts and len(parts) > first:
                 parts[-1].lines = None  # only its height was wanted, unless it is on the screen
             parts.append(part)
             self.heights.append(part.height)
 
-    def _make(self, look: RenderOptions) -> Iterator[Part]:
+    def _make_parts(self, options: RenderOptions) -> Iterator[Part]:
         message = self.message
         match message.kind:
             case Kind.USER:
-                return self._prompt(message)
+                return self._prompt_parts(message)
             case Kind.AGENT:
                 growing = message.state is MessageState.OPEN
                 self.answer = Answer(message.text, growing=growing, style=lambda palette: palette.text)
-                return chain(self.answer.parts, self._after(self.answer))
+                return chain(self.answer.parts, self._trailing_parts(self.answer))
             case Kind.THOUGHT:
-                return self._thought(message)
+                return self._thought_parts(message)
             case Kind.TOOL:
-                return tool_parts(message, folded=self.folded, raw=self.raw, directory=look.directory)
+                return tool_parts(message, folded=self.folded, raw=self.raw, directory=options.directory)
             case Kind.PLAN:
                 entries = plan_entries(message)
                 copied = "\n".join(
@@ -211,23 +211,23 @@ class Entry:
                 size = sum(len(text) for text, _ in entries)
                 return iter((Part(partial(draw_plan, message), copied, size=size, breaks=len(entries) - 1),))
             case Kind.NOTICE:
-                return self._notice(message)
+                return self._notice_parts(message)
             case Kind.SEAM:
-                return self._seam(message)
+                return self._seam_parts(message)
             case _:
                 assert_never(message.kind)
 
-    def _prompt(self, message: Message) -> Iterator[Part]:
+    def _prompt_parts(self, message: Message) -> Iterator[Part]:
         first = True
         for part in text_parts(message.text, lambda palette: palette.prompt):
             text = part.source
             part.draw = partial(draw_prompt, text, self.siblings) if first else partial(draw_more, text)
             first = False
             yield part
-        if has_below(message):
-            yield Part(partial(draw_below, message), "", size=0, breaks=0)
+        if has_footer(message):
+            yield Part(partial(draw_footer, message), "", size=0, breaks=0)
 
-    def _thought(self, message: Message) -> Iterator[Part]:
+    def _thought_parts(self, message: Message) -> Iterator[Part]:
         yield one_row(partial(draw_thought_line, message, self.folded), "")
         self.answer = Answer(
             message.text,
@@ -238,7 +238,7 @@ class Entry:
         if not self.folded:
             yield from self.answer.parts
 
-    def _after(self, answer: Answer) -> Iterator[Part]:
+    def _trailing_parts(self, answer: Answer) -> Iterator[Part]:
         """What stands under an answer: what was in it besides text, and that it was cut short."""
         message = self.message
         if message.kind is not Kind.AGENT:
@@ -256,13 +256,13 @@ class Entry:
         if message.state is MessageState.INTERRUPTED:
             yield one_row(draw_interrupted, "")
 
-    def _notice(self, message: Message) -> Iterator[Part]:
+    def _notice_parts(self, message: Message) -> Iterator[Part]:
         text = safe_line(message.text)
         yield Part(partial(draw_notice, message, self.folded), text, size=len(text), breaks=0)
         if not self.folded:
             yield from text_parts(notice_details(message), lambda palette: palette.muted, indent=_INDENT)
 
-    def _seam(self, message: Message) -> Iterator[Part]:
+    def _seam_parts(self, message: Message) -> Iterator[Part]:
         words = seam_words(message)
         yield Part(partial(draw_seam, message, self.folded), f"— {words} —", size=len(words), breaks=0)
         if not self.folded and self.foldable:
@@ -275,5 +275,5 @@ def _blank(text: str) -> bool:
     return not text or text.isspace()  # a long text is not copied for it, as it would be by stripping it
 
 
-def _draw_other(words: str, look: RenderOptions) -> list[Line]:
-    return lay([(f"◇ {words}", look.palette.muted)], look.width)
+def _draw_other(words: str, options: RenderOptions) -> list[Line]:
+    return wrap_runs([(f"◇ {words}", options.palette.muted)], options.width)

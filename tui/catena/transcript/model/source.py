@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import unified_diff
 
 from catena.transcript.markdown.markdown import parser
-from catena.transcript.markdown.splitter import cut
+from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.answer import fenced
 from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
 from catena.transcript.messages.tool_call import ToolCall, ToolCallDiff
@@ -63,7 +63,7 @@ def _code_in(text: str) -> list[str]:
 
 def _code_in_pieces(text: str) -> Iterator[str]:
     """The code of a long text: only blocks that may hold any are parsed, and none that is drawn as it stands."""
-    for piece in cut(text):
+    for piece in split(text):
         source = text[piece.start : piece.end]
         if piece.fence:
             yield "\n".join(fenced(source)[1])

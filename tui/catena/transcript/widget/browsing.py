@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena.transcript.model.entry import Entry
-from catena.transcript.widget.prompt_buttons import offers_buttons, with_buttons
+from catena.transcript.widget.prompt_buttons import add_buttons, has_buttons
 from catena.transcript.widget.view import TranscriptView
 from catena_store.records import Kind
 from catena_store.records import Message as Record
@@ -18,11 +18,11 @@ from catena_store.records import Message as Record
 _REST = Style(dim=True)
 
 
-class Browsing(TranscriptView):
+class BrowsableTranscript(TranscriptView):
     """Has one message in focus; while one prompt is to be chosen, everything else is dim."""
 
     _choosing = False
-    _pointed_at: str | None = None  # the message below the mouse
+    _hovered: str | None = None  # the message below the mouse
 
     def browse(self, on: bool) -> None:
         """Begin with the newest message on the screen, or end."""
@@ -60,7 +60,7 @@ class Browsing(TranscriptView):
 
     def restore_position(self, scroll: int | None) -> None:
         """Go to what ``position`` gave; None: to the end."""
-        self._viewport.want(scroll)
+        self._viewport.restore_position(scroll)
         self._place(None)
 
     def move(self, step: int, *, prompts: bool = False) -> None:
@@ -69,7 +69,7 @@ class Browsing(TranscriptView):
         if now is None:
             self.browse(True)
             return
-        target = self._column.beside(now, step, prompts=prompts)
+        target = self._column.neighbour(now, step, prompts=prompts)
         if target is not None:
             self._go_to(target)
         elif step < 0 and self._more_above:
@@ -128,22 +128,22 @@ class Browsing(TranscriptView):
 
     # What is drawn of it
 
-    def _dress(self) -> Callable[[ColumnRow, Strip], Strip] | None:
+    def _row_decorator(self) -> Callable[[ColumnRow, Strip], Strip] | None:
         current, choosing = self.current, self._choosing
-        pointed_at = self._pointed_at or current
-        if pointed_at is None and not choosing:
+        highlighted = self._hovered or current
+        if highlighted is None and not choosing:
             return None
-        composer = self._viewport.composer
+        renderer = self._viewport.renderer
 
-        def dressed(row: ColumnRow, strip: Strip) -> Strip:
+        def decorate(row: ColumnRow, strip: Strip) -> Strip:
             message_id = row.entry.message.id
             if choosing and message_id != current:
                 return strip.apply_style(_REST)
-            if message_id == pointed_at and offers_buttons(row):
-                return with_buttons(strip, row, composer, over_text=message_id == self._pointed_at)
+            if message_id == highlighted and has_buttons(row):
+                return add_buttons(strip, row, renderer, over_text=message_id == self._hovered)
             return strip
 
-        return dressed
+        return decorate
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """A prompt below the mouse offers its buttons."""
@@ -151,15 +151,15 @@ class Browsing(TranscriptView):
         inside = offset is not None and 0 <= offset.y < len(rows)
         row = rows[offset.y] if inside and offset is not None else None
         prompt = row is not None and row.part != IN_GAP and _is_prompt(row.entry)
-        self._point_at(row.entry.message.id if row is not None and prompt else None)
+        self._hover(row.entry.message.id if row is not None and prompt else None)
 
     def on_leave(self) -> None:
         """The mouse is elsewhere."""
-        self._point_at(None)
+        self._hover(None)
 
-    def _point_at(self, message_id: str | None) -> None:
-        if message_id != self._pointed_at:
-            self._pointed_at = message_id
+    def _hover(self, message_id: str | None) -> None:
+        if message_id != self._hovered:
+            self._hovered = message_id
             self._repaint()
 
 

@@ -18,23 +18,23 @@ _SPACE = "  "
 _TEXT_KEPT = 8  # cells of the prompt that stay readable
 
 
-def offers_buttons(row: ColumnRow) -> bool:
+def has_buttons(row: ColumnRow) -> bool:
     """True for the row that the buttons stand on."""
     message = row.entry.message
     prompt = message.kind is Kind.USER and not message.data.get("steered")
     return prompt and row.part == 0 and row.row == 0 and row.line is not None
 
 
-def with_buttons(strip: Strip, row: ColumnRow, composer: RowRenderer, *, over_text: bool) -> Strip:
+def add_buttons(strip: Strip, row: ColumnRow, renderer: RowRenderer, *, over_text: bool) -> Strip:
     """Put the buttons at the end of a row, left of the siblings, as many as there is room for.
 
     ``over_text``: they may lie over what is written there, for somebody who points at it.
     """
-    measures, palette = composer.measures, composer.palette
+    layout, palette = renderer.layout, renderer.palette
     siblings = row.entry.siblings
-    end = measures.margin + measures.gutter + measures.body
+    end = layout.margin + layout.gutter + layout.body
     end -= arrows_width(siblings) + len(_SPACE) if siblings else 0
-    room = end - measures.margin - measures.gutter - _TEXT_KEPT
+    room = end - layout.margin - layout.gutter - _TEXT_KEPT
     base = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
     segments: list[Segment] = []
     cells = 0

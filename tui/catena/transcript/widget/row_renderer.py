@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from catena.text.safe_strips import only_text
-from catena.transcript.drawing.render_options import Measures, Palette, RenderOptions
+from catena.transcript.drawing.render_options import ColumnLayout, Palette, RenderOptions
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena_store.records import Kind
 
@@ -24,16 +24,16 @@ class RowRenderer:
 
     def __init__(self, width: int, palette: Palette) -> None:
         self.width = width
-        self.measures = Measures.of(width)
+        self.layout = ColumnLayout.of(width)
         self.palette = palette
         self._blanks: dict[tuple[str, bool], Strip] = {}
         self._space = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
 
-    def look(self, template: RenderOptions) -> RenderOptions:
+    def options(self, template: RenderOptions) -> RenderOptions:
         """Return ``template`` for this width and palette."""
-        measures = self.measures
+        layout = self.layout
         return RenderOptions(
-            measures.body, self.palette, measures.gutter == 0, template.directory, template.colouring
+            layout.body, self.palette, layout.gutter == 0, template.directory, template.highlights
         )
 
     @property
@@ -43,15 +43,15 @@ class RowRenderer:
 
     def lead(self, row: ColumnRow) -> int:
         """Return how many characters stand left of what can be selected in a row."""
-        return self.measures.margin + self.measures.gutter + (row.line.lead if row.line is not None else 0)
+        return self.layout.margin + self.layout.gutter + (row.line.lead if row.line is not None else 0)
 
-    def compose(self, row: ColumnRow, *, focused: bool) -> Strip:
+    def render(self, row: ColumnRow, *, focused: bool) -> Strip:
         """Return a row as it is drawn, as wide as the widget."""
         mark = self._mark(row, focused)
         line = row.line
         if line is None:
             return self._blank(mark, focused)
-        inverse = focused and not self.measures.gutter and row.row == 0
+        inverse = focused and not self.layout.gutter and row.row == 0
         key = (self, mark, focused, inverse)
         if line.strip is not None and line.strip_key == key:
             return line.strip
@@ -63,7 +63,7 @@ class RowRenderer:
             ]
         else:
             segments += line.segments
-        cells = self.measures.margin + self.measures.gutter + line.cells
+        cells = self.layout.margin + self.layout.gutter + line.cells
         if cells < self.width:
             segments.append(Segment(" " * (self.width - cells), self._space))
         strip = Strip(
@@ -95,21 +95,21 @@ class RowRenderer:
         return "│ " if entry.link is not None else ""
 
     def _gutter(self, mark: str, focused: bool) -> list[Segment]:
-        measures = self.measures
-        if not measures.gutter:
+        layout = self.layout
+        if not layout.gutter:
             return []
         palette = self.palette
         style = {"▌": palette.prompt_bar, "╎╌": palette.seam, "╎ ": palette.seam}.get(mark, palette.chain)
         style = palette.focus if focused and mark in (_FOCUS, _FOCUS_PROMPT) else style
-        segments = [Segment(mark.ljust(measures.gutter), style)]
-        return [Segment(" " * measures.margin, self._space), *segments] if measures.margin else segments
+        segments = [Segment(mark.ljust(layout.gutter), style)]
+        return [Segment(" " * layout.margin, self._space), *segments] if layout.margin else segments
 
     def _blank(self, mark: str, focused: bool) -> Strip:
         key = (mark, focused)
         strip = self._blanks.get(key)
         if strip is None:
             segments = self._gutter(mark, focused)
-            used = self.measures.margin + self.measures.gutter if segments else 0
+            used = self.layout.margin + self.layout.gutter if segments else 0
             segments.append(Segment(" " * (self.width - used), self._space))
             strip = Strip(segments, self.width)
             self._blanks[key] = strip

@@ -15,7 +15,7 @@ from catena.transcript.model.entry import Entry
 from catena.transcript.widget.row_renderer import Overlay
 from catena_store.records import Kind
 
-_MOST = 10_000
+_MAX_HITS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class HitLocation:
     """Where a hit is drawn: a part of a message, a row of it below its lead, and the characters there."""
 
     message_id: str
@@ -36,7 +36,7 @@ class Spot:
     start: int
 
 
-class Finder:
+class TextMatcher:
     """One search, without regard to case."""
 
     def __init__(self, text: str) -> None:
@@ -47,15 +47,15 @@ class Finder:
         """Return every place in the loaded messages, oldest first; at most 10,000."""
         found: list[SearchHit] = []
         for entry in column.entries:
-            count = min(self._count(searchable(entry)), _MOST - len(found))
+            count = min(self._count(searchable(entry)), _MAX_HITS - len(found))
             found += (SearchHit(entry.message.id, index) for index in range(count))
-            if len(found) >= _MOST:
+            if len(found) >= _MAX_HITS:
                 break
         return found
 
-    def spot(self, column: Column, entry: Entry, index: int) -> Spot | None:
+    def location(self, column: Column, entry: Entry, index: int) -> HitLocation | None:
         """Return where the ``index``-th hit of a message is drawn, or the last before it; None if none is drawn."""
-        last: Spot | None = None
+        last: HitLocation | None = None
         passed: int | None = None  # the last part whose hits were only counted
         for number, part in enumerate(column.parts(entry)):
             source = part.source
@@ -66,13 +66,13 @@ class Finder:
                 passed, last = number, None
                 continue
             for row, start, _ in self.spans(column.lines(entry, number)):
-                last = Spot(entry.message.id, number, row, start)
+                last = HitLocation(entry.message.id, number, row, start)
                 if index == 0:
                     return last
                 index -= 1
         if last is None and passed is not None:
             for row, start, _ in self.spans(column.lines(entry, passed)):
-                last = Spot(entry.message.id, passed, row, start)
+                last = HitLocation(entry.message.id, passed, row, start)
         return last
 
     def _count(self, text: str) -> int:
@@ -134,11 +134,11 @@ class Search:
     """One text that is looked for, and where one stands among its places."""
 
     def __init__(self, text: str, column: Column) -> None:
-        self.finder = Finder(text)
-        self.hits: list[SearchHit] = self.finder.hits(column)
+        self.matcher = TextMatcher(text)
+        self.hits: list[SearchHit] = self.matcher.hits(column)
         self.index: int | None = None
-        self.spot: Spot | None = None
-        self._looked_through: tuple[list[Line], dict[int, list[tuple[int, int, int]]]] = ([], {})
+        self.location: HitLocation | None = None
+        self._span_cache: tuple[list[Line], dict[int, list[tuple[int, int, int]]]] = ([], {})
 
     @property
     def hit(self) -> SearchHit | None:
@@ -158,16 +158,16 @@ class Search:
         """Return the message of the hit that was gone to."""
         return None if self.hit is None else column.entry(self.hit.message_id)
 
-    def find_spot(self, column: Column, entry: Entry) -> Spot | None:
+    def locate(self, column: Column, entry: Entry) -> HitLocation | None:
         """Find where the hit that was gone to is drawn; None where it is not."""
-        self.spot = None if self.hit is None else self.finder.spot(column, entry, self.hit.index)
-        return self.spot
+        self.location = None if self.hit is None else self.matcher.location(column, entry, self.hit.index)
+        return self.location
 
     def anchor(self, column: Column, entry: Entry, at: int) -> Anchor:
         """Return the anchor that brings the spot to the row ``at`` of the screen."""
-        assert self.spot is not None
-        lead = column.parts(entry)[self.spot.part].lead
-        return Anchor(entry, self.spot.part, self.spot.row + lead, at)
+        assert self.location is not None
+        lead = column.parts(entry)[self.location.part].lead
+        return Anchor(entry, self.location.part, self.location.row + lead, at)
 
     def step(self, step: int) -> SearchHit | None:
         """Go on by ``step`` hits, around the ends."""
@@ -177,10 +177,10 @@ class Search:
         self.index %= len(self.hits)
         return self.hits[self.index]
 
-    def look_again(self, column: Column) -> None:
+    def refresh(self, column: Column) -> None:
         """The loaded messages are others now; the hit that was gone to stays the one."""
         hit = self.hit
-        self.hits = self.finder.hits(column)
+        self.hits = self.matcher.hits(column)
         self.index = self.hits.index(hit) if hit in self.hits else None
 
     def overlays(self, column: Column, row: ColumnRow, palette: Palette) -> Iterator[Overlay]:
@@ -188,19 +188,22 @@ class Search:
         if row.line is None or row.part == IN_GAP:
             return
         part = column.parts(row.entry)[row.part]
-        spot = self.spot
-        here = spot is not None and (spot.message_id, spot.part) == (row.entry.message.id, row.part)
+        location = self.location
+        here = location is not None and (location.message_id, location.part) == (
+            row.entry.message.id,
+            row.part,
+        )
         for start, end, origin in self._row_spans(part.lines or []).get(row.row - part.lead, ()):
             current = (
                 here
-                and spot is not None
-                and origin == spot.row
-                and (origin != row.row - part.lead or start == spot.start)
+                and location is not None
+                and origin == location.row
+                and (origin != row.row - part.lead or start == location.start)
             )
             yield start, end, palette.hit_current if current else palette.hit
 
     def _row_spans(self, lines: list[Line]) -> dict[int, list[tuple[int, int, int]]]:
         """Look through the rows of a part once, however many of them are on the screen."""
-        if lines is not self._looked_through[0]:
-            self._looked_through = lines, self.finder.row_spans(lines)
-        return self._looked_through[1]
+        if lines is not self._span_cache[0]:
+            self._span_cache = lines, self.matcher.row_spans(lines)
+        return self._span_cache[1]

@@ -61,7 +61,7 @@ def word_at(row: ColumnRow, place: Offset) -> Selection | None:
     return None
 
 
-def columns(row: ColumnRow, selection: Selection) -> tuple[int, int] | None:
+def selected_columns(row: ColumnRow, selection: Selection) -> tuple[int, int] | None:
     """Return from where to where a row is selected, in characters of its selectable part; None: not at all."""
     if row.line is None:
         return None

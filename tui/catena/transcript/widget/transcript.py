@@ -19,7 +19,7 @@ from catena.transcript.model import source as sources
 from catena.transcript.model.column import Anchor, ColumnRow
 from catena.transcript.model.entry import Entry
 from catena.transcript.widget import selection as selecting
-from catena.transcript.widget.browsing import Browsing
+from catena.transcript.widget.browsing import BrowsableTranscript
 from catena.transcript.widget.prompt_buttons import BRANCH_ACT
 from catena.transcript.widget.row_renderer import Overlay
 from catena.transcript.widget.search import Search, SearchHit
@@ -28,7 +28,7 @@ from catena_store.records import Kind
 from catena_store.records import Message as Record
 
 
-class Transcript(Browsing):
+class Transcript(BrowsableTranscript):
     """The messages of a branch. It knows their records and nothing else; its methods belong to the event loop.
 
     While ``following`` the end stays in sight; otherwise nothing that is on the screen moves, whatever comes.
@@ -93,25 +93,25 @@ class Transcript(Browsing):
     ) -> None:
         super().__init__(directory=directory, clock=clock, frame=frame, id=id, classes=classes)
         self._search: Search | None = None
-        self._extended: str | None = None  # the message that selecting by keys began with
+        self._selection_start: str | None = None  # the message that selecting by keys began with
 
     # The messages
 
     def show(self, messages: Sequence[Record], *, more_above: bool, scroll: int | None = None) -> None:
         """Replace everything by ``messages``, oldest first; ``scroll`` is what ``position`` gave, None the end."""
-        self._grown.clear()
+        self._pending_text.clear()
         self._column.replace(messages)
-        self._more_above, self._asked_for_older = more_above, False
-        self._viewport.want(scroll)
-        self._others()
+        self._more_above, self._older_requested = more_above, False
+        self._viewport.restore_position(scroll)
+        self._messages_changed()
         self._place(None)
 
     def prepend(self, messages: Sequence[Record], *, more_above: bool) -> None:
         """Put an older page above; what is on the screen does not move."""
         anchor = self._viewport.anchor()
         self._column.prepend(messages)
-        self._more_above, self._asked_for_older = more_above, False
-        self._others()
+        self._more_above, self._older_requested = more_above, False
+        self._messages_changed()
         self._place(anchor)
 
     def add(self, message: Record) -> None:
@@ -131,7 +131,7 @@ class Transcript(Browsing):
     def change(self, message: Record) -> None:
         """Take another version of a message, whole."""
         anchor = self._viewport.anchor()
-        self._grown.pop(message.id, None)
+        self._pending_text.pop(message.id, None)
         self._column.change(message, draw=not self.following)
         self._place(anchor)
 
@@ -151,15 +151,15 @@ class Transcript(Browsing):
             self._column.rebuild(entry)
             self._place(anchor)
 
-    def _others(self) -> None:
+    def _messages_changed(self) -> None:
         """Other messages are there than before."""
-        self._extended = None
+        self._selection_start = None
         if self.current is not None and self._column.entry(self.current) is None:
             self.current = None
         if self._search is not None:
-            self._search.look_again(self._column)
+            self._search.refresh(self._column)
 
-    def _older_wanted(self) -> None:
+    def _request_older(self) -> None:
         self.post_message(self.OlderRequested())
 
     # Folding
@@ -190,7 +190,7 @@ class Transcript(Browsing):
         seen = 0 <= at < self._viewport.height
         anchor = Anchor(entry, 0, 0, at) if seen else self._viewport.anchor()
         self._column.fold(entry, folded)
-        self._go(anchor)
+        self._scroll_to_anchor(anchor)
         self.post_message(self.FoldToggled(entry.message.id, folded))
         if not folded and entry.message.kind is Kind.SEAM and entry.detail is None:
             self.post_message(self.SeamOpened(entry.message.id))
@@ -199,18 +199,18 @@ class Transcript(Browsing):
 
     def text_of(self, message_id: str) -> str:
         """Return a message as it was written; nothing for one that is not loaded."""
-        self._take_growth()
+        self._flush_growth()
         entry = self._column.entry(message_id)
         return "" if entry is None else sources.text_of(entry)
 
     def code_blocks_of(self, message_id: str) -> list[str]:
         """Return the code blocks of a message, in order."""
-        self._take_growth()
+        self._flush_growth()
         entry = self._column.entry(message_id)
         return [] if entry is None else sources.code_blocks_of(entry)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        self._take_growth()
+        self._flush_growth()
         anchor = self._viewport.anchor()
         text = selecting.selected_text(self._column, selection)
         self._place(anchor)  # what was drawn for it may have proved a height wrong
@@ -218,24 +218,24 @@ class Transcript(Browsing):
 
     def selection_updated(self, selection: Selection | None) -> None:
         if selection is None:
-            self._extended = None
+            self._selection_start = None
         self._repaint()
 
     def action_extend(self, step: int) -> None:
         """Select whole messages from the one in focus on, one more with every ``step``."""
         if self.current is None:
             self.browse(True)
-        elif self._extended is not None:
+        elif self._selection_start is not None:
             self.move(step)
         if self.current is not None:
-            self._select(self._extended or self.current, self.current)
+            self._select(self._selection_start or self.current, self.current)
 
     def _select(self, start: str, end: str) -> None:
         first, last = self._column.entry(start), self._column.entry(end)
         if first is not None and last is not None:
             first, last = sorted((first, last), key=lambda entry: entry.ordinal)
             self.screen.selections = {self: selecting.whole_entries(first, last)}
-            self._extended = start
+            self._selection_start = start
 
     # Finding
 
@@ -244,7 +244,7 @@ class Transcript(Browsing):
 
         Hits are highlighted until another text is looked for; an empty one ends the search.
         """
-        self._take_growth()
+        self._flush_growth()
         self._search = Search(text, self._column) if text else None
         if self._search is None:
             self._repaint()
@@ -275,11 +275,11 @@ class Transcript(Browsing):
             self._repaint()
             return
         anchor = self._viewport.anchor()
-        if search.find_spot(self._column, entry) is None and entry.foldable and entry.folded:
+        if search.locate(self._column, entry) is None and entry.foldable and entry.folded:
             self._column.fold(entry, False)
-            search.find_spot(self._column, entry)
+            search.locate(self._column, entry)
         self._viewport.place(anchor)
-        if search.spot is None:
+        if search.location is None:
             self._viewport.reveal(entry)
         else:
             self._viewport.show_row(search.anchor(self._column, entry, self._viewport.height // 3))
@@ -289,11 +289,11 @@ class Transcript(Browsing):
         selection, search = self.text_selection if self.is_attached else None, self._search
         if selection is None and search is None:
             return None
-        palette = self._column.look.palette
+        palette = self._column.options.palette
 
         def over(row: ColumnRow) -> list[Overlay]:
             overlays = [] if search is None else list(search.overlays(self._column, row, palette))
-            span = None if selection is None else selecting.columns(row, selection)
+            span = None if selection is None else selecting.selected_columns(row, selection)
             return overlays if span is None else [*overlays, (*span, palette.selection)]
 
         return over
@@ -320,9 +320,9 @@ class Transcript(Browsing):
         elif event.chain == 3:
             self.screen.selections = {self: selecting.whole_entries(row.entry, row.entry)}
         elif self.text_selection is None:
-            self._clicked(row, event.style.meta)
+            self._handle_click(row, event.style.meta)
 
-    def _clicked(self, row: ColumnRow, meta: Mapping[str, object]) -> None:
+    def _handle_click(self, row: ColumnRow, meta: Mapping[str, object]) -> None:
         message_id = row.entry.message.id
         if HREF in meta:
             self.post_message(self.LinkOpened(str(meta[HREF])))

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from catena.text.safe_strips import SafeStrips
-from catena.transcript.drawing.highlight import Colouring, lex_all
+from catena.transcript.drawing.highlight import HighlightCache, lex_all
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
@@ -48,13 +48,13 @@ class FrameClock:
         self._cost = 0.0  # seconds that the last flush took, painting included
         self.waiting = False
 
-    def want(self) -> None:
+    def request(self) -> None:
         """There is something to draw."""
         if not self.waiting:
             self.waiting = True
             self._schedule(max(0.001, self._due - self._now()), self._run)
 
-    def spent(self, seconds: float) -> None:
+    def add_cost(self, seconds: float) -> None:
         """Painting what the last flush changed took so long."""
         self._cost += seconds
         self._due = max(self._due, self._now() + self._cost)
@@ -95,22 +95,24 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
-        self._colouring = Colouring()
+        self._highlights = HighlightCache()
         self._column = Column(
-            RenderOptions(80, Palette.plain(), directory=directory, colouring=self._colouring)
+            RenderOptions(80, Palette.plain(), directory=directory, highlights=self._highlights)
         )
         self._viewport = Viewport(self._column)
         self._more_above = False
-        self._asked_for_older = False
+        self._older_requested = False
         self._strips: list[Strip] = []  # the screen as it is
         self._thumb = (0, 0)  # height and top of the scroll bar's thumb, in eighths of a cell
-        self._placing = False  # the scroll position is being set to what the viewport has, not by the person
+        self._syncing_scroll = (
+            False  # the scroll position is being set to what the viewport has, not by the person
+        )
         self._painting = False
-        self._lexing = False
-        self._grown: dict[str, list[str]] = {}
+        self._lex_running = False
+        self._pending_text: dict[str, list[str]] = {}
         self._now = clock
         self._clock = FrameClock(self._flush, self.set_timer, now=clock, frame=frame)
-        self._releasing = False
+        self._release_scheduled = False
 
     # Where one is
 
@@ -122,11 +124,11 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     @property
     def busy(self) -> bool:
         """Something is going to be drawn without anybody asking for it."""
-        return self._clock.waiting or self._lexing or self._releasing or bool(self._grown)
+        return self._clock.waiting or self._lex_running or self._release_scheduled or bool(self._pending_text)
 
     def follow(self) -> None:
         """Go to the end and stay there."""
-        self._go(None)
+        self._scroll_to_anchor(None)
 
     def position(self) -> int | None:
         """Return the place on the screen's top row, for ``show``; None while following.
@@ -138,11 +140,11 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     def scroll_home(self, **options: Any) -> None:
         """Go to the top of what is loaded."""
         if self._column.entries:
-            self._go(Anchor(self._column.entries[0], IN_GAP, 0, 0))
+            self._scroll_to_anchor(Anchor(self._column.entries[0], IN_GAP, 0, 0))
 
     def scroll_end(self, **options: Any) -> None:
         """Go to the end and stay there."""
-        self._go(None)
+        self._scroll_to_anchor(None)
 
     def action_scroll_home(self) -> None:
         """Home."""
@@ -164,9 +166,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         """The person scrolled, with whatever there is to scroll with."""
         if self._viewport.ready and self.scrollable_content_region.height != self._viewport.height:
             return  # Textual moves it before it tells of a new size: nobody scrolled, and ``on_resize`` comes
-        if not self._placing and self.show_vertical_scrollbar:
+        if not self._syncing_scroll and self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = new_value
-        if not self._placing and self._viewport.ready and round(new_value) != self._viewport.top:
+        if not self._syncing_scroll and self._viewport.ready and round(new_value) != self._viewport.top:
             self._viewport.scroll_to(round(new_value))
             self._sync()
 
@@ -174,29 +176,31 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def grow(self, message_id: str, text: str) -> None:
         """Add text at the end of a message; it is drawn with the next frame. May be called at any rate."""
-        self._grown.setdefault(message_id, []).append(text)
+        self._pending_text.setdefault(message_id, []).append(text)
         if self.is_attached:
-            self._clock.want()
+            self._clock.request()
 
     def _flush(self) -> None:
         """Draw what grew."""
-        grown, self._grown = self._grown, {}
+        grown, self._pending_text = self._pending_text, {}
         anchor = self._viewport.anchor()
         for message_id, texts in grown.items():
             self._column.grow(message_id, "".join(texts), draw=not self.following)
         self._place(anchor)
-        if not self._releasing and any(self._column.holding(message_id) for message_id in grown):
-            self._releasing = True
+        if not self._release_scheduled and any(
+            self._column.has_held_text(message_id) for message_id in grown
+        ):
+            self._release_scheduled = True
             self.set_timer(_HELD, self._release)
 
     def _release(self) -> None:
         """Show what was held back of texts that did not go on since."""
-        self._releasing = False
-        if not self._grown and self._column.release():
+        self._release_scheduled = False
+        if not self._pending_text and self._column.release():
             self._place(self._viewport.anchor())
 
-    def _take_growth(self) -> None:
-        if self._grown:
+    def _flush_growth(self) -> None:
+        if self._pending_text:
             self._flush()
 
     # Drawing
@@ -204,8 +208,8 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     def on_mount(self) -> None:
         """Import what Markdown needs, off the event loop, so that the first answer need not wait for it."""
         self.call_after_refresh(asyncio.to_thread, parser)
-        if self._grown:
-            self._clock.want()
+        if self._pending_text:
+            self._clock.request()
 
     def on_resize(self) -> None:
         """Another size: everything is wrapped anew, and what was on top stays on top."""
@@ -229,8 +233,8 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._viewport.place(anchor)
         self._sync()
 
-    def _go(self, anchor: Anchor | None) -> None:
-        self._viewport.go(anchor)
+    def _scroll_to_anchor(self, anchor: Anchor | None) -> None:
+        self._viewport.go_to(anchor)
         self._sync()
 
     def _sync(self) -> None:
@@ -243,14 +247,14 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self.set_reactive(Widget.virtual_size, Size(self.size.width, total))
         moved = round(self.scroll_y) != viewport.top
         if moved:
-            self._placing = True
+            self._syncing_scroll = True
             self.scroll_target_y = self.scroll_y = viewport.top
-            self._placing = False
+            self._syncing_scroll = False
         self._move_thumb(total)
         self._repaint()
-        self._ask_for_older()
-        if self._colouring.wanting and not self._lexing:
-            self._lexing = True
+        self._check_top()
+        if self._highlights.has_requests and not self._lex_running:
+            self._lex_running = True
             self.call_later(self._lex)
 
     def _move_thumb(self, total: int) -> None:
@@ -269,7 +273,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         if not self._viewport.ready:
             return
         before = self._strips
-        self._strips = strips = self._viewport.strips(self.current, self._overlays(), self._dress())
+        self._strips = strips = self._viewport.strips(self.current, self._overlays(), self._row_decorator())
         changed = [
             y
             for y, strip in enumerate(strips)
@@ -285,7 +289,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         """Return what is laid over rows, such as a selection."""
         return None
 
-    def _dress(self) -> Callable[[ColumnRow, Strip], Strip] | None:
+    def _row_decorator(self) -> Callable[[ColumnRow, Strip], Strip] | None:
         """Return what is done to rows that are drawn, such as dimming them."""
         return None
 
@@ -293,22 +297,22 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         """Another message is in focus."""
         self._repaint()
 
-    def _ask_for_older(self) -> None:
-        if self._more_above and not self._asked_for_older and self._viewport.top < 2 * self._viewport.height:
-            self._asked_for_older = True
-            self._older_wanted()
+    def _check_top(self) -> None:
+        if self._more_above and not self._older_requested and self._viewport.top < 2 * self._viewport.height:
+            self._older_requested = True
+            self._request_older()
 
-    def _older_wanted(self) -> None:
+    def _request_older(self) -> None:
         """The top of what is loaded is near, and there is more above."""
 
     async def _lex(self) -> None:
         """Colour the code that was drawn plain."""
-        wanted = self._colouring.take_wanted()
+        wanted = self._highlights.take_requests()
         try:
-            self._colouring.learn(await asyncio.to_thread(lex_all, wanted))
+            self._highlights.add(await asyncio.to_thread(lex_all, wanted))
         finally:
-            self._lexing = False
-        if self.is_attached and self._column.forget_colours():
+            self._lex_running = False
+        if self.is_attached and self._column.drop_uncoloured_rows():
             self._place(self._viewport.anchor())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -323,7 +327,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             return super().render_lines(crop)
         finally:
             self._painting = False
-            self._clock.spent(self._now() - began)
+            self._clock.add_cost(self._now() - began)
 
     def render_line(self, y: int) -> Strip:
         """Return a row of the screen; for the pointer, which asks outside of painting, with where its text is."""
@@ -339,5 +343,5 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         elif row.line is None:
             column = -selecting.OUTSIDE
         else:
-            column = -self._viewport.composer.lead(row)
+            column = -self._viewport.renderer.lead(row)
         return strip.apply_offsets(column, selecting.row_offset(row))

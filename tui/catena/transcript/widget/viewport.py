@@ -15,7 +15,7 @@ from catena.transcript.widget.row_renderer import Overlay, RowRenderer
 _PART_BITS, _ROW_BITS = 12, 20
 
 
-class Place(NamedTuple):
+class ReadingPosition(NamedTuple):
     """A row of a message, by which a reading position is kept: it holds whatever is added below or loaded above."""
 
     depth: int  # of the message in its tree
@@ -23,7 +23,7 @@ class Place(NamedTuple):
     row: int
 
     @classmethod
-    def unpack(cls, number: int) -> Place:
+    def unpack(cls, number: int) -> ReadingPosition:
         """Read what ``pack`` gave."""
         part = number >> _ROW_BITS & (1 << _PART_BITS) - 1
         return cls(number >> _PART_BITS + _ROW_BITS, part - 1, number & (1 << _ROW_BITS) - 1)
@@ -44,18 +44,18 @@ class Viewport:
         self.top = 0
         self.height = 0
         self.rows: list[ColumnRow] = []
-        self._composer: RowRenderer | None = None
-        self._wanted: Place | None = None  # to be gone to as soon as there is a size
+        self._renderer: RowRenderer | None = None
+        self._pending_position: ReadingPosition | None = None  # to be gone to as soon as there is a size
 
     @property
     def ready(self) -> bool:
         """It has a size."""
-        return self._composer is not None and self.height > 0
+        return self._renderer is not None and self.height > 0
 
     @property
-    def composer(self) -> RowRenderer:
-        assert self._composer is not None
-        return self._composer
+    def renderer(self) -> RowRenderer:
+        assert self._renderer is not None
+        return self._renderer
 
     @property
     def at_end(self) -> bool:
@@ -68,12 +68,12 @@ class Viewport:
         if anchor is not None and anchor.part != IN_GAP and anchor.entry.parts:
             before = anchor.entry.parts[anchor.part].height
         self.height = height
-        composer = self._composer
-        if composer is None or composer.width != width or composer.palette != palette:
-            self._composer = composer = RowRenderer(width, palette)
-            old = self.column.look
-            self.column.look_with(composer.look(old))
-            rewrapped = self.column.look.width != old.width
+        renderer = self._renderer
+        if renderer is None or renderer.width != width or renderer.palette != palette:
+            self._renderer = renderer = RowRenderer(width, palette)
+            old = self.column.options
+            self.column.set_options(renderer.options(old))
+            rewrapped = self.column.options.width != old.width
             if anchor is not None and before and rewrapped and anchor.entry.parts:
                 self.column.lines(anchor.entry, anchor.part)
                 after = anchor.entry.parts[anchor.part].height
@@ -88,19 +88,19 @@ class Viewport:
         """Show the column with ``anchor`` in its place, the end for None."""
         if not self.ready:
             return
-        if self._wanted is not None:
-            anchor, self._wanted = self._anchor_of(self._wanted), None
-        self.top = self.column.settle(anchor, self.height)
+        if self._pending_position is not None:
+            anchor, self._pending_position = self._anchor_of(self._pending_position), None
+        self.top = self.column.measure(anchor, self.height)
         self.rows = list(self.column.rows(self.top, self.height))
 
-    def go(self, anchor: Anchor | None) -> None:
+    def go_to(self, anchor: Anchor | None) -> None:
         """Move to ``anchor``, or to the end for None; follow it if that is where one comes to stand."""
         self.place(anchor)
         self.following = anchor is None or self.at_end
 
     def scroll_to(self, top: int) -> None:
         """Move so that ``top`` is the first row, as far as heights that are guessed allow."""
-        self.go(self.column.anchor_at(max(0, top), self.height))
+        self.go_to(self.column.anchor_at(max(0, top), self.height))
 
     def reveal(self, entry: Entry) -> None:
         """Bring a message on the screen: moving no more than is needed, its beginning where it is too tall."""
@@ -110,47 +110,47 @@ class Viewport:
             if self.top <= top + entry.gap and top + entry.rows <= self.top + self.height:
                 return
             below = 0 if entry.rows >= self.height or top < self.top else self.height - entry.rows
-            self.go(Anchor(entry, head, 0, below))
+            self.go_to(Anchor(entry, head, 0, below))
 
     def show_row(self, anchor: Anchor) -> None:
         """Bring a row on the screen, to where ``anchor`` has it if it is not in sight."""
         if not self.top <= self.column.row_of(anchor) < self.top + self.height:
-            self.go(anchor)
+            self.go_to(anchor)
 
-    def want(self, place: int | None) -> None:
+    def restore_position(self, place: int | None) -> None:
         """Go, with the next ``place``, to what ``position`` gave; None: to the end."""
-        self._wanted = None if place is None else Place.unpack(place)
+        self._pending_position = None if place is None else ReadingPosition.unpack(place)
         self.following = place is None
 
     def position(self) -> int | None:
         """Return the top row's place, packed; None while following."""
-        if self._wanted is not None:
-            return self._wanted.pack()
+        if self._pending_position is not None:
+            return self._pending_position.pack()
         if self.following or not self.rows:
             return None
         row = self.rows[0]
-        return Place(row.entry.message.depth, row.part, row.row).pack()
+        return ReadingPosition(row.entry.message.depth, row.part, row.row).pack()
 
     def strips(
         self,
         focus: str | None,
         overlays: Callable[[ColumnRow], Iterable[Overlay]] | None,
-        dress: Callable[[ColumnRow, Strip], Strip] | None = None,
+        decorate: Callable[[ColumnRow, Strip], Strip] | None = None,
     ) -> list[Strip]:
         """Return the rows as they are drawn, as many as the screen has; ``dress`` changes them at last."""
-        composer = self.composer
+        renderer = self.renderer
         strips: list[Strip] = []
         for row in self.rows:
-            strip = composer.compose(row, focused=focus is not None and row.entry.message.id == focus)
+            strip = renderer.render(row, focused=focus is not None and row.entry.message.id == focus)
             if overlays is not None and row.line is not None:
                 over = list(overlays(row))
                 if over:
-                    strip = composer.overlay(strip, composer.lead(row), over)
-            strips.append(strip if dress is None else dress(row, strip))
-        strips += [composer.empty] * (self.height - len(strips))
+                    strip = renderer.overlay(strip, renderer.lead(row), over)
+            strips.append(strip if decorate is None else decorate(row, strip))
+        strips += [renderer.empty] * (self.height - len(strips))
         return strips
 
-    def _anchor_of(self, place: Place) -> Anchor | None:
+    def _anchor_of(self, place: ReadingPosition) -> Anchor | None:
         entries = self.column.entries
         # A seam stands above its prompt, so depths are not quite in order.
         exact = (entry for entry in entries if entry.message.depth == place.depth)
