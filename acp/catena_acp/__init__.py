@@ -1,3 +1,1 @@
-"""How Catena speaks: agents, sessions, and conversations that outlive them."""
-
-"""How Catena speaks: agents, sessions, and conversations that outlive them."""
+"""Agents, sessions, and the conversations that outlive them."""

@@ -1,8 +1,4 @@
-"""What an agent can do, and its known quirks.
-
-What is advertised comes from its answer to ``initialize``; what is not advertised and yet so, or advertised and not so,
-stands in the quirks below, each with the version it was seen on.
-"""
+"""Abilities of an agent: its capabilities from ``initialize``, and quirks that differ from what it advertises."""
 
 from __future__ import annotations
 
@@ -11,27 +7,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AuthMethod:
-    """A way to log in that the agent offers."""
+    """A login method of the agent."""
 
     id: str
     name: str
     description: str | None
     kind: str  # agent, terminal, env_var
-    command: tuple[str, ...] = ()  # terminal: what to run, where the agent names it
-    args: tuple[str, ...] = ()  # terminal: what to start the agent's own command with
+    command: tuple[str, ...] = ()  # terminal: the command, where the agent names one
+    args: tuple[str, ...] = ()  # terminal: arguments for the agent's own command
     env: tuple[tuple[str, str], ...] = ()
-    variables: tuple[str, ...] = ()  # env_var: what must be set
+    variables: tuple[str, ...] = ()  # env_var: variables that must be set
 
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """What is so of an agent although its handshake does not say it."""
+    """Behaviour of an agent that its ``initialize`` answer does not say, or says wrongly."""
 
     resume_unadvertised: bool = False
-    resume_replays: bool = False  # resume tells the history, as load does
-    load_destroys: bool = False  # loading may lose the transcript: never load to look
-    replay_faithful: bool | None = None  # None: learn it
-    load_twice_breaks: bool = False  # loading a loaded session refuses, or doubles later chunks
+    resume_replays: bool = False  # resume replays the history, as load does
+    load_destroys: bool = False  # loading may lose the transcript: never load just to probe
+    replay_faithful: bool | None = None  # None: to be found out
+    load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
     fork_cold: bool = True  # forks a session that it has not loaded
     command_keeps_with_prior_context: bool = (
@@ -42,9 +38,9 @@ class Quirks:
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What one agent process can do."""
+    """Capabilities of one agent process, with its name, version and quirks."""
 
-    name: str  # agentInfo, "" where it does not say
+    name: str  # agentInfo; "" where missing
     title: str
     version: str
     protocol_version: int
@@ -67,12 +63,12 @@ class Abilities:
 
     @property
     def reopens(self) -> bool:
-        """True where a session can be used again after its process ended."""
+        """True where a session outlives its process."""
         return self.load or self.resume
 
 
 _QUIRKS: tuple[tuple[str, Quirks], ...] = (
-    # agentInfo name (lower case, by prefix), as driven in November 2026.
+    # By prefix of the agentInfo name, lower case; observed with real agents in November 2026.
     (
         "@agentclientprotocol/claude-agent-acp",
         Quirks(replay_faithful=True, fork_at_key="air", command_keeps_with_prior_context=True),
@@ -92,6 +88,6 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
 
 
 def quirks_of(name: str) -> Quirks:
-    """The quirks known of the agent that calls itself ``name``."""
+    """The quirks of the agent with this agentInfo name."""
     lowered = name.lower()
     return next((quirks for known, quirks in _QUIRKS if lowered.startswith(known)), Quirks())

@@ -35,15 +35,15 @@ from __future__ import annotations
 
 from typing import Any
 
-_MAX_LENGTH = 16_000  # characters of detail that are kept of an agent's error
+_MAX_LENGTH = 16_000  # characters kept of the details of an agent's error
 
 
 class AgentError(Exception):
-    """Something went wrong between us and an agent; ``str()`` of it can be shown to a person."""
+    """Base of errors between the client and an agent; ``str()`` of one can be shown to a person."""
 
 
 class AgentMissing(AgentError):
-    """The agent's command is not there, or cannot be run."""
+    """Command of an agent that does not exist or cannot be run."""
 
     def __init__(self, command: str, why: str) -> None:
         super().__init__(f"{command}: {why}")
@@ -52,9 +52,9 @@ class AgentMissing(AgentError):
 
 
 class AgentGone(AgentError):
-    """The agent's process ended, or its connection did.
+    """End of the agent's process or connection.
 
-    ``returncode`` is None where the process still runs (it closed its output) and negative for a signal.
+    ``returncode`` is None while the process still runs (it closed its output) and negative for a signal.
     """
 
     def __init__(self, returncode: int | None, stderr_tail: tuple[str, ...] = ()) -> None:
@@ -64,11 +64,11 @@ class AgentGone(AgentError):
 
 
 class AgentSilent(AgentError):
-    """The agent did not answer within the time that this request may take."""
+    """Time-out of a request."""
 
 
 class AgentRefused(AgentError):
-    """The agent answered a request with an error; code, message and data are its own."""
+    """Error answer of the agent, with its code, message and data."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(_full_message(message, data))
@@ -78,19 +78,19 @@ class AgentRefused(AgentError):
 
 
 class LoginNeeded(AgentRefused):
-    """The agent wants a login first (-32000)."""
+    """Error answer of an agent that requires a login first (-32000)."""
 
 
 class SessionGone(AgentRefused):
-    """The agent does not know the session that we named."""
+    """Error answer about a session that the agent does not know."""
 
 
 class NotOffered(AgentRefused):
-    """The agent has no such method, or does not advertise it."""
+    """A method that the agent does not have or does not advertise."""
 
 
 class ProtocolBroken(AgentError):
-    """The agent's answer cannot be understood."""
+    """An answer that cannot be read."""
 
 
 class SessionContradicts(SessionGone):
@@ -204,7 +204,7 @@ def _describe_exit(returncode: int | None) -> str:
 
 
 def _full_message(message: str, data: Any) -> str:
-    """The agent's message, with the detail that several agents hide in ``data``."""
+    """The agent's message with the details that several agents put into ``data``."""
     detail = ""
     if isinstance(data, dict):
         for key in ("details", "message", "reason", "error"):

@@ -1,7 +1,7 @@
-"""What an agent told us, as frozen dataclasses.
+"""Events, answers and prompt blocks of the protocol, as frozen dataclasses.
 
-Shaped after ACP v2: upserts by id in which None means *unchanged*, open enumerations kept as text, and unknown kinds
-kept instead of dropped. Everything in them is hostile text: it is made safe where it is drawn or printed.
+The shape is that of ACP v2: upserts by id in which None means *unchanged*, open enumerations kept as text, unknown
+kinds kept instead of dropped. All text is untrusted; it is made safe where it is drawn or printed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Role = Literal["user", "agent", "thought"]
 
 @dataclass(frozen=True, slots=True)
 class TextChunk:
-    """More text of a message; a new message begins where the role or the id differs from the chunk before."""
+    """Text to append to a message; a new message begins where role or id differ from the previous chunk."""
 
     role: Role
     text: str
@@ -24,18 +24,18 @@ class TextChunk:
 
 @dataclass(frozen=True, slots=True)
 class OtherContent:
-    """A piece of a message that is not text: an image, audio, a resource, a link to one."""
+    """Content of a message that is not text: an image, audio, a resource or a resource link."""
 
     role: Role
     kind: str
-    description: str  # one line: what it is, its name, type and size
+    description: str  # one line: kind, name, type and size
     message_id: str | None
     raw: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file that a tool call touches."""
+    """A file, and a line in it, that a tool call touches."""
 
     path: str
     line: int | None
@@ -43,14 +43,14 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class ToolText:
-    """Text that a tool call produced."""
+    """Text output of a tool call."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDiff:
-    """A change to a file; ``old`` is None for a new one."""
+    """A change of a file by a tool call; ``old`` is None for a new file."""
 
     path: str
     old: str | None
@@ -59,7 +59,7 @@ class ToolDiff:
 
 @dataclass(frozen=True, slots=True)
 class ToolTerminal:
-    """Output of a terminal, named by its id."""
+    """Reference to a terminal whose output belongs to a tool call."""
 
     terminal_id: str
 
@@ -77,7 +77,7 @@ ToolContent = ToolText | ToolDiff | ToolTerminal | ToolOther
 
 @dataclass(frozen=True, slots=True)
 class ToolCallChanged:
-    """A tool call was made or changed; None means unchanged."""
+    """A new or changed tool call; None means unchanged."""
 
     tool_call_id: str
     title: str | None = None
@@ -92,7 +92,7 @@ class ToolCallChanged:
 
 @dataclass(frozen=True, slots=True)
 class PlanEntry:
-    """One line of a plan."""
+    """One entry of a plan."""
 
     text: str
     status: str  # pending, in_progress, completed
@@ -101,7 +101,7 @@ class PlanEntry:
 
 @dataclass(frozen=True, slots=True)
 class PlanChanged:
-    """A plan, whole; it replaces the one before with the same id."""
+    """A complete plan; it replaces an earlier one with the same id."""
 
     entries: tuple[PlanEntry, ...]
     plan_id: str | None = None
@@ -109,7 +109,7 @@ class PlanChanged:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A slash command of the agent's."""
+    """A slash command of the agent."""
 
     name: str
     description: str
@@ -118,14 +118,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class CommandsChanged:
-    """The agent's slash commands, all of them."""
+    """The complete list of the agent's slash commands."""
 
     commands: tuple[Command, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigChoice:
-    """One value that a mode or an option can have."""
+    """One possible value of a mode or config option."""
 
     id: str
     name: str
@@ -135,12 +135,12 @@ class ConfigChoice:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A setting of the session that the agent offers."""
+    """A config option of a session."""
 
     id: str
     name: str
     category: str | None  # mode, model, thought_level, model_config, …
-    kind: str  # select, boolean; others are kept and not offered
+    kind: str  # select, boolean; other kinds are stored but not offered
     value: str | bool
     choices: tuple[ConfigChoice, ...]
     description: str | None = None
@@ -148,7 +148,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ModesChanged:
-    """The modes that the session offers and the one in force; where ``modes`` is None only the current one changed."""
+    """The session's modes and the current one; ``modes`` is None where only the current one changed."""
 
     current: str
     modes: tuple[ConfigChoice, ...] | None = None
@@ -156,21 +156,21 @@ class ModesChanged:
 
 @dataclass(frozen=True, slots=True)
 class OptionsChanged:
-    """The session's options, all of them. Where there are any, modes are to be ignored."""
+    """The complete list of a session's config options; where there are any, modes are ignored."""
 
     options: tuple[Option, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TitleChanged:
-    """The agent's title for the session; None clears it."""
+    """A session title from the agent; None clears it."""
 
     title: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """The session's context and its total cost so far."""
+    """Context use and total cost of a session, in tokens and ``currency``."""
 
     used: int
     size: int
@@ -180,7 +180,7 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class NoticeReported:
-    """Something the agent wants the person to know."""
+    """A notice from the agent for the person."""
 
     text: str
     level: str
@@ -188,7 +188,7 @@ class NoticeReported:
 
 @dataclass(frozen=True, slots=True)
 class ContextCompacted:
-    """The agent shortened its own context."""
+    """Progress or result of a compaction of the agent's context."""
 
     text: str | None
     status: str | None
@@ -196,7 +196,7 @@ class ContextCompacted:
 
 @dataclass(frozen=True, slots=True)
 class UnknownUpdate:
-    """An update of a kind that we do not know, whole."""
+    """A session update of an unknown kind, unchanged."""
 
     kind: str
     raw: Mapping[str, Any]
@@ -204,7 +204,7 @@ class UnknownUpdate:
 
 @dataclass(frozen=True, slots=True)
 class PermissionOption:
-    """One answer that the agent accepts; kinds allow_once, allow_always, reject_once, reject_always, or others."""
+    """One option of a permission request; kinds allow_once, allow_always, reject_once, reject_always, or others."""
 
     id: str
     name: str
@@ -213,7 +213,7 @@ class PermissionOption:
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequested:
-    """The agent waits for a permission. Answer it with ``Agent.answer_permission(ask_id, …)``."""
+    """A permission request, to be answered with ``Agent.answer_permission(ask_id, …)``."""
 
     ask_id: str
     tool_call: ToolCallChanged
@@ -222,7 +222,7 @@ class PermissionRequested:
 
 @dataclass(frozen=True, slots=True)
 class PermissionWithdrawn:
-    """The agent no longer waits, or is gone."""
+    """The end of a permission request that the agent withdrew or can no longer receive an answer to."""
 
     ask_id: str
 
@@ -247,17 +247,17 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened:
-    """The answer to new, resume, load or fork."""
+    """Result of `session/new`, resume, load or fork."""
 
-    session_id: str  # as answered; where the answer names none, the one that was asked for
+    session_id: str  # from the answer, or the requested one where the answer has none
     modes: ModesChanged | None
     options: tuple[Option, ...]
-    replay: tuple[Event, ...]  # what was told of the session before the answer
+    replay: tuple[Event, ...]  # events of the session that came before the answer
 
 
 @dataclass(frozen=True, slots=True)
 class PromptEnded:
-    """The answer to a prompt."""
+    """Result of `session/prompt`."""
 
     stop_reason: str  # an open enumeration
     usage: Mapping[str, Any] | None
@@ -265,17 +265,17 @@ class PromptEnded:
 
 @dataclass(frozen=True, slots=True)
 class ListedSession:
-    """A session that the agent says it has."""
+    """One session in a `session/list` answer."""
 
     session_id: str
-    cwd: str  # "" where it does not say
+    cwd: str  # "" where the agent does not say
     title: str | None
     updated_at: str | None  # as the agent wrote it
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """Some of the agent's sessions; ``next`` asks for more, None where there are none."""
+    """One page of `session/list`; ``next`` is the cursor of the next page, None on the last."""
 
     sessions: tuple[ListedSession, ...]
     next: str | None
@@ -290,7 +290,7 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class LinkBlock:
-    """A file named in a prompt, not its contents."""
+    """A link to a file in a prompt, without its contents."""
 
     uri: str
     name: str
@@ -298,7 +298,7 @@ class LinkBlock:
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock:
-    """An image of a prompt."""
+    """An image block of a prompt."""
 
     data: bytes
     mime: str
@@ -306,7 +306,7 @@ class ImageBlock:
 
 @dataclass(frozen=True, slots=True)
 class FileBlock:
-    """A file of a prompt, whole; as text where it is one."""
+    """A file embedded in a prompt; text files as ``str``."""
 
     uri: str
     mime: str

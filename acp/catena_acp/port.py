@@ -1,7 +1,7 @@
-"""What the conversation side asks of an agent: the seam between the two sides of this floor.
+"""The interface between the conversation side and an agent.
 
-``agent.Agent`` is the real one, a process; the tests of the route put a model in its place that keeps its own list of
-what every session heard.
+``agents.agent.Agent`` implements it with a process; tests implement it with a model that records what each session
+was sent.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # a spec is needed before a screen's first frame, and all this is not
+if TYPE_CHECKING:  # the first frame needs AgentSpec and none of these
     from catena_acp.abilities import Abilities
     from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """How to start an agent."""
+    """Command, environment and profile with which an agent is started."""
 
-    name: str  # what links are stamped with: a catalogue name, or `command:` and its argv
-    title: str  # what a person reads
+    name: str  # stored with links: a catalogue name, or `command:` and its argv
+    title: str  # shown to a person
     command: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
     profile: str = ""
@@ -28,7 +28,7 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class SessionSetup:
-    """Where a session works and what it is given."""
+    """Directories and MCP servers of a session, as `session/new`, load, resume and fork take them."""
 
     cwd: str
     additional_directories: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class SessionSetup:
 
 
 class AgentPort(Protocol):
-    """A running, initialised agent. Every request may raise any ``AgentError``."""
+    """A running, initialised agent; each request may raise any ``AgentError``."""
 
     @property
     def spec(self) -> AgentSpec: ...
@@ -46,12 +46,12 @@ class AgentPort(Protocol):
     def alive(self) -> bool: ...
     @property
     def stderr_tail(self) -> tuple[str, ...]:
-        """The last lines that it wrote to its standard error, oldest first."""
+        """The last lines of the agent's standard error, oldest first."""
         ...
 
     @property
     def group(self) -> tuple[int, str]:
-        """Process group id and the start time of its leader, as the lease keeps them."""
+        """Process group id and start time of its leader, as the lease stores them."""
         ...
 
     async def new_session(self, setup: SessionSetup) -> SessionOpened: ...
@@ -61,59 +61,59 @@ class AgentPort(Protocol):
         self, session_id: str, setup: SessionSetup, at: str | None = None
     ) -> SessionOpened: ...
     async def close_session(self, session_id: str) -> None:
-        """Close it where the agent offers that; a refusal is not an error."""
+        """Close a session where the agent offers that; a refusal is not an error."""
         ...
 
     async def delete_session(self, session_id: str) -> None: ...
     async def prompt(self, session_id: str, blocks: Sequence[PromptBlock]) -> PromptEnded: ...
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
-        """Say something into a running turn. What came of it: injected, startedNewTurn, promptRequired, failed."""
+        """Steer a running turn; return the outcome: injected, startedNewTurn, promptRequired or failed."""
         ...
 
     async def cancel(self, session_id: str) -> None:
-        """Ask it to stop the turn and answer what it waits for with `cancelled`."""
+        """Send `session/cancel` and answer the session's open permission requests with `cancelled`."""
         ...
 
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
-        """From now on the session may ask us for files below these directories, too, and below no others."""
+        """Replace the further directories below which the session may read and write files through the client."""
         ...
 
     def forbid_writes(self, session_id: str) -> None:
-        """From now on the session may write no file through us."""
+        """Refuse every later `fs/write_text_file` of the session."""
         ...
 
     async def set_mode(self, session_id: str, mode_id: str) -> None: ...
     async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]: ...
     async def authenticate(self, method_id: str) -> None:
-        """Log in by one of its methods of kind `agent`; a person may have to act meanwhile."""
+        """Log in by a method of kind `agent`; a person may have to act meanwhile."""
         ...
 
     async def logout(self) -> None: ...
     def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
-        """Hand every event of a session to ``listener``, at once and in order; early ones first. Returns the end of it.
+        """Pass every event of a session to ``listener``, in order, undelivered ones first; return the unsubscription.
 
         The listener must not block and must not raise.
         """
         ...
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
-        """Answer a ``PermissionRequested``; None is `cancelled`. Answering twice is harmless."""
+        """Answer a ``PermissionRequested``; None is `cancelled`. A second answer is ignored."""
         ...
 
     async def stop(self) -> None:
-        """End the process and everything it started."""
+        """End the process and its process group."""
         ...
 
     def on_exit(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call ``callback`` once when the process ends, also when it has already. Returns the end of it."""
+        """Call ``callback`` once when the process has ended, at once where it has; return the unsubscription."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds until an answer is given up. A prompt may take for ever."""
+    """Time limits of requests, in seconds; a prompt has none."""
 
-    opening: float = 120  # a session; agents start servers and read long transcripts meanwhile
+    opening: float = 120  # a session: agents start servers and read long transcripts
     setting: float = 60
     closing: float = 5
-    login: float = 600  # a person may be in a browser
+    login: float = 600  # a person may be logging in in a browser

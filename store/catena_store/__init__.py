@@ -1,3 +1,1 @@
 """What Catena keeps: messages, chains, windows and search, in one SQLite file."""
-
-"""What Catena keeps: messages, chains, windows and search, in one SQLite file."""

@@ -1,5 +1,3 @@
-"""What a person sees: the Textual app, the command line, headless runs."""
-
-"""What a person sees: the Textual app, the command line, headless runs."""
+"""The Textual app, the command line and headless runs."""
 
 __version__ = "0.1.0"

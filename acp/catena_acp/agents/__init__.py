@@ -1,1 +1,1 @@
-"""Agents as programs: the catalog, the process, and the ways to log in."""
+"""Agents as programs: the catalogue, the process and the login methods."""

@@ -1,6 +1,7 @@
-"""An agent process: started, supervised, stopped.
+"""An agent: its process with a connection, from start to exit.
 
-Importing this loads neither the SDK nor pydantic: ``start_agent`` imports them in a thread while the agent starts.
+Importing this module loads neither the SDK nor pydantic; ``start_agent`` imports them in a thread while the process
+starts.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "end_group", "process_start_time", "start_agent"]
 
-_EXIT_AFTER_CLOSING = 1.0  # seconds between an agent's closing its pipes and its exit
+_EXIT_AFTER_CLOSING = 1.0  # seconds for the process to exit after it closed its pipes
 _CLOSING_SESSIONS = 1.0
-_GRACE = 1.0  # seconds to exit by itself, once its input is closed
+_GRACE = 1.0  # seconds for the process to exit after its input was closed
 
 
 def _discard(_line: str) -> None:
@@ -47,11 +48,12 @@ async def start_agent(
     init_timeout: float = 60,
     limits: Limits | None = None,
 ) -> Agent:
-    """Start an agent in ``cwd`` and shake hands with it.
+    """Start an agent in ``cwd`` and initialise the connection.
 
-    It inherits ``environment``, or our own, but for what would confuse it; what the spec names wins. ``files`` is what
-    it may read and write through us, None for nothing. Raises AgentMissing, AgentGone, AgentSilent (after
-    ``init_timeout`` seconds), LoginNeeded, AgentRefused and ProtocolBroken; nothing is left running then.
+    The process inherits ``environment``, or ours, without the variables that would confuse it, and with those of the
+    spec. ``files`` is what the agent may read and write through the client, None for nothing. Raises AgentMissing,
+    AgentGone, AgentSilent (after ``init_timeout`` seconds), LoginNeeded, AgentRefused and ProtocolBroken, with nothing
+    left running.
     """
     env = agent_environment(os.environ if environment is None else environment, spec.env)
     process = await AgentProcess.start(spec.command, cwd=cwd, env=env, log=log)
@@ -66,7 +68,7 @@ async def start_agent(
 
 
 class Agent:
-    """A running agent, as ``AgentPort`` describes it; made by ``start_agent``."""
+    """A running agent that implements ``AgentPort``; made by ``start_agent``."""
 
     def __init__(
         self, spec: AgentSpec, process: AgentProcess, files: FileAccess | None, log: Callable[[str], None]
@@ -85,7 +87,7 @@ class Agent:
         self._exit_callbacks: list[Callable[[], None]] = []
 
     async def connect(self, client_version: str, init_timeout: float, limits: Limits) -> None:
-        """Take up the pipes and shake hands."""
+        """Connect the pipes and initialise the connection."""
         from catena_acp.protocol.connection import Connection
 
         await self._transport.connect(self._process.to_agent, self._process.from_agent)
@@ -110,7 +112,7 @@ class Agent:
 
     @property
     def alive(self) -> bool:
-        """True while it can be spoken with."""
+        """True while the process runs and its pipes are open."""
         return self._stop_task is None and not self._ended.is_set() and not self._transport.lost.is_set()
 
     @property
@@ -119,15 +121,15 @@ class Agent:
 
     @property
     def group(self) -> tuple[int, str]:
-        """Process group id and the start time of its leader, as ``end_group`` takes them."""
+        """Process group id and start time of its leader, as ``end_group`` takes them."""
         return (self._process.pid, self._process.started)
 
     @property
     def stderr_tail(self) -> tuple[str, ...]:
-        """The last lines that it wrote to its standard error, oldest first, at most 200."""
+        """The last lines of its standard error, oldest first, at most 200."""
         return self._process.stderr_tail
 
-    # What it is asked. Each of these may raise any AgentError.
+    # Requests, each of which may raise any AgentError.
 
     async def new_session(self, setup: SessionSetup) -> SessionOpened:
         return await self._live_connection.new_session(setup)
@@ -144,7 +146,7 @@ class Agent:
         return await self._live_connection.fork_session(session_id, setup, at)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
-        """One page of its own sessions."""
+        """One page of the agent's own sessions."""
         return await self._live_connection.list_sessions(cwd, cursor)
 
     async def close_session(self, session_id: str) -> None:
@@ -160,7 +162,7 @@ class Agent:
         await self._live_connection.cancel(session_id)
 
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
-        """Say something into a running turn, where it offers that. Returns what came of it."""
+        """Steer a running turn, where the agent offers that; return the outcome."""
         return await self._live_connection.steer(session_id, blocks)
 
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
@@ -176,7 +178,7 @@ class Agent:
         return await self._live_connection.set_option(session_id, option_id, value)
 
     async def authenticate(self, method_id: str) -> None:
-        """Log in by one of its methods of kind `agent`; a person may have to act meanwhile."""
+        """Log in by a method of kind `agent`; a person may have to act meanwhile."""
         await self._live_connection.authenticate(method_id)
 
     async def logout(self) -> None:
@@ -188,10 +190,10 @@ class Agent:
     def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
         return self._delivery.listen(session_id, listener)
 
-    # Its end.
+    # Exit.
 
     def on_exit(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call ``callback`` once when it ends, also when it has already. Returns the end of it."""
+        """Call ``callback`` once when the agent has ended, at once where it has; return the unsubscription."""
         if self._ended.is_set():
             callback()
             return lambda: None
@@ -204,10 +206,10 @@ class Agent:
         return unsubscribe
 
     async def stop(self) -> None:
-        """End the process and everything it started.
+        """End the process and its process group.
 
-        Its sessions are closed where it offers that, then its input, then its group is sent signals. An agent that
-        behaves is gone within a second, one that does not within some seven.
+        Close its sessions where it offers that, then its input, then send signals to the group. This takes up to a
+        second for an agent that exits by itself, and about seven for one that does not.
         """
         if self._stop_task is None:
             self._stop_task = asyncio.create_task(self._stop())
@@ -225,7 +227,10 @@ class Agent:
             await self._watch_task
 
     async def _watch(self) -> None:
-        """Notice the end: of the process, whoever still holds its pipes, or of a pipe that it closed."""
+        """Wait for the exit of the process or the end of a pipe, then drain, disconnect and call the callbacks.
+
+        The process may have exited while a child still holds its pipes.
+        """
         exiting = asyncio.create_task(self._process.wait())
         losing = asyncio.create_task(self._transport.lost.wait())
         await asyncio.wait({exiting, losing}, return_when=asyncio.FIRST_COMPLETED)
@@ -246,17 +251,17 @@ class Agent:
         exiting.cancel()
 
     async def _drain_messages(self) -> None:
-        """Wait until everything it said has been handed over."""
+        """Wait until all of the agent's messages have been received."""
         try:
             async with asyncio.timeout(1.0):
                 await self._transport.drained.wait()
         except TimeoutError:
             return
-        # The handlers of the last messages are tasks that start in the next round.
+        # The handlers of the last messages are tasks that start in the next iteration.
         await asyncio.sleep(0)
 
     async def _exit_error(self) -> AgentGone:
-        """How it ended, once that is known."""
+        """Wait for the agent's end and return it as an error."""
         await self._ended.wait()
         return AgentGone(self._exit_status, self._final_stderr)
 
@@ -268,7 +273,7 @@ class Agent:
 
 
 def _allowed_methods(files: FileAccess | None) -> frozenset[str]:
-    """The requests that the agent may make."""
+    """The methods that the agent may call."""
     offered = {"session/request_permission"}
     if files is not None:
         offered.add("fs/read_text_file")

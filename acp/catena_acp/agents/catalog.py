@@ -1,6 +1,6 @@
-"""Which agents there are, and which of them are here.
+"""Catalogue of public agents, and their installations on this machine.
 
-Found by name over PATH alone: no process is started, nothing is asked over a network, and the SDK is not imported.
+Installations are found by name on PATH; no process is started and nothing is read over a network.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ _NO_SPECS: Mapping[str, AgentSpec] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A public agent that speaks the protocol.
+    """A public agent that speaks ACP.
 
-    ``commands`` start it; the first whose program is on PATH is taken. Where none is, but the agent's own ``program``
-    and npx are, npx fetches ``package``, which is what makes that program speak the protocol.
+    Of its ``commands`` the first whose program is on PATH starts it. Where none is, but the agent's own ``program`` and
+    npx are, npx fetches ``package``, the adapter between that program and ACP.
     """
 
     name: str
     title: str
     commands: tuple[tuple[str, ...], ...]
-    install: str  # a command, or where to look
-    login: str | None  # what to run or set; None where none is needed
+    install: str  # a command, or an address
+    login: str | None  # command to run or variable to set; None where no login is needed
     homepage: str
     program: str | None = None
     package: str | None = None
-    logout: str | None = None  # what to run
+    logout: str | None = None  # command to run
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """An agent, and how to start it here; ``spec`` is None where it is not installed."""
+    """A catalogue entry with the command that starts it on this machine; ``spec`` is None where it is not installed."""
 
     entry: CatalogEntry
     spec: AgentSpec | None
-    version: str | None = None  # known once it has been started
+    version: str | None = None  # known after the first start
 
 
 def catalog() -> tuple[CatalogEntry, ...]:
-    """All agents that are known, the most widely used ones first and the built-in one last."""
+    """All known agents, the most widely used first and the built-in one last."""
     return (
         CatalogEntry(
             "claude",
@@ -231,12 +231,12 @@ def catalog() -> tuple[CatalogEntry, ...]:
 
 
 def login_hint(name: str) -> str | None:
-    """How to log in to an agent of the catalogue without us; None where nothing is known of that."""
+    """How to log in to an agent outside of Catena; None where nothing is known."""
     return next((entry.login for entry in catalog() if entry.name == name), None)
 
 
 def logout_hint(name: str) -> str:
-    """How to log out of an agent without us, in words."""
+    """One sentence on how to log out of an agent outside of Catena."""
     entry = next((entry for entry in catalog() if entry.name == name), None)
     if entry and entry.logout:
         return f"`{entry.logout}` in a terminal does it"
@@ -245,12 +245,12 @@ def logout_hint(name: str) -> str:
 
 
 def find_agents(path: str | None = None) -> tuple[Installation, ...]:
-    """Every agent of the catalogue, with how to start it where it is found on ``path``, or else on PATH."""
+    """Look up every catalogue agent on ``path``, by default PATH."""
     return tuple(Installation(entry, _spec_of(entry, path)) for entry in catalog())
 
 
 def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_SPECS) -> AgentSpec:
-    """How to start the agent of that name: one of ``extra``, of the catalogue, or ``command:`` and an argv.
+    """The spec of an agent by name: one of ``extra``, of the catalogue, or ``command:`` with an argv.
 
     Raises AgentMissing where there is none, or where it is not installed.
     """
@@ -268,9 +268,9 @@ def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_SPECS) -> AgentSpe
 
 
 def command_spec(command: str) -> AgentSpec:
-    """How to start any program as an agent; its name is the same however the command was quoted.
+    """The spec of a command line as an agent, with the same name however it is quoted.
 
-    Raises AgentMissing where the command is empty or its quotes are not closed.
+    Raises AgentMissing where the command is empty or a quote is not closed.
     """
     try:
         argv = tuple(shlex.split(command))
@@ -282,12 +282,12 @@ def command_spec(command: str) -> AgentSpec:
 
 
 def is_untitled(spec: AgentSpec) -> bool:
-    """True of a command that neither a catalogue nor the person's settings have a title for."""
+    """True for a command that has a title neither in the catalogue nor in the settings."""
     return spec.name.startswith(_COMMAND) and not spec.profile and spec.title == _title_of(spec.command)
 
 
 def _title_of(argv: tuple[str, ...]) -> str:
-    """The word of a command that says most: the program, or what an interpreter is to run."""
+    """The title of a command: its program, or the script or module that its interpreter runs."""
     words = [word for word in argv if word != "env" and not _ASSIGNMENT.match(word)]
     if len(words) > 1 and _RUNNER.match(words[0].rpartition("/")[2]):
         words = [word for word in words[1:] if not word.startswith("-")] or words

@@ -1,4 +1,4 @@
-"""What the ways to log in to an agent need on this machine. Pure."""
+"""Login methods of an agent: the command of a terminal login, and the variables of an environment login. Pure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from catena_acp.errors import LoginNeeded
 from catena_acp.port import AgentSpec
 from catena_acp.protocol.answers import auth_methods_of
 
+# Kinds of method; every other kind is carried out by the agent itself.
 TERMINAL = "terminal"  # a command that a person runs in a terminal
-ENVIRONMENT = (
-    "env_var"  # variables that must be set before the agent starts; every other kind is the agent's own
-)
+ENVIRONMENT = "env_var"  # variables that must be set before the agent starts
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalLogin:
-    """A login to be run in a terminal, in the directory ``cwd``, with exactly ``env``."""
+    """Command of a terminal login, to be run in ``cwd`` with exactly ``env``."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
@@ -28,16 +27,16 @@ class TerminalLogin:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An environment variable that a login is made of; its value is never looked at."""
+    """An environment variable of a login; its value is never read."""
 
     name: str
     is_set: bool
 
 
 def offered_methods(error: LoginNeeded) -> tuple[AuthMethod, ...]:
-    """The methods that a refusal names; an agent that wants a login before it shakes hands has no other place for them.
+    """The login methods in a -32000 error, the only place for them when ``initialize`` itself is refused.
 
-    Those that would have to be asked of the agent itself are left out: it does not run.
+    Methods that the agent carries out are left out, since it does not run.
     """
     offered = auth_methods_of(error.data.get("authMethods")) if isinstance(error.data, dict) else ()
     return tuple(method for method in offered if method.kind in (TERMINAL, ENVIRONMENT))
@@ -46,7 +45,7 @@ def offered_methods(error: LoginNeeded) -> tuple[AuthMethod, ...]:
 def terminal_login(
     spec: AgentSpec, method: AuthMethod, cwd: str, environment: Mapping[str, str]
 ) -> TerminalLogin:
-    """The command of a terminal method: what the agent names, or its own command with further arguments."""
+    """The command of a terminal method: the one that the agent names, or the agent's own with further arguments."""
     return TerminalLogin(
         argv=method.command or (*spec.command, *method.args),
         env=agent_environment(environment, (*spec.env, *method.env)),
@@ -55,6 +54,6 @@ def terminal_login(
 
 
 def variables_of(spec: AgentSpec, method: AuthMethod, environment: Mapping[str, str]) -> tuple[Variable, ...]:
-    """What an environment method wants to be set, and which of it the agent gets now."""
+    """The variables of an environment method, and whether each is set for the agent now."""
     environment_of_agent = agent_environment(environment, spec.env)
     return tuple(Variable(name, bool(environment_of_agent.get(name))) for name in method.variables)

@@ -1,4 +1,4 @@
-"""An agent's process: its pipes, its environment, its last words and its end."""
+"""Process of an agent: its environment, its pipes, the tail of its standard error, and its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from catena_acp.errors import AgentMissing
 STDERR_LINES = 200
 STDERR_WIDTH = 500  # characters kept of a line
 
-# What is ours, or would make an agent think that it runs inside another one or in a window of ours.
+# Variables of ours, and those that make an agent believe that it runs inside another agent or terminal window.
 _NOT_INHERITED = frozenset(
     {"COLUMNS", "LINES", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
 )
@@ -25,7 +25,7 @@ _NOT_INHERITED_PREFIXES = ("TEXTUAL",)
 
 
 def agent_environment(base: Mapping[str, str], extra: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """What an agent's process inherits: all of ``base`` but what would confuse it, and ``more``, which wins."""
+    """The environment of an agent: ``base`` without what would confuse it, overridden by ``extra``."""
     kept = {
         name: value
         for name, value in base.items()
@@ -35,9 +35,9 @@ def agent_environment(base: Mapping[str, str], extra: tuple[tuple[str, str], ...
 
 
 class AgentProcess:
-    """A running agent, leader of a process group of its own.
+    """A running agent process, leader of its own process group.
 
-    ``to_agent`` and ``from_agent`` are the ends of its pipes that are ours; whoever connects them closes them.
+    ``to_agent`` and ``from_agent`` are our ends of its pipes; the transport that connects them closes them.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class AgentProcess:
         """Start ``command`` in ``cwd`` with exactly ``env``. Raises AgentMissing where it cannot be run."""
         if not await asyncio.to_thread(Path(cwd).is_dir):
             raise AgentMissing(command[0], f"the directory {cwd} is not there")
-        # Pipes of our own: those that asyncio would make keep its process object waiting while a grandchild holds them.
+        # Our own pipes: with asyncio's, its process object would not see the exit while a grandchild holds them.
         child_in, to_agent = os.pipe()
         from_agent, child_out = os.pipe()
         stderr_fd, child_err = os.pipe()
@@ -94,7 +94,7 @@ class AgentProcess:
         stderr = StderrTail()
         try:
             await asyncio.get_running_loop().connect_read_pipe(lambda: stderr, ours[2])
-        except BaseException:  # given up: nobody knows of it yet
+        except BaseException:  # cancelled: no caller knows the process yet
             signal_group(process.pid, signal.SIGKILL)
             await process.wait()
             for end in ours:
@@ -114,20 +114,20 @@ class AgentProcess:
 
     @property
     def stderr_tail(self) -> tuple[str, ...]:
-        """The last lines it wrote to its standard error, oldest first, at most 200."""
+        """The last lines of its standard error, oldest first, at most 200."""
         return self._stderr.lines
 
     def close_pipes(self) -> None:
-        """Close our ends of its pipes, where nobody took them over."""
+        """Close our ends of the pipes where no transport was connected."""
         self.to_agent.close()
         self.from_agent.close()
 
     async def wait(self) -> int:
-        """Wait for the process itself to exit, whoever still holds its pipes."""
+        """Wait for the exit of the process itself, even while a child holds its pipes."""
         return await self._process.wait()
 
     async def drain(self) -> None:
-        """Wait a little for the end of its standard error."""
+        """Wait up to 0.1 seconds for the end of its standard error."""
         try:
             async with asyncio.timeout(0.1):
                 await self._stderr.closed.wait()
@@ -135,7 +135,7 @@ class AgentProcess:
             pass
 
     async def end(self, grace: float) -> None:
-        """End the process and its whole group: ``grace`` seconds to exit by itself, then TERM, then KILL."""
+        """End the process and its group: after ``grace`` seconds TERM, then KILL."""
         async with self._ending:
             if self._ended:
                 return
@@ -144,7 +144,7 @@ class AgentProcess:
                 if not await self._wait_for_exit(1.5):
                     signal_group(self.pid, signal.SIGKILL)
                     await self._wait_for_exit(2.0)
-            # What it started and left behind has the same group.
+            # Children that it left behind are in the same group.
             signal_group(self.pid, signal.SIGTERM)
             if not await wait_until_gone(self.pid, 0.3):
                 signal_group(self.pid, signal.SIGKILL)
@@ -163,7 +163,7 @@ class AgentProcess:
 
 
 class StderrTail(asyncio.Protocol):
-    """Standard error, read to its end and kept as the last 200 lines."""
+    """Reader of standard error that keeps the last 200 lines."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=STDERR_LINES)
@@ -188,7 +188,7 @@ class StderrTail(asyncio.Protocol):
         for end in ends[-STDERR_LINES:] if len(ends) > STDERR_LINES else ends:
             self._lines.append(self._text(self._partial + end))
             self._partial = b""
-        # Four bytes at most make a character, so nothing that would be shown is cut off here.
+        # A character has at most four bytes, so nothing of the kept width is cut off here.
         self._partial = (self._partial + rest)[: 4 * STDERR_WIDTH + 4]
 
     def connection_lost(self, exc: Exception | None) -> None:

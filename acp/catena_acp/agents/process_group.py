@@ -1,4 +1,4 @@
-"""Process groups: who is in one, since when, how to end one, and a guard that ends one when we are gone."""
+"""Process groups: start times, existence, signals, and a guard that ends a group when Catena dies."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _PROC = Path("/proc")
 _TERM_SECONDS = 2.0
 _KILL_SECONDS = 1.0
 
-# Reads a pipe whose other end only we hold. A line means that all is well; its end means that we died without a word.
-# The group's leader is compared with the start time it had: a number that is used again by another must not be killed.
+# Reads a pipe of which only we hold the other end: a line releases the guard, the end of the pipe means that we died.
+# The leader's start time is compared first, so that a process id in use by another process is not killed.
 _GUARD = r"""
 started() {
   if [ -r /proc/self/stat ]; then
@@ -38,9 +38,9 @@ exit 0
 
 
 def process_start_time(pid: int) -> str | None:
-    """When a process started, as text that no other process with the same number has; None where there is none.
+    """The start time of a process, as text that differs from every other process with the same id; None without one.
 
-    A zombie is none. Does not block on Linux; elsewhere it asks ``ps``.
+    A zombie counts as none. Does not block on Linux; runs ``ps`` elsewhere.
     """
     raw = _raw_start_time(pid)
     if raw is None or not _has_proc():
@@ -49,11 +49,11 @@ def process_start_time(pid: int) -> str | None:
 
 
 async def end_group(pid: int, started: str) -> bool:
-    """End a process group that somebody else left behind; True where it is proved gone.
+    """End a process group that a dead client left behind; True where it is proved gone.
 
-    ``pid`` is its leader, ``started`` what ``process_start_time`` said of it. A leader with another start time means
-    that the number is used again, hence that the group is gone: nothing is killed. A group without its leader is left
-    alone too, since nothing proves whose it is.
+    ``pid`` is its leader, ``started`` the leader's ``process_start_time``. Another start time means that the id is in
+    use again and the group gone: nothing is killed. A group without a leader is left alone too, since nothing proves
+    whose it is.
     """
     now = process_start_time(pid)
     if now is None:
@@ -69,7 +69,7 @@ async def end_group(pid: int, started: str) -> bool:
 
 
 async def wait_until_gone(group: int, seconds: float) -> bool:
-    """Wait until nothing runs in the group any more; False where something still does after ``seconds``."""
+    """Wait until no process of the group runs; False after ``seconds``."""
     deadline = time.monotonic() + seconds
     while group_exists(group):
         if time.monotonic() >= deadline:
@@ -79,18 +79,18 @@ async def wait_until_gone(group: int, seconds: float) -> bool:
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:
-    """Send a signal to every process of the group; False where that is not allowed."""
+    """Send a signal to a process group; False where that is not permitted."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
         return True
-    except PermissionError:  # also what macOS says of a group that consists of zombies
+    except PermissionError:  # macOS raises this for a group of zombies, too
         return not group_exists(group)
     return True
 
 
 def group_exists(group: int) -> bool:
-    """True while a process of the group runs; zombies do not."""
+    """True while a process of the group runs; zombies do not count."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -103,13 +103,13 @@ def group_exists(group: int) -> bool:
 
 
 class Guard:
-    """A tiny process that ends a process group as soon as we are gone, ``kill -9`` included.
+    """A small process that ends a process group as soon as Catena is gone, even by ``kill -9``.
 
-    It waits in a session of its own, in a shell's ``read``, and costs some hundred kilobytes.
+    It waits in its own session, in a shell's ``read``, and takes some hundred kilobytes.
     """
 
     def __init__(self, group: int) -> None:
-        """Raises OSError where there is no shell."""
+        """Start the guard. Raises OSError where there is no shell."""
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", _GUARD, "catena-guard", str(group), _raw_start_time(group) or ""],
             stdin=subprocess.PIPE,
@@ -124,7 +124,7 @@ class Guard:
         return self._process.pid
 
     async def release(self) -> None:
-        """Let it go without ending anything."""
+        """End the guard and leave the group alone."""
         pipe = self._process.stdin
         if pipe is None or pipe.closed:
             return
@@ -145,7 +145,7 @@ def _has_proc() -> bool:
 
 
 def _boot_id() -> str:
-    """Start times count from the machine's own start, so they say nothing across two of them."""
+    """The id of this boot, from which start times count."""
     try:
         return (_PROC / "sys/kernel/random/boot_id").read_text().strip()[:8]
     except OSError:
@@ -164,13 +164,13 @@ def _raw_start_time(pid: int) -> str | None:
 
 
 def _group_and_state(entry: Path) -> tuple[int, bool] | None:
-    """The group of a process, and whether it runs."""
+    """The process group of a ``/proc`` entry, and whether the process runs."""
     fields = _stat_fields(entry)
     return (int(fields[2]), fields[0] not in "ZX") if len(fields) > 2 else None
 
 
 def _stat_fields(entry: Path) -> list[str]:
-    """What follows the process's name in ``stat``: state, parent, group, …, and the start time in the 20th place."""
+    """The fields of ``stat`` after the process's name: state, parent, group, …; the 20th is the start time."""
     try:
         text = (entry / "stat").read_text(errors="replace")
     except OSError:
@@ -179,9 +179,9 @@ def _stat_fields(entry: Path) -> list[str]:
 
 
 def parse_start_time(started: str) -> datetime | None:
-    """When the process began of which ``process_start_time`` said this; None where that cannot be told.
+    """The date and time of a ``process_start_time``; None where that is not known.
 
-    Linux only: there the start is kept in clock ticks since the machine was started.
+    Linux only, where the start time is in clock ticks since boot.
     """
     ticks = started.partition("@")[0]
     clock = getattr(time, "CLOCK_BOOTTIME", None)

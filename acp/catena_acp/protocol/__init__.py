@@ -1,1 +1,1 @@
-"""The wire: JSON-RPC with an agent, its updates as events, our requests, and the files it may touch."""
+"""JSON-RPC with an agent: framing, requests, session updates as events, permissions and file access."""

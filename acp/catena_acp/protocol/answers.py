@@ -1,4 +1,4 @@
-"""An agent's answers, as the agent wrote them. Pure."""
+"""Results of an agent's answers: capabilities, sessions, modes, config options and login methods. Pure."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from catena_acp.events import (
 )
 from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, object_of, objects_in, text_of
 
-MAX_SESSIONS = 50_000  # of one page; some agents list all that they have
-LEGACY_MODEL = "model"  # the id of the option that stands for the `models` state of older agents
+MAX_SESSIONS = 50_000  # of one page; some agents list all their sessions
+LEGACY_MODEL = "model"  # id of the config option made of the `models` state of older agents
 
 
 def session_id_of(answer: Json, asked: str | None) -> str:
-    """The session that an answer names; ``asked`` where it names none. Raises ProtocolBroken for a blank one."""
+    """The session id in an answer, or ``asked`` where it has none. Raises ProtocolBroken for a blank one."""
     named = answer.get("sessionId")
     if named is None:
         named = asked
@@ -40,7 +40,7 @@ def session_id_of(answer: Json, asked: str | None) -> str:
 
 
 def prompt_ended_of(answer: Json) -> PromptEnded:
-    """Why a turn ended, whatever the word. Raises ProtocolBroken where the answer has none."""
+    """The stop reason and usage of a prompt's answer. Raises ProtocolBroken where there is no stop reason."""
     stop_reason, usage = answer.get("stopReason"), answer.get("usage")
     if not isinstance(stop_reason, str) or not stop_reason:
         raise ProtocolBroken("the answer to the prompt does not say why the turn ended")
@@ -65,7 +65,7 @@ def page_of(answer: Json) -> SessionPage:
 
 
 def modes_of(result: Json) -> ModesChanged | None:
-    """The modes in the answer that opened a session."""
+    """The modes in the answer to new, load, resume or fork."""
     modes = object_of(result, "modes")
     current = name_of(modes, "currentModeId") if modes is not None else None
     if modes is None or current is None:
@@ -87,7 +87,7 @@ def options_of(holder: Json) -> tuple[Option, ...] | None:
 
 
 def legacy_model_of(result: Json) -> Option | None:
-    """The ``models`` state that older agents send, as the option that took its place."""
+    """The ``models`` state of older agents, as a config option."""
     models = object_of(result, "models")
     current = text_of(models, "currentModelId") if models is not None else None
     if models is None or current is None:
@@ -132,9 +132,9 @@ PROTOCOL_VERSION = 1
 
 
 def abilities_of(answer: Json) -> Abilities:
-    """What the answer advertises, and what is known of that agent besides. Anything odd in it counts as absent.
+    """The abilities in an ``initialize`` answer, with the agent's quirks; invalid fields count as absent.
 
-    Raises ValueError where it names no protocol version.
+    Raises ValueError where there is no protocol version.
     """
     version = answer.get("protocolVersion")
     if not isinstance(version, int) or isinstance(version, bool):
@@ -171,12 +171,12 @@ def abilities_of(answer: Json) -> Abilities:
 
 
 def auth_methods_of(offered: object) -> tuple[AuthMethod, ...]:
-    """The login methods in a handshake, or in the data of a refusal that wants one; what has no id is none."""
+    """The login methods in an ``initialize`` answer or in the data of a -32000 error; those without id are left out."""
     return tuple(_auth_method(method) for method in objects_in(offered) if isinstance(method.get("id"), str))
 
 
 def _auth_method(method: Json) -> AuthMethod:
-    """A login method; a terminal one was an extension under ``_meta`` before it came into the protocol."""
+    """A login method; terminal methods were an extension under ``_meta`` before they became part of the protocol."""
     meta = _object_or_empty(method, "_meta")
     extension = _object_or_empty(meta, "terminal-auth")
     kind = text_of(method, "type") or ("terminal" if extension else text_of(meta, "type")) or "agent"
@@ -203,7 +203,7 @@ def _auth_method(method: Json) -> AuthMethod:
 
 
 def _is_offered(holder: Json, name: str) -> bool:
-    """A capability is offered by being there: an empty object is a yes, null and false are not."""
+    """True for a capability given as true or as an object, even an empty one."""
     value = holder.get(name)
     return value is True or isinstance(value, dict)
 
@@ -213,10 +213,9 @@ def _object_or_empty(holder: Json, name: str) -> Json:
 
 
 class SessionStates:
-    """The open sessions of one agent, and the options of each.
+    """The open sessions of one agent and their config options.
 
-    Older agents keep their models apart from the options; here they are an option like the others, unless the agent has
-    one for the model itself.
+    The models of older agents become a config option, unless the agent has one of category model.
     """
 
     def __init__(self) -> None:
@@ -228,7 +227,7 @@ class SessionStates:
         return frozenset(self._options)
 
     def add(self, answer: Json, session_id: str, replay: list[Event]) -> SessionOpened:
-        """A session was opened, and this is the answer and what was told before it."""
+        """Add an opened session from its answer and its replay."""
         legacy = legacy_model_of(answer)
         if legacy is not None:
             self._legacy_models[session_id] = legacy
@@ -237,7 +236,7 @@ class SessionStates:
         return SessionOpened(session_id, modes_of(answer), options, tuple(replay))
 
     def replayed_state(self, opened: SessionOpened) -> Iterator[Event]:
-        """What the replay said of the session itself, where the answer, which is newer, does not say it."""
+        """Events of the replay about the session's state that the newer answer does not repeat."""
         for event in opened.replay:
             match event:
                 case CommandsChanged() | TitleChanged() | UsageReported():
@@ -248,25 +247,25 @@ class SessionStates:
                     yield event
 
     def complete(self, session_id: str, event: Event) -> Event:
-        """The event as listeners shall have it."""
+        """An event for the listeners, with the legacy model among the options."""
         if isinstance(event, OptionsChanged):
             return OptionsChanged(self.update_options(session_id, event.options))
         return event
 
     def update_options(self, session_id: str, options: tuple[Option, ...]) -> tuple[Option, ...]:
-        """The agent said what its options are; all of them, as they stand now."""
+        """Replace the session's options by those that the agent sent; return all of them."""
         options = self._with_legacy_model(session_id, options)
         if session_id in self._options:
             self._options[session_id] = options
         return options
 
     def is_legacy_model(self, session_id: str, option_id: str) -> bool:
-        """True where that option stands for the models of an older agent."""
+        """True where the option was made of an older agent's models."""
         legacy = self._legacy_models.get(session_id)
         return legacy is not None and legacy.id == option_id and legacy in self._options.get(session_id, ())
 
     def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
-        """An option was set, and the agent did not say what its options are now."""
+        """Set an option of which the agent returned no new list; return all options."""
         if self.is_legacy_model(session_id, option_id):
             self._legacy_models[session_id] = replace(self._legacy_models[session_id], value=value)
         options = tuple(
@@ -276,7 +275,7 @@ class SessionStates:
         return self.update_options(session_id, options)
 
     def forget(self, session_id: str) -> None:
-        """The session is over."""
+        """Forget a closed session."""
         self._options.pop(session_id, None)
         self._legacy_models.pop(session_id, None)
 

@@ -1,7 +1,7 @@
-"""What an agent said and nobody has taken yet, with text that came in pieces joined.
+"""Buffers between an agent's pipes and the SDK: incoming messages with text chunks joined, and outgoing lines.
 
-An answer comes in hundreds of chunks a second, a replayed history in tens of thousands. Joining them before anything
-looks at them is what makes both cheap: the cost of a message is in its dispatch, not in its length.
+An answer comes in hundreds of chunks a second, a replayed history in tens of thousands. Joining adjacent chunks first
+makes both cheap: a message costs by its dispatch, not by its length.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class _Entry:
     message: Message
     size: int
     session_id: str | None = None
-    key: tuple[object, ...] | None = None  # what the next chunk must have in common with this one
+    key: tuple[object, ...] | None = None  # kind and message id that the next chunk must share to be joined
     parts: list[str] = field(default_factory=list)
     characters: int = 0
 
 
 class Inbox:
-    """Messages in the order in which they came.
+    """Incoming messages in their order.
 
-    Adjacent text chunks of the same session, variant and message id become one. Nothing is joined across another
-    message of the same session, nor across an answer, since nobody can say which session that belongs to.
+    Adjacent text chunks of the same session, kind and message id become one. Nothing is joined across another message
+    of the same session, nor across an answer, whose session is not known.
     """
 
     def __init__(self) -> None:
@@ -51,11 +51,11 @@ class Inbox:
 
     @property
     def full(self) -> bool:
-        """True where more should be left in the pipe until some of this is taken."""
+        """True where no more should be read until some messages are taken."""
         return len(self._entries) >= MAX_MESSAGES or self._bytes >= MAX_BYTES
 
     def put(self, message: Message, size: int) -> None:
-        """Add a message that took ``size`` bytes on the wire."""
+        """Add a message of ``size`` bytes."""
         self._bytes += size
         session_id = session_id_of(message)
         if session_id is None:
@@ -90,7 +90,7 @@ class Inbox:
 
 
 def _chunk_key(message: Message) -> tuple[object, ...] | None:
-    """What two chunks must have in common to be one; None for anything but plain text without ``_meta``."""
+    """Kind and message id of a text chunk; None for anything but plain text without ``_meta``."""
     if message.get("method") != UPDATE:
         return None
     params = message["params"]
@@ -115,9 +115,9 @@ MAX_UNREAD_BYTES = 32 * 1024 * 1024
 
 
 class Outbox(asyncio.BaseProtocol):
-    """The pipe that the agent reads from. Nothing here waits: what it does not read yet is kept.
+    """Outgoing lines to the pipe that the agent reads from; a line that the agent does not read yet is buffered.
 
-    ``moved`` is called when the agent has read some, ``lost`` once when it will read no more.
+    ``on_read`` is called when the agent has read some, ``on_lost`` once when the pipe is closed.
     """
 
     def __init__(self, on_read: Callable[[], None], on_lost: Callable[[], None]) -> None:
@@ -130,15 +130,17 @@ class Outbox(asyncio.BaseProtocol):
 
     @property
     def full(self) -> bool:
-        """True where so much waits that nothing should be read that asks for an answer."""
+        """True where so many bytes are unread that no further request should be read."""
         return self._unread_bytes > MAX_UNREAD_BYTES
 
     async def connect(self, pipe: IO[bytes]) -> None:
         self._pipe, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: self, pipe)
 
     def put(self, line: bytes, session_id: str | None = None, *, ahead: bool = False) -> None:
-        """Send a line. One that goes ``ahead`` passes what waits for other sessions, and nothing of its own session: a
-        cancel must not come before the prompt that it is to stop."""
+        """Send a line; ``ahead`` of other sessions' lines, but not of its own session's.
+
+        A cancel must not overtake the prompt that it cancels.
+        """
         self._unread_bytes += len(line)
         if ahead:
             own = [place for place, (named, _) in enumerate(self._waiting) if named == session_id]
@@ -148,7 +150,7 @@ class Outbox(asyncio.BaseProtocol):
         self._flush()
 
     def close(self) -> None:
-        """Let the agent see the end of its input; what it has not read is thrown away."""
+        """Close the pipe; unread lines are discarded."""
         self._clear()
         pipe, self._pipe = self._pipe, None
         if pipe is not None:

@@ -1,7 +1,7 @@
-"""Every method that an agent may call on us.
+"""Methods that an agent may call: session updates, permission requests and file access.
 
-The SDK calls these, one task for each message, in the order of the messages. Nothing here waits before it has handed
-over what it was called with: a task that waits would be overtaken by the next.
+The SDK calls them in the order of the messages, each in a task of its own. None awaits anything before it has delivered
+its event: the next task would overtake it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from catena_acp.protocol import framing, incoming
 from catena_acp.protocol.files import FileAccess, FileQueue
 from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
 
-MAX_PERMISSIONS = 200  # that are open at once; nobody answers more
+MAX_PERMISSIONS = 200  # open at the same time
 
 Deliver = Callable[[str, Event], None]
 
 
 @dataclass(slots=True)
 class _PendingPermission:
-    """A permission that the agent waits for. The answer is an option's id, or None for `cancelled`."""
+    """An open permission request; the answer is an option's id, or None for `cancelled`."""
 
     session_id: str
     request_id: int | str
@@ -42,10 +42,11 @@ class _PendingPermission:
 
 
 class Callbacks:
-    """Our side of the connection: session updates, permissions, files.
+    """Callbacks of one connection: session updates, permission requests, files.
 
-    ``name_ask`` makes the ids of permissions, which must differ between the agents of one program. Terminals,
-    elicitation and extensions are not advertised, and the transport answers them; so are files where ``files`` is None.
+    ``permission_id`` makes the ids of permission requests, unique over all agents of the program. Terminals,
+    elicitation and extensions are not advertised, and neither are files where ``files`` is None; the transport refuses
+    them.
     """
 
     def __init__(
@@ -66,10 +67,10 @@ class Callbacks:
         self._read_only: set[str] = set()
         self.missing_files_are_empty = False
 
-    # What the SDK calls.
+    # Called by the SDK.
 
     async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """A session update or a cancelled request, which the transport sends this way."""
+        """Deliver a session update, or cancel a request; the transport passes both as extensions."""
         match f"_{method}":
             case framing.UPDATE:
                 for event in incoming.events_of(params["update"]):
@@ -85,7 +86,7 @@ class Callbacks:
         request: dict[str, Any],
         **_validated: Any,
     ) -> RequestPermissionResponse:
-        """Ask, and wait for ``answer_permission``; while the session is being stopped the answer is `cancelled`."""
+        """Deliver a permission request and wait for its answer; `cancelled` while the turn is being cancelled."""
         if session_id in self._cancelling:
             return _cancelled()
         if len(self._permissions) >= MAX_PERMISSIONS:
@@ -112,7 +113,7 @@ class Callbacks:
         limit: int | None = None,
         **_other: Any,
     ) -> ReadTextFileResponse:
-        """Read a file below the conversation's directories."""
+        """Read a text file below the session's directories."""
         files = self._offered_files("fs/read_text_file", session_id)
         try:
             text = await self._file_queue.run(lambda: files.read(path, line, limit))
@@ -125,7 +126,7 @@ class Callbacks:
     async def write_text_file(
         self, *, path: str, content: str, session_id: str = "", **_other: Any
     ) -> WriteTextFileResponse:
-        """Write a file below the conversation's directories."""
+        """Write a text file below the session's directories."""
         files = self._offered_files("fs/write_text_file", session_id)
         if session_id in self._read_only:
             files = replace(files, writable=False)
@@ -135,38 +136,38 @@ class Callbacks:
             raise _file_error(error) from error
         return WriteTextFileResponse()
 
-    # What we call.
+    # Called by the connection.
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
-        """Answer a permission; None is `cancelled`. One that is settled already is left alone."""
+        """Answer a permission request; None is `cancelled`. A second answer is ignored."""
         permission = self._permissions.pop(ask_id, None)
         if permission is not None and not permission.answer.done():
             permission.answer.set_result(option_id)
 
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
-        """From now on the session may ask for files below these directories, too, and below no others."""
+        """Replace the further directories below which the session may read and write files."""
         self._directories[session_id] = tuple(directories)
 
     def forbid_writes(self, session_id: str) -> None:
-        """From now on the session may write no file."""
+        """Refuse every later file write of the session."""
         self._read_only.add(session_id)
 
     def forget(self, session_id: str) -> None:
-        """The session is over."""
+        """Forget a closed session."""
         self._directories.pop(session_id, None)
         self._read_only.discard(session_id)
 
     def begin_cancel(self, session_id: str) -> None:
-        """Answer what the session waits for, and what it will yet ask, with `cancelled`."""
+        """Answer the session's open and later permission requests with `cancelled`, until ``end_cancel``."""
         self._cancelling.add(session_id)
         self.withdraw_permissions(session_id)
 
     def end_cancel(self, session_id: str) -> None:
-        """The turn that was to be stopped is over."""
+        """End the cancellation of a turn."""
         self._cancelling.discard(session_id)
 
     def withdraw_permissions(self, session_id: str | None = None) -> None:
-        """Answer what one session waits for, or all of them, with `cancelled`, and say that it is settled."""
+        """Answer the permission requests of one session, or of all, with `cancelled` and report their withdrawal."""
         for ask_id, permission in list(self._permissions.items()):
             if session_id in (None, permission.session_id):
                 self.answer_permission(ask_id, None)

@@ -1,7 +1,6 @@
-"""Every method that we may call on an agent, gated by what it can do.
+"""Connection to one agent: every request of the protocol, subject to the agent's capabilities.
 
-The SDK makes and checks the requests. Answers are read as the agent wrote them, for the reasons that ``translate``
-gives.
+The SDK makes and checks the requests. Answers are read as the agent wrote them, for the reasons given in ``incoming``.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ from catena_acp.protocol.transport import CURRENT_CALL, Call, StdioTransport
 
 
 class Requests:
-    """The one place where requests to an agent are made.
+    """Requests to an agent, and their errors as ``AgentError``.
 
-    ``gone`` tells how the agent ended, once its connection fails.
+    ``exit_error`` waits for the agent's end after its connection failed and returns the error to raise.
     """
 
     def __init__(self, transport: StdioTransport, exit_error: Callable[[], Awaitable[AgentGone]]) -> None:
@@ -65,10 +64,10 @@ class Requests:
         anchor: str | None = None,
         additions: dict[str, Any] | None = None,
     ) -> Json:
-        """Make a request through the SDK and return the result as the agent wrote it, an empty one for null.
+        """Make a request through the SDK and return its result as the agent wrote it, an empty object for null.
 
-        The answer is awaited in this very task, and nothing stands between its arrival and our return: what was told
-        before it is known by then, and what is told after it is not.
+        The answer is awaited in the calling task, with nothing in between: updates that came before the answer have
+        been delivered when this returns, and later ones have not.
         """
         call = Call(additions)
         token = CURRENT_CALL.set(call)
@@ -80,7 +79,7 @@ class Requests:
         except RequestError as error:
             raise self._refusal(error.code, str(error), error.data, session_id, opening, anchor) from error
         except ValidationError as error:
-            # An answer that the SDK's models do not fit is read all the same; a request that they do not fit is ours.
+            # An answer that the SDK's models refuse is read all the same; a request that they refuse is our error.
             if not call.answered:
                 raise ProtocolBroken(f"the request cannot be made: {_describe(error)}") from error
         except OSError as error:
@@ -107,7 +106,7 @@ class Requests:
         return _object(answer["result"])
 
     async def notify(self, notification: Callable[[], Awaitable[None]]) -> None:
-        """Send a notification through the SDK; it does not wait until the agent reads it."""
+        """Send a notification through the SDK, without waiting until the agent reads it."""
         try:
             await notification()
         except OSError as error:
@@ -137,10 +136,7 @@ def _describe(error: ValidationError) -> str:
 
 
 class Connection:
-    """The requests to one agent, and the state of its sessions that requests need.
-
-    ``gone`` tells how the agent ended, once its connection fails.
-    """
+    """Connection to one agent: its requests, its callbacks and the state of its sessions."""
 
     def __init__(
         self,
@@ -167,7 +163,7 @@ class Connection:
         return self._abilities
 
     async def initialize(self, client_version: str, limit: float) -> None:
-        """Shake hands. Raises ProtocolBroken where the agent speaks another version of the protocol."""
+        """Initialise the connection. Raises ProtocolBroken for another version of the protocol."""
         answer = await self._requests.ask(
             lambda: self._sdk.initialize(
                 protocol_version=PROTOCOL_VERSION,
@@ -204,25 +200,18 @@ class Connection:
 
     async def resume_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
         self._require(self._abilities.resume, "session/resume")
-        with self._delivery.collect_replay(session_id) as replay:
-            answer = await self._requests.ask(
-                lambda: self._sdk.resume_session(
-                    session_id=session_id,
-                    cwd=setup.cwd,
-                    additional_directories=session_directories(setup, self._abilities),
-                    mcp_servers=mcp_servers(setup),
-                ),
-                limit=self._limits.opening,
-                session_id=session_id,
-                opening=True,
-            )
-        return self._session_opened(answer, session_id, replay, setup)
+        return await self._reopen(self._sdk.resume_session, session_id, setup)
 
     async def load_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
         self._require(self._abilities.load, "session/load")
+        return await self._reopen(self._sdk.load_session, session_id, setup)
+
+    async def _reopen(
+        self, method: Callable[..., Awaitable[object]], session_id: str, setup: SessionSetup
+    ) -> SessionOpened:
         with self._delivery.collect_replay(session_id) as replay:
             answer = await self._requests.ask(
-                lambda: self._sdk.load_session(
+                lambda: method(
                     session_id=session_id,
                     cwd=setup.cwd,
                     additional_directories=session_directories(setup, self._abilities),
@@ -237,9 +226,9 @@ class Connection:
     async def fork_session(
         self, session_id: str, setup: SessionSetup, at: str | None = None
     ) -> SessionOpened:
-        """Fork at the head, or ``at`` a message in the way that this agent has for it.
+        """Fork a session at its head, or ``at`` a message id through the ``_meta`` key that this agent reads.
 
-        An agent that does not know that way forks everything and does not say so.
+        An agent that does not know the key forks the whole session and does not say so.
         """
         self._require(self._abilities.fork, "session/fork")
         answer = await self._requests.ask(
@@ -259,7 +248,7 @@ class Connection:
         return self._session_opened(answer, None, self._delivery.take_unclaimed(forked), setup)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
-        """One page of the agent's own sessions; ``cursor`` is the ``next`` of the page before, and must not be kept."""
+        """One page of the agent's sessions; ``cursor`` is ``next`` of the previous page, valid only now."""
         self._require(self._abilities.list, "session/list")
         answer = await self._requests.ask(
             lambda: self._sdk.list_sessions(cwd=cwd, cursor=cursor), limit=self._limits.setting
@@ -267,7 +256,7 @@ class Connection:
         return page_of(answer)
 
     async def close_session(self, session_id: str) -> None:
-        """Close it where the agent offers that; a refusal is not an error."""
+        """Close a session where the agent offers that; a refusal is not an error."""
         if self._abilities.close:
             with suppress(AgentRefused):
                 await self._requests.ask(
@@ -276,7 +265,7 @@ class Connection:
         self._forget(session_id)
 
     async def close_open_sessions(self, limit: float) -> None:
-        """Close what is still open, all at once and within ``limit`` seconds, whatever comes of it."""
+        """Close all open sessions concurrently within ``limit`` seconds; errors are ignored."""
         if not (self._abilities.close and self._states.open_sessions):
             return
         closing = [
@@ -300,7 +289,7 @@ class Connection:
     # Turns.
 
     async def prompt(self, session_id: str, blocks: Sequence[PromptBlock]) -> PromptEnded:
-        """Prompt, and wait for the end of the turn; every update before it has been told by then."""
+        """Prompt a session and wait for the end of the turn; its updates have been delivered by then."""
         if not blocks:
             raise ValueError("a prompt needs at least one block")
         self._running_prompts[session_id] = self._running_prompts.get(session_id, 0) + 1
@@ -323,7 +312,7 @@ class Connection:
         return prompt_ended_of(answer)
 
     async def cancel(self, session_id: str) -> None:
-        """Ask it to stop the turn, and answer what it waits for with `cancelled`."""
+        """Send `session/cancel`, and answer the session's permission requests with `cancelled`."""
         if session_id in self._running_prompts:
             self._callbacks.begin_cancel(session_id)
         else:
@@ -331,7 +320,7 @@ class Connection:
         await self._requests.notify(lambda: self._sdk.cancel(session_id=session_id))
 
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
-        """Say something into a running turn. Returns what came of it: injected, startedNewTurn, …"""
+        """Steer a running turn; return the outcome: injected, startedNewTurn, promptRequired or failed."""
         self._require(self._abilities.steering, "_session/steering")
         prompt = [
             content_block(block).model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks
@@ -362,7 +351,7 @@ class Connection:
         )
 
     async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
-        """Set an option; the session's options thereafter, all of them."""
+        """Set a config option; return all options of the session."""
         if self._states.is_legacy_model(session_id, option_id):
             await self._requests.raw(
                 "session/set_model",
@@ -395,16 +384,16 @@ class Connection:
     # The end.
 
     async def close(self) -> None:
-        """The agent is gone: whatever waits for it waits no more."""
+        """Withdraw all permission requests and close the SDK's connection."""
         self._callbacks.withdraw_permissions()
         await self._sdk.close()
 
     def allow_directories(self, session_id: str, session_directories: Sequence[str]) -> None:
-        """The session may ask us for files below these directories, too, and below no others."""
+        """Replace the further directories below which the session may read and write files."""
         self._callbacks.allow_directories(session_id, session_directories)
 
     def forbid_writes(self, session_id: str) -> None:
-        """The session may write no file through us."""
+        """Refuse every later file write of the session."""
         self._callbacks.forbid_writes(session_id)
 
     def _session_opened(

@@ -1,4 +1,4 @@
-"""Events to whoever listens to their session, in order, the early ones kept."""
+"""Delivery of events to the listeners of their session, in order, with a buffer for sessions without listeners."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, T
 
 Listener = Callable[[Event], None]
 
-MAX_UNCLAIMED_EVENTS = 20_000  # per session that nobody listens to
+MAX_UNCLAIMED_EVENTS = 20_000  # per session without a listener
 MAX_UNCLAIMED_SESSIONS = 32
-MAX_UNCLAIMED_SIZE = 16 * 1024 * 1024  # characters, of all these sessions
+MAX_UNCLAIMED_SIZE = 16 * 1024 * 1024  # characters over all these sessions
 
 _ASKS = (PermissionRequested, PermissionWithdrawn)
 
 
 class Delivery:
-    """The listeners of every session of one agent.
+    """Listeners of one agent's sessions.
 
-    What is told of a session before anybody listens is kept for the first one who does; the oldest is let go beyond
-    20,000 events, 32 such sessions or 16 million characters, since an agent may name as many sessions as it likes.
+    Events of a session without a listener are kept for its first listener. Beyond 20,000 events of a session, 32 such
+    sessions or 16 million characters the oldest are dropped, since an agent may name any number of sessions.
     """
 
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
         self._listeners: dict[str, list[Listener]] = {}
         self._unclaimed: dict[str, deque[Event]] = {}
-        self._unclaimed_size = 0  # never less than what is kept
+        self._unclaimed_size = 0  # an upper bound
         self._replays: dict[str, list[list[Event]]] = {}
-        self._abandoned: set[str] = set()  # opened by a request that nobody waited for
+        self._abandoned: set[str] = set()  # sessions whose opening request was cancelled or timed out
 
     def deliver(self, session_id: str, event: Event) -> None:
-        """Hand an event over: to the replay that is being collected, to the listeners, or to be kept."""
+        """Deliver an event to the replay that is being collected, to the listeners, or to the buffer."""
         replays = self._replays.get(session_id)
         if replays and not isinstance(event, _ASKS):
             for replay in replays:
@@ -56,13 +56,15 @@ class Delivery:
                 del self._unclaimed[forgotten]
                 self._log(f"events of session {forgotten!r}, which nobody listens to, are let go")
         unclaimed.append(event)
-        self._unclaimed[session_id] = unclaimed  # at the end: the session that was quiet longest goes first
+        self._unclaimed[session_id] = (
+            unclaimed  # last, since the session that was quiet longest is dropped first
+        )
         self._unclaimed_size += _size(event)
         if self._unclaimed_size > MAX_UNCLAIMED_SIZE:
             self._trim()
 
     def listen(self, session_id: str, listener: Listener) -> Callable[[], None]:
-        """Hand every event of a session to ``listener``, the early ones at once. Returns the end of it."""
+        """Pass every event of a session to ``listener``, buffered ones at once; return the unsubscription."""
         listeners = self._listeners.setdefault(session_id, [])
         listeners.append(listener)
         for event in self._unclaimed.pop(session_id, ()):
@@ -78,14 +80,14 @@ class Delivery:
 
     @contextmanager
     def collect_replay(self, session_id: str) -> Iterator[list[Event]]:
-        """While it lasts, what is told of a session is its replay, and goes to nobody else."""
+        """Collect the session's events as its replay instead of delivering them."""
         replay: list[Event] = []
         self._replays.setdefault(session_id, []).append(replay)
         try:
             yield replay
             self._abandoned.discard(session_id)
         except (asyncio.CancelledError, AgentSilent):
-            # The agent does not know that nobody waits any more: it goes on telling what has long been said.
+            # The agent does not know that the request was given up and goes on replaying.
             self._abandoned.add(session_id)
             raise
         finally:
@@ -95,7 +97,7 @@ class Delivery:
                 del self._replays[session_id]
 
     def _trim(self) -> None:
-        """Keep half of what may be kept: the oldest go first, of the session that was quiet longest."""
+        """Drop the oldest events of the sessions that were quiet longest, down to half the limit."""
         size = sum(_size(event) for unclaimed in self._unclaimed.values() for event in unclaimed)
         while size > MAX_UNCLAIMED_SIZE // 2:
             oldest = next(iter(self._unclaimed))
@@ -106,7 +108,7 @@ class Delivery:
         self._unclaimed_size = size
 
     def take_unclaimed(self, session_id: str) -> list[Event]:
-        """What was told of a session that nobody could know yet: the replay of a fork. Permissions are left."""
+        """Remove and return a new session's buffered events, the replay of a fork; permission requests stay."""
         unclaimed = self._unclaimed.pop(session_id, deque())
         asked = [event for event in unclaimed if isinstance(event, _ASKS)]
         if asked:
@@ -114,10 +116,10 @@ class Delivery:
         return [event for event in unclaimed if not isinstance(event, _ASKS)]
 
     def forget(self, session_id: str) -> None:
-        """The session is over: keep nothing more for it."""
+        """Drop the buffered events of a closed session."""
         self._unclaimed.pop(session_id, None)
 
 
 def _size(event: Event) -> int:
-    """About how many characters an event holds."""
+    """The approximate size of an event in characters."""
     return len(event.text) if isinstance(event, TextChunk) else len(repr(event))

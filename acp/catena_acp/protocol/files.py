@@ -1,4 +1,4 @@
-"""The files that an agent may read and write through us, and no others."""
+"""File access of an agent through the client: which files, how large, and how many at once."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from typing import BinaryIO, TypeVar
 from catena_acp.errors import FileRefused
 
 MAX_READ = 8 * 1024 * 1024  # bytes of one answer
-MAX_SCANNED = 256 * 1024 * 1024  # bytes read to find the lines that were asked for
+MAX_SCANNED = 256 * 1024 * 1024  # bytes read to find the requested lines
 MAX_WRITTEN = 32 * 1024 * 1024
-MAX_PATH = 4_096  # characters; to resolve a longer one takes for ever
+MAX_PATH = 4_096  # characters; a longer path takes too long to resolve
 
 
 @dataclass(frozen=True, slots=True)
 class FileAccess:
-    """Reading and writing text files below ``roots``, wherever links and ``..`` lead."""
+    """Reading and writing of text files below ``roots``, after links and ``..`` are resolved."""
 
     roots: tuple[Path, ...]
     writable: bool = True
 
     def with_roots(self, more: tuple[Path, ...]) -> FileAccess:
-        """The same with further roots."""
+        """A copy with further roots."""
         return replace(self, roots=self.roots + more) if more else self
 
     def read(self, path: str, line: int | None = None, limit: int | None = None) -> str:
-        """The text of a file, or ``limit`` lines of it from ``line`` on, counted from 1. Blocks; raises FileRefused."""
+        """Read a file, or ``limit`` lines from ``line`` on, counted from 1. Blocks; raises FileRefused."""
         target = self._resolve(path)
         try:
             with _open_to_read(target) as file:
@@ -51,7 +51,7 @@ class FileAccess:
         return data.decode("utf-8", "replace")
 
     def write(self, path: str, text: str) -> None:
-        """Replace a file's text in one step, or make the file and its directories. Blocks; raises FileRefused."""
+        """Write a file atomically, with its directories where needed. Blocks; raises FileRefused."""
         if not self.writable:
             raise FileRefused("writing files is switched off")
         data = text.encode("utf-8", "replace")
@@ -65,7 +65,7 @@ class FileAccess:
             raise FileRefused(f"{path} cannot be written: {error.strerror or error}") from error
 
     def _resolve(self, path: str) -> Path:
-        """Where ``path`` leads. Raises FileRefused where that is outside of the roots."""
+        """Resolve ``path``. Raises FileRefused where it is outside of the roots."""
         if len(path) > MAX_PATH:
             raise FileRefused(f"a path of more than {MAX_PATH} characters leads nowhere")
         if "\0" in path or not os.path.isabs(path):  # noqa: PTH117
@@ -81,7 +81,7 @@ class FileAccess:
 
 
 def _open_to_read(target: Path) -> BinaryIO:
-    # The path is resolved, so a link at its end was put there meanwhile; a pipe or a device would never end.
+    # The path is resolved, so a link at its end is newer than that; a pipe or a device would never end.
     fd = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -136,10 +136,10 @@ T = TypeVar("T")
 
 
 class FileQueue:
-    """The order in which an agent's files are read and written, in threads.
+    """Queue of an agent's file requests, which run in threads, four at a time.
 
-    An answer holds up to eight megabytes, so an agent that asked for thousands at once, or read none of the answers,
-    would have all of them in our memory. ``room`` is False while too much waits for the agent already.
+    An answer has up to eight megabytes; without limits an agent that makes thousands of requests, or reads no answers,
+    would fill our memory. ``has_room`` returns False while too much waits for the agent.
     """
 
     def __init__(self, has_room: Callable[[], bool]) -> None:
@@ -148,7 +148,7 @@ class FileQueue:
         self._waiting = 0
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do it when its turn comes. Raises FileRefused, also where too many wait."""
+        """Run ``work`` in its turn. Raises FileRefused, also where too many requests wait."""
         if self._waiting >= MAX_WAITING:
             raise FileRefused(f"more than {MAX_WAITING} files were asked for at once")
         self._waiting += 1

@@ -1,7 +1,7 @@
-"""What an agent wrote, from bytes to messages that the SDK can bear.
+"""Framing: bytes of an agent as JSON-RPC messages in the form that the SDK accepts. Pure.
 
-Pure: no input or output, no SDK. A line that is not a message is dropped with a reason; nothing that an agent writes
-may raise here, nor later in the SDK, whose connection dies of an array, a number or an id that cannot be hashed.
+A line that is not a message is dropped with a reason. Nothing that an agent writes may raise here, nor later in the
+SDK, whose connection fails at an array, a number or an unhashable id.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Drop = Callable[[str], None]
 
 MAX_LINE = 64 * 1024 * 1024
 MAX_BATCH = 1_000  # messages on one line
-MAX_ERROR_WORDS = 16_000  # characters kept of what an error says
+MAX_ERROR_WORDS = 16_000  # characters kept of an error's message
 
-# Notifications that the SDK would refuse, or hand over in another order than they came in, travel through it as
-# extensions of ours. An agent cannot forge them: its own extensions are never passed on.
+# Notifications that the SDK would refuse or reorder pass through it as our own extension methods. An agent cannot
+# forge them: its own extensions are never passed on.
 UPDATE = "_catena/update"
 CANCEL = "_catena/cancel"
 
@@ -31,7 +31,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _parse_float(digits: str) -> float | None:
-    """The number; None for one that is too large to be one: JSON, and so the store, has no infinity."""
+    """A finite number; None where it overflows: JSON, and so the store, has no infinity."""
     value = float(digits)
     return value if math.isfinite(value) else None
 
@@ -40,7 +40,7 @@ _DECODER = json.JSONDecoder(parse_constant=lambda _name: None, parse_float=_pars
 
 
 class LineSplitter:
-    """Cuts blocks of bytes into lines, and skips those that are longer than ``max_line`` bytes."""
+    """Splits blocks of bytes into lines; lines longer than ``max_line`` bytes are skipped."""
 
     def __init__(self, drop: Drop, max_line: int = MAX_LINE) -> None:
         self._drop = drop
@@ -50,7 +50,7 @@ class LineSplitter:
         self._skipping = False
 
     def feed(self, block: bytes) -> list[bytes]:
-        """The lines that ``block`` completes, without their ends."""
+        """The lines that ``block`` completes, without line ends."""
         *ends, rest = block.split(b"\n")
         lines = []
         for line in ends:
@@ -63,7 +63,7 @@ class LineSplitter:
         return lines
 
     def rest(self) -> bytes:
-        """What came after the last line end."""
+        """The bytes after the last line end."""
         return self._pop_line()
 
     def _append(self, part: bytes) -> None:
@@ -86,7 +86,7 @@ class LineSplitter:
 
 
 def decode(line: bytes, drop: Drop) -> Iterator[Message]:
-    """The messages on a line: one, or those of a batch. Invalid UTF-8 and halves of surrogate pairs are replaced."""
+    """The messages on a line: one, or a batch. Invalid UTF-8 and lone surrogates are replaced."""
     try:
         value = _DECODER.decode(line.decode("utf-8", "replace").strip())
     except (ValueError, RecursionError):
@@ -108,18 +108,18 @@ def decode(line: bytes, drop: Drop) -> Iterator[Message]:
 
 
 def encode(message: Message) -> bytes:
-    """The message as a line."""
+    """A message as one line of JSON."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"
 
 
 def replace_surrogates(text: str) -> str:
-    """``text`` with halves of surrogate pairs replaced: they can be neither sent nor stored."""
+    """``text`` with lone surrogates replaced, which can be neither sent nor stored."""
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def valid_id(value: object) -> int | str | None:
-    """The id of a message as one that can be hashed and compared, or None. ``1.0`` is 1, and ``true`` is no id."""
+    """A JSON-RPC id as a hashable value; None where it is invalid. ``1.0`` is 1, and ``true`` is invalid."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
@@ -128,14 +128,14 @@ def valid_id(value: object) -> int | str | None:
 
 
 def session_id_of(message: Message) -> str | None:
-    """The session that a message is about, where it says so."""
+    """The session id in a message's parameters, if any."""
     params = message.get("params")
     session_id = params.get("sessionId") if isinstance(params, dict) else None
     return session_id if isinstance(session_id, str) else None
 
 
 def sdk_update(message: Message, drop: Drop) -> Message | None:
-    """A ``session/update`` in the shape in which it travels through the SDK, or None where it names no session."""
+    """A ``session/update`` as our extension notification; None where it names no session or has no update."""
     if session_id_of(message) is None:
         drop("session/update that names no session")
         return None
@@ -147,23 +147,23 @@ def sdk_update(message: Message, drop: Drop) -> Message | None:
 
 
 def sdk_cancel(message: Message) -> Message:
-    """A ``$/cancel_request`` in the shape in which it travels through the SDK, behind the request that it is about."""
+    """A ``$/cancel_request`` as our extension notification, in order behind the request that it cancels."""
     params = message.get("params")
     request_id = valid_id(params.get("requestId")) if isinstance(params, dict) else None
     return {"method": CANCEL, "params": {"request_id": request_id}}
 
 
 def sdk_request(message: Message, request_id: int | str) -> Message:
-    """A request without its ``_meta``: the SDK lets those keys replace the arguments of our own methods."""
+    """A request without its ``_meta``, whose keys the SDK would pass as arguments to our callbacks."""
     params = message.get("params")
     kept = {key: value for key, value in params.items() if key != "_meta"} if isinstance(params, dict) else {}
     return {"jsonrpc": "2.0", "id": request_id, "method": message["method"], "params": kept}
 
 
 def sdk_permission(message: Message, request_id: int | str) -> Message:
-    """A permission request that the SDK accepts whatever kinds its options have.
+    """A permission request that the SDK accepts, whatever kinds its options have.
 
-    The original rides along under ``_meta``, which is how it reaches our own method.
+    The SDK passes the keys of ``_meta``, with the original request, as arguments to our callback.
     """
     params = message.get("params")
     asked = params if isinstance(params, dict) else {}
@@ -191,7 +191,7 @@ def _permission_kind(kind: object) -> str:
 
 
 def sdk_answer(message: Message, request_id: int | str) -> Message:
-    """An answer whose error, if it is one, has the parts that the SDK reads; a null result becomes an empty one."""
+    """An answer whose error has the fields that the SDK reads; a null result becomes an empty object."""
     answer: Message = {"jsonrpc": "2.0", "id": request_id}
     error = message.get("error")
     if "result" in message and error is None:
@@ -212,7 +212,7 @@ def sdk_answer(message: Message, request_id: int | str) -> Message:
 
 
 def _is_shallow(value: object) -> bool:
-    """False for a structure so deep that whoever walks it later would run out of stack."""
+    """False for a value nested so deeply that a recursive walk would exhaust the stack."""
     level: list[object] = [value]
     for _ in range(_MAX_DEPTH):
         level = [

@@ -1,8 +1,8 @@
-"""What an agent wrote of a session, as events. Pure.
+"""Session updates and permission requests as events. Pure.
 
-It reads the JSON as the agent wrote it and not the SDK's models of it: those close enumerations that the protocol
-leaves open, drop list items that they do not know, and have no place for what became stable after them. Whatever
-cannot be understood becomes an ``UnknownUpdate``, never an error.
+This reads the JSON as the agent wrote it, not the SDK's models: those close enumerations that the protocol leaves open,
+drop unknown list items, and lack fields that became stable later. Whatever cannot be read becomes an
+``UnknownUpdate``, never an error.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from catena_acp.protocol.json_reading import text_of as text_of
 
 
 def events_of(update: Json) -> tuple[Event, ...]:
-    """What one session update says: mostly one event, none for empty text, an ``UnknownUpdate`` for what is odd."""
+    """The events of one session update: usually one, none for empty text, an ``UnknownUpdate`` for anything invalid."""
     kind = name_of(update, "sessionUpdate") or update.get("sessionUpdate")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     events = reader(update) if reader is not None else None
@@ -52,7 +52,7 @@ def events_of(update: Json) -> tuple[Event, ...]:
 
 
 def permission_of(ask_id: str, asked: Json) -> PermissionRequested:
-    """A permission request; options without an id are left out, since they could not be answered."""
+    """A permission request as an event; options without an id are left out, since they could not be chosen."""
     tool_call = object_of(asked, "toolCall") or {}
     options = tuple(
         PermissionOption(
@@ -66,7 +66,7 @@ def permission_of(ask_id: str, asked: Json) -> PermissionRequested:
     return PermissionRequested(ask_id, _tool_call(text_of(tool_call, "toolCallId") or "", tool_call), options)
 
 
-# The kinds of update. A reader answers None where it cannot read one.
+# The kinds of update; a reader returns None for an invalid one.
 
 
 def _chunk(role: Role) -> Callable[[Json], tuple[Event, ...] | None]:
@@ -129,7 +129,7 @@ def _commands(update: Json) -> tuple[Event, ...] | None:
 
 
 def _mode(update: Json) -> tuple[Event, ...] | None:
-    # The protocol's own page shows `modeId`, its schema `currentModeId`.
+    # The protocol's documentation shows `modeId`, its schema `currentModeId`.
     current = name_of(update, "currentModeId") or name_of(update, "modeId")
     return None if current is None else (ModesChanged(current),)
 
@@ -255,7 +255,7 @@ def _plan_entries(listed: object) -> tuple[PlanEntry, ...] | None:
 
 
 def _describe(kind: str, block: Json) -> str:
-    """One line that says what a piece of content is."""
+    """One line that describes a content block: kind, name, address, type and size."""
     resource = object_of(block, "resource") or {}
     name = name_of(block, "title") or name_of(block, "name")
     uri = name_of(block, "uri") or name_of(resource, "uri")

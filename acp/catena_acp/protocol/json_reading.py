@@ -1,4 +1,4 @@
-"""Reading JSON of which nothing is certain: what is not of the expected kind counts as absent. Pure."""
+"""Tolerant reading of JSON: a value of an unexpected type counts as absent. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def text_of(holder: Json, name_of: str) -> str | None:
 
 
 def name_of(holder: Json, key: str) -> str | None:
-    """The string under ``key`` where it is a name or a line: cut to what a person could still read; or None."""
+    """The string under ``key``, cut to 4,000 characters; or None."""
     value = holder.get(key)
     return value[:MAX_NAME] if isinstance(value, str) else None
 
@@ -31,14 +31,14 @@ def object_of(holder: Json, name_of: str) -> Json | None:
 
 
 def objects_in(listed: object, most: int = MAX_LISTED) -> Iterable[dict[str, Any]]:
-    """The objects of a list, among its first ``most`` items; none where it is not one."""
+    """The objects among the first ``most`` items of a list; none where it is no list."""
     if not isinstance(listed, list):
         return ()
     return (item for item in islice(listed, most) if isinstance(item, dict))
 
 
 def number(value: object) -> float | None:
-    """A number that is finite, not negative and exact; or None."""
+    """A finite number from 0 up to 2**53, which floats hold exactly; or None."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2**53:
         return value
     return None

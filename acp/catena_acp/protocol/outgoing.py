@@ -1,4 +1,4 @@
-"""What we say, in the SDK's types."""
+"""Parameters of requests in the SDK's types: capabilities, directories, MCP servers, fork point, prompt blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ContentBlock = TextContentBlock | ResourceContentBlock | ImageContentBlock | Emb
 
 
 def client_capabilities(files: FileAccess | None) -> ClientCapabilities:
-    """What we offer an agent, so far as the SDK's models can say it."""
+    """The client capabilities, as far as the SDK's models have them."""
     return ClientCapabilities(
         fs=FileSystemCapabilities(
             read_text_file=files is not None, write_text_file=files is not None and files.writable
@@ -39,28 +39,28 @@ def client_capabilities(files: FileAccess | None) -> ClientCapabilities:
             config_options=SessionConfigOptionsCapabilities(boolean=BooleanConfigOptionCapabilities())
         ),
         auth=AuthCapabilities(terminal=True),
-        # The same, from before it came into the protocol.
+        # The same as an extension, from before it was part of the protocol.
         field_meta={"terminal-auth": True},
     )
 
 
 def extra_capabilities() -> Message:
-    """What we offer and the SDK's models have no field for. Not `plan`: of its three forms we read one."""
+    """Client capabilities that the SDK's models lack; not `plan`, of whose three forms only one is read."""
     return {"clientCapabilities": {"session": {"notices": {}, "compaction": {}}}}
 
 
 def session_directories(setup: SessionSetup, abilities: Abilities) -> list[str] | None:
-    """Further directories of a session, for an agent that takes some; None says nothing of them."""
+    """The further directories of a session; None where there are none or the agent takes none."""
     return list(setup.additional_directories) or None if abilities.additional_directories else None
 
 
 def mcp_servers(setup: SessionSetup) -> list[Any]:
-    """The SDK makes its models of these; an agent of v1 wants the list even where it is empty."""
+    """The MCP servers of a session; ACP v1 requires the list even where it is empty."""
     return list(setup.mcp_servers)
 
 
 def fork_meta(at: str | None, key: str | None) -> dict[str, Any]:
-    """``_meta`` of a fork at a message; where it is not known which way an agent has, the one that most have."""
+    """``_meta`` of a fork at a message; the most common form where the agent's own is not known."""
     if at is None:
         return {}
     if key == "message_id":
@@ -69,7 +69,7 @@ def fork_meta(at: str | None, key: str | None) -> dict[str, Any]:
 
 
 def content_block(block: PromptBlock) -> ContentBlock:
-    """A block of a prompt, in the SDK's type."""
+    """A prompt block in the SDK's type."""
     match block:
         case TextBlock(text):
             return text_block(replace_surrogates(text))

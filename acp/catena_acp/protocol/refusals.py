@@ -1,7 +1,7 @@
-"""An agent's error, as one of ours. Pure.
+"""Error answers of an agent as ``AgentRefused`` and its subclasses. Pure.
 
-No code alone tells that an agent does not know a session: it is -32002, -32602 or -32603, by agent and method. What
-counts as proof is kept narrow, since a session taken for lost is never used again.
+No code alone means that an agent does not know a session: it is -32002, -32602 or -32603, depending on agent and
+method. What counts as proof is narrow, since a session taken for lost is never used again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ NO_SUCH_METHOD = -32601
 INTERNAL = -32603
 CANCELLED = -32800
 
-_MAX_LENGTH = 8_000  # characters of an error that are looked at
+_MAX_LENGTH = 8_000  # characters of an error that are searched
 
 _GONE = re.compile(
     r"no rollout found|no previous sessions|--resume requires a valid session|invalid session id"
     r"|resource not found|unknown session|no such session"
-    # `Session abc not found`, and no mode or model that was not found in some session.
+    # `Session abc not found`, but not a mode or model that was not found in a session.
     r"|\b(?:session|thread|conversation)\b[\s:'\"]*\S{0,80}?\s+"
     r"(?:(?:was |is |could )?not (?:be )?found|does not exist)",
     re.IGNORECASE,
@@ -42,15 +42,15 @@ def refusal(
 ) -> AgentRefused:
     """The error to raise for an agent's error answer.
 
-    ``session_id`` is the session that the request named, if it did; ``opening`` is true of load, resume and fork, whose
-    only subject it is; ``anchor`` is the message that a fork named beside it.
+    ``session_id`` is the session in the request, if any; ``opening`` is True for load, resume and fork, which are about
+    nothing but the session; ``anchor`` is the message id of a fork point.
     """
     if code == LOGIN_NEEDED:
         return LoginNeeded(code, message, data)
     if code == NO_SUCH_METHOD:
         return NotOffered(code, message, data)
     if session_id is not None:
-        # Short, and no run of white space in it: an agent's words must not make the search below a long one.
+        # Cut, and without runs of white space: a hostile text must not make the search slow.
         words = " ".join(f"{message[:_MAX_LENGTH]} {_as_text(data)[:_MAX_LENGTH]}".split())
         anchor_missing = anchor is not None and anchor in words
         if not anchor_missing and _is_session_gone(code, words, data, opening, agent_name):
@@ -63,7 +63,7 @@ def _is_session_gone(code: int, words: str, data: Any, opening: bool, agent_name
         return opening or not _is_about_file(data)
     if _GONE.search(words):
         return True
-    # OpenCode says nothing more than this of a session that it cannot find.
+    # OpenCode's only words for an unknown session.
     return (
         opening
         and code == INTERNAL
@@ -73,7 +73,7 @@ def _is_session_gone(code: int, words: str, data: Any, opening: bool, agent_name
 
 
 def _is_about_file(data: Any) -> bool:
-    """True where what was not found is a file that the prompt links to."""
+    """True where the resource that was not found is a file that the prompt links to."""
     uri = data.get("uri") if isinstance(data, dict) else None
     return isinstance(uri, str) and uri.startswith(("file:", "/"))
 

@@ -1,8 +1,7 @@
-"""Lines to an agent and from it: tolerant of whatever comes, joined, bounded, and never stuck behind a dead pipe.
+"""Transport of JSON-RPC messages over an agent's pipes: tolerant, bounded, with text chunks joined.
 
-``StdioTransport`` has the shape that the SDK asks of a transport (``send``, ``receive``, ``close``). It stands between
-the SDK and the pipes because the SDK's own dies of one odd line, waits for ever on a closed pipe, and knows no
-back-pressure.
+``StdioTransport`` has the interface that the SDK expects of a transport (``send``, ``receive``, ``close``). It replaces
+the SDK's own, which fails at one invalid line, waits for ever on a closed pipe and has no back-pressure.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from catena_acp.protocol.framing import Message
 
 _MESSAGES_PER_TURN = 64
 _LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousands
-_BUSY = 0.005  # seconds that a turn of the loop takes where others have much to do
+_BUSY = 0.005  # seconds that an iteration of a busy event loop takes
 
 
 async def _yield_to_loop() -> None:
-    """Give way, and for twice as long where the others are busy: what they cannot keep up with stays in the pipe."""
+    """Let other tasks run, for longer while the loop is busy: messages that nobody can handle yet stay in the pipe."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     await asyncio.sleep(0)
@@ -33,9 +32,9 @@ async def _yield_to_loop() -> None:
 
 
 class Call:
-    """A request that goes through the SDK, so that its answer can be read as the agent wrote it.
+    """A request made through the SDK, with its result as the agent wrote it.
 
-    ``additions`` are merged into the request's parameters: what the protocol has and the SDK's models have not.
+    ``additions`` are merged into the parameters: fields of the protocol that the SDK's models do not have.
     """
 
     def __init__(self, additions: Message | None = None) -> None:
@@ -44,15 +43,15 @@ class Call:
         self.result: Any = None
 
 
-# The SDK sends in the task that called it, so this names the call that a request on its way out belongs to.
+# The SDK sends in the calling task, so a context variable tells which call an outgoing request belongs to.
 CURRENT_CALL: ContextVar[Call | None] = ContextVar("CURRENT_CALL", default=None)
 
 
 class StdioTransport:
-    """The two ends of an agent's pipes.
+    """Transport over the two pipes of an agent.
 
-    ``offered`` names the requests that an agent may make; any other is answered "method not found" here. ``lost`` is
-    set once the agent can no longer be spoken with: it closed its output, or its input.
+    Requests of the agent that are not among ``allowed_methods`` are answered with "method not found" here. ``lost`` is
+    set once the agent has closed its output or its input.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class StdioTransport:
         self._log = log
         self.dropped: Counter[str] = Counter()
         self.lost = asyncio.Event()
-        self.drained = asyncio.Event()  # everything that came has been taken, and nothing more will come
+        self.drained = asyncio.Event()  # all messages were received, and no more will come
         self._splitter = framing.LineSplitter(self._drop, max_line)
         self._lines: deque[bytes] = deque()  # that came and are not looked at yet
         self._inbox = Inbox()
@@ -79,16 +78,18 @@ class StdioTransport:
         self._next_request = 1
 
     async def connect(self, to_agent: IO[bytes], from_agent: IO[bytes]) -> None:
-        """Take over both pipes; they are closed with the transport."""
+        """Connect both pipes; ``close`` closes them."""
         await self._outbox.connect(to_agent)
         loop = asyncio.get_running_loop()
         self._output_pipe, _ = await loop.connect_read_pipe(lambda: _Output(self), from_agent)
 
-    # What the SDK calls.
+    # Called by the SDK.
 
     async def send(self, message: Message) -> None:
-        """Put a message on its way; it does not wait until the agent reads it. Raises BrokenPipeError at once where
-        nobody reads any more, except for answers, which nobody misses then."""
+        """Write a message without waiting until the agent reads it.
+
+        Raises BrokenPipeError once the agent has closed its input; answers are dropped then.
+        """
         if "method" not in message:
             if not self.lost.is_set():
                 self._write(message)
@@ -102,7 +103,7 @@ class StdioTransport:
         self._write(message, ahead=message["method"] == "session/cancel")
 
     async def receive(self) -> Message | None:
-        """The next message, or None when there will be no more."""
+        """The next message; None at the end."""
         while True:
             if self._inbox:
                 self._received_messages += 1
@@ -118,14 +119,14 @@ class StdioTransport:
             await self._message_event.wait()
 
     async def close(self) -> None:
-        """Close both pipes; ``receive`` ends."""
+        """Close both pipes and end ``receive``."""
         self._end()
         self.close_input()
 
-    # What we call.
+    # Called by the client.
 
     async def request(self, method: str, params: Message) -> Message:
-        """Ask what the SDK has no method for. Returns the answer, a result or an error; raises ConnectionError."""
+        """Make a request that the SDK has no method for; return its answer. Raises ConnectionError."""
         self._raise_if_lost()
         request_id = f"x{self._next_request}"
         self._next_request += 1
@@ -138,19 +139,19 @@ class StdioTransport:
             self._requests.pop(request_id, None)
 
     def forget(self, call: Call) -> None:
-        """Nobody waits for the answer to ``call`` any more; a late one is dropped."""
+        """Drop the answer to ``call`` when it comes."""
         for request_id in [number for number, waiting in self._calls.items() if waiting is call]:
             del self._calls[request_id]
 
     def close_input(self) -> None:
-        """Let the agent see the end of its input; what it has not read is thrown away."""
+        """Close the agent's input; unread messages are discarded."""
         self._outbox.close()
 
     async def drain(self, quiet: float = 0.2, limit: float = 1.5) -> None:
-        """Take what is left in the pipe of a dead agent, then let ``receive`` end.
+        """Read the rest of a dead agent's output, then end ``receive``.
 
-        Waits for the pipe's end; but a grandchild may hold it open, so ``quiet`` seconds of silence will do, and after
-        ``limit`` seconds nothing more is waited for.
+        The end of the pipe ends the wait; since a grandchild may hold the pipe open, so do ``quiet`` seconds without
+        data, or ``limit`` seconds in all.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + limit
@@ -164,7 +165,7 @@ class StdioTransport:
                     break
         self._end()
 
-    # What the pipes tell us.
+    # Called by the pipes.
 
     def output_received(self, block: bytes) -> None:
         self._received_bytes += len(block)
@@ -205,7 +206,7 @@ class StdioTransport:
                 self._inbox.put(fit, len(line))
 
     def _accept(self, message: Message) -> Message | None:
-        """The message as the SDK shall see it, or None where it is settled here."""
+        """The message in the form that the SDK accepts; None where it is handled or dropped here."""
         method = message.get("method")
         if method is None:
             return self._accept_answer(message)
@@ -261,7 +262,7 @@ class StdioTransport:
 
     @property
     def has_room(self) -> bool:
-        """False while so much waits for the agent to read that nothing large should be added."""
+        """False while too many bytes wait for the agent to read."""
         return not self._outbox.full
 
     @property
@@ -297,7 +298,7 @@ class StdioTransport:
 
 
 class _Output(asyncio.Protocol):
-    """The pipe that the agent writes to."""
+    """Protocol of the pipe that the agent writes to."""
 
     def __init__(self, owner: StdioTransport) -> None:
         self._owner = owner

@@ -1,4 +1,4 @@
-"""``python -m catena_acp.rehearsal``"""
+"""Entry point of ``python -m catena_acp.rehearsal``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from catena_acp.rehearsal.settings import Options, read_options
 
 
 def main() -> None:
-    """Be an agent, or, with ``--login``, the login of one."""
+    """Serve the agent, or with ``--login`` run its terminal login."""
     options = read_options(sys.argv[1:], os.environ)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if options.login:
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _new_id() -> str:
-    """A random id that looks like a UUID; the module that makes real ones is slow to import."""
+    """A random UUID; the standard library's module for them is slow to import."""
     digits = os.urandom(16).hex()
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 

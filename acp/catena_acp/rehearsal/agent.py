@@ -1,4 +1,4 @@
-"""The agent: every method that a client may call, and the sessions that are open."""
+"""The agent: the methods that a client may call, and the open sessions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from catena_acp.rehearsal.turn import ScriptedTurn, Session, offers
 
 
 def handshake(options: Options, login: Login) -> dict[str, Any]:
-    """The abilities that are switched on. Fork at a message is not among them, as with the agents that have it."""
+    """The ``initialize`` answer; like real agents, it does not advertise fork at a message."""
     can = {"list": options.list, "resume": options.resume, "fork": options.fork}
     can |= {"close": options.close, "delete": options.delete, "additionalDirectories": options.directories}
     return {
@@ -64,7 +64,7 @@ Params = dict[str, Any]
 
 
 class RehearsalAgent:
-    """The whole agent. Requests are answered in the reader's thread; each turn has a thread of its own."""
+    """Answers requests in the reader's thread; each turn runs in its own thread."""
 
     def __init__(self, rpc: RpcChannel, options: Options, log: MessageLog, new_id: Callable[[], str]) -> None:
         self._rpc = rpc
@@ -78,7 +78,7 @@ class RehearsalAgent:
         self._client: dict[str, Any] = {}
 
     def serve(self) -> None:
-        """Answer until the input ends."""
+        """Handle messages until the input ends."""
         for message in self._rpc.messages():
             self._log.message(message)
             method = message.get("method")
@@ -217,7 +217,7 @@ class RehearsalAgent:
         replay(session.transcript, self._rpc, message_ids=self._options.message_ids, last=last)
 
     def _answer_opened(self, request_id: Any, session: Session, *, names_it: bool) -> None:
-        """Answer with what an open session offers; its commands come after, as they do from real agents."""
+        """Answer with an opened session's modes and options; its commands follow as an update, as with real agents."""
         result: dict[str, Any] = {"sessionId": session.id} if names_it else {}
         if self._options.modes:
             result["modes"] = session.settings.modes()
@@ -293,7 +293,7 @@ class RehearsalAgent:
         start_turn(turn, self._log)
 
     def _steer(self, request_id: Any, params: Params) -> None:
-        """Say something into the running turn; where none runs, it is to be sent as a prompt."""
+        """Steer the running turn; where none runs, the outcome is `promptRequired`."""
         turn = self._session(params).turn
         prompt = params.get("prompt")
         if not isinstance(prompt, list) or not prompt:
@@ -348,7 +348,7 @@ class RehearsalAgent:
 
 
 def serve(options: Options, log: MessageLog, new_id: Callable[[], str]) -> None:
-    """Be an agent on standard input and output until the input ends."""
+    """Serve an agent on standard input and output until the input ends."""
     time.sleep(options.start_delay)
     rpc = RpcChannel(0, 1)
     if options.banner:

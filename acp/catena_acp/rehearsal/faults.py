@@ -1,12 +1,12 @@
-"""Faults on demand: a JSON file, read again at each request, says how the next requests of a method fail.
+"""Faults and cues, by which tests control the agent through files.
 
-Each key is a method (``load`` for ``session/load``, or ``any``), each value a fault or a list of
-them, tried in order::
+A JSON file of faults is read at each request. Each key is a method (``load`` for ``session/load``, or ``any``), each
+value a fault or a list of them, tried in order::
 
     {"load": {"error": [-32002, "Resource not found"]}, "prompt": {"error": [-32603, "no"], "times": 1}}
 
-How often each was used is kept beside the file, in ``<file>.used``, so that ``times`` counts across
-processes; a file that is written anew is counted anew.
+Uses are counted in ``<file>.used``, so that ``times`` holds across processes; a new version of the file is counted
+afresh.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ NO_FAULT: Final[Fault] = MappingProxyType({})
 
 
 class Faults:
-    """The control file."""
+    """Reader of the fault file."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
 
     def take(self, method: str) -> Fault:
-        """The fault that the next request of ``method`` is to have; used up by one. Empty: none."""
+        """Take the fault for the next request of ``method``, and count its use; empty where there is none."""
         if self._path is None:
             return NO_FAULT
         try:
             with self._path.open() as file:
-                # Of the file that is read: by its name it may be another one already.
+                # Of the open file: the name may already belong to a newer one.
                 stat = os.fstat(file.fileno())
                 written = json.load(file)
         except (FileNotFoundError, ValueError):
             return NO_FAULT
-        version = f"{stat.st_mtime_ns}.{stat.st_size}"  # two files may be of one tick of the clock
+        version = f"{stat.st_mtime_ns}.{stat.st_size}"  # two versions may have the same time
         name = method.rpartition("/")[2]
         for key in (name, method, "any"):
             faults = written.get(key, [])
@@ -71,13 +71,13 @@ _LOOK_SECONDS: Final = 0.01
 
 
 class Cues:
-    """A directory; a cue is given, once and for all, by making a file in it."""
+    """A directory in which a file gives the cue of its name, once and for all."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def wait(self, name: str, cancelled: threading.Event) -> bool:
-        """Wait until the cue is given; False where that was given up before."""
+        """Wait for a cue; False where the wait was cancelled first."""
         while not (self._directory / name).exists():
             if cancelled.wait(_LOOK_SECONDS):
                 return False

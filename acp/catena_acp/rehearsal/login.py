@@ -1,4 +1,4 @@
-"""The pretended login: whether one is wanted, kept in a file so that other processes see it."""
+"""The simulated login, with its state in a file that other processes see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ METHOD: Final = "rehearsal-login"
 
 
 class Login:
-    """Whether this agent wants a login. The file wins over ``--auth``."""
+    """State of the login; the file overrides ``--auth``."""
 
     def __init__(self, options: Options) -> None:
         self._file = options.home / "login"
@@ -20,7 +20,7 @@ class Login:
 
     @property
     def required(self) -> bool:
-        """True where requests about sessions are to be refused."""
+        """True where requests for sessions are refused."""
         if self._auth == "none":
             return False
         try:
@@ -29,19 +29,19 @@ class Login:
             return self._auth in ("required", "terminal")
 
     def require(self) -> None:
-        """Want a login from now on."""
+        """Require a login from now on."""
         self._write("wanted")
 
     def complete(self) -> None:
-        """Somebody logged in."""
+        """Record a login."""
         self._write("done")
 
     def refusal(self) -> Refusal:
-        """How a request is answered that needs a login first."""
+        """The error for a request that requires a login."""
         return Refusal(LOGIN_REQUIRED, "Authentication required", {"authMethods": self.methods()})
 
     def methods(self) -> list[dict[str, Any]]:
-        """As ``initialize`` offers them."""
+        """The login methods for ``initialize``."""
         match self._auth:
             case "none":
                 return []

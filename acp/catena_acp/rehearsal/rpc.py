@@ -1,4 +1,4 @@
-"""JSON-RPC, a message a line, on two file descriptors."""
+"""JSON-RPC on two file descriptors, one message a line, and the log of received messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_FOUND: Final = -32002
 
 
 class Refusal(Exception):
-    """A request is answered with this error."""
+    """Error answer to a request, raised by its handler."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class Refusal(Exception):
 
 
 class ClientRequest:
-    """A request of ours that waits for its answer; ``answer`` stays None where we stopped waiting."""
+    """A request to the client; ``answer`` stays None where it was abandoned."""
 
     __slots__ = ("answer", "done")
 
@@ -39,12 +39,12 @@ class ClientRequest:
         self.answer: dict[str, Any] | None = None
 
     def abandon(self) -> None:
-        """Wake whoever waits, without an answer."""
+        """End the wait without an answer."""
         self.done.set()
 
 
 class RpcChannel:
-    """Both directions. Any thread may send; one thread reads."""
+    """Both directions of the connection; any thread may send, one thread reads."""
 
     def __init__(self, source: int, sink: int) -> None:
         self._source = source
@@ -55,7 +55,7 @@ class RpcChannel:
         self._stopped_reading = threading.Event()
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """Every message that comes in, until the input ends; what is no message is refused and skipped."""
+        """Yield messages until the input ends; an invalid one is answered with an error."""
         with os.fdopen(self._source, "rb", buffering=1 << 16, closefd=False) as lines:
             for line in lines:
                 if self._stopped_reading.is_set():
@@ -65,15 +65,15 @@ class RpcChannel:
                     yield message
 
     def stop_reading(self) -> None:
-        """Read at most one more line, and heed none."""
+        """Stop handling input, after at most one more line is read."""
         self._stopped_reading.set()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Write one message."""
+        """Send a message."""
         self.write(encode(message))
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Write a notification."""
+        """Send a notification."""
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def answer(self, request_id: Any, result: Any) -> None:
@@ -88,7 +88,7 @@ class RpcChannel:
         self.send({"jsonrpc": "2.0", "id": request_id, "error": error})
 
     def ask(self, method: str, params: dict[str, Any]) -> ClientRequest:
-        """Send a request and return at once; its ``done`` is set when the client has answered."""
+        """Send a request without waiting; its ``done`` is set when the client has answered."""
         request = ClientRequest()
         request_id = f"ask-{next(self._ids)}"
         self._waiting[request_id] = request
@@ -96,14 +96,14 @@ class RpcChannel:
         return request
 
     def settle(self, message: dict[str, Any]) -> None:
-        """Hand an answer of the client's to the question that it belongs to; unknown ones are dropped."""
+        """Match a client's answer to its request; unknown ones are dropped."""
         request = self._waiting.pop(str(message.get("id")), None)
         if request is not None:
             request.answer = message
             request.done.set()
 
     def write(self, raw: bytes) -> None:
-        """Write bytes as they are, no other message in between. Ends the process if the client is gone."""
+        """Write bytes without any other message in between. Ends the process where the client is gone."""
         rest = memoryview(raw)
         try:
             with self._writing:
@@ -127,17 +127,17 @@ class RpcChannel:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """One message as one line; lone surrogates stay escaped, so that every text can be sent."""
+    """Encode a message as one line of ASCII, so that every text can be sent."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
 def exit_process(status: int) -> NoReturn:
-    """End the process at once: other threads may be in the middle of a scene and are not waited for."""
+    """End the process at once, without waiting for the threads of turns."""
     os._exit(status)
 
 
 class MessageLog:
-    """A JSON-lines file, one line a message, shared by every process that is given the same path."""
+    """JSON-lines log of received messages, shared by every process with the same path."""
 
     def __init__(self, path: Path | None) -> None:
         self._file = (
@@ -147,11 +147,11 @@ class MessageLog:
         )
 
     def started(self, argv: Sequence[str]) -> None:
-        """Note that this process began."""
+        """Log the start of this process."""
         self._note({"event": "start", "argv": list(argv)})
 
     def message(self, message: dict[str, Any]) -> None:
-        """Note a request, a notification or an answer; ``blocks`` are a prompt's texts, whole."""
+        """Log a request, a notification or an answer; ``blocks`` are a prompt's texts."""
         if self._file is None:
             return
         method = message.get("method")
@@ -172,10 +172,10 @@ class MessageLog:
         self._note(line)
 
     def turn_ended(self, session_id: str, how: str) -> None:
-        """Note how a turn ended: its stop reason, or ``error`` with the code."""
+        """Log the end of a turn: its stop reason, or ``error`` and the code."""
         self._note({"event": "turn ended", "session": session_id, "how": how})
 
     def _note(self, line: dict[str, Any]) -> None:
         if self._file is not None:
-            # One write for one line: several processes append to the same file.
+            # One write a line, since several processes append to the file.
             os.write(self._file, json.dumps({"pid": os.getpid(), **line}).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Where a turn is played: from the script in the prompt to the one answer to the request."""
+"""Running a turn: from the script in its prompt to the answer to the request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONTEXT_SIZE = 200_000
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """How a turn ended, and what of it stays in the context: user, partial (all that was said) or nothing."""
+    """End of a turn, and what stays in the context: user (the prompt), partial (the answer so far, too) or nothing."""
 
     keeps: str
     stop_reason: str = ""
@@ -29,15 +29,15 @@ class _Ending:
 
 
 def start_turn(turn: ScriptedTurn, log: MessageLog) -> None:
-    """Read the script and start to play it, in a thread of the turn's own."""
+    """Read the script and run it in a thread of its own."""
     steps = read_script(turn.script, _FORMS)
-    # From the start: a stop must not slip in before the scene that ignores it.
+    # Before the thread starts: a cancel must not come before the scene that ignores it.
     turn.cancellable = not any(step.scene == "hang" and step.word("hard") for step in steps)
     threading.Thread(target=_run, args=(turn, steps, log), daemon=True).start()
 
 
 def _run(turn: ScriptedTurn, steps: tuple[ScriptStep, ...], log: MessageLog) -> None:
-    """Play the whole turn, keep what is to be kept, and answer."""
+    """Run the steps, store the turn, and answer the request."""
     ending = _run_steps(turn, steps)
     turn.close_steering()
     session = turn.session
@@ -45,7 +45,7 @@ def _run(turn: ScriptedTurn, steps: tuple[ScriptStep, ...], log: MessageLog) -> 
     if ending.refusal is None and ending.stop_reason != "cancelled" and turn.entries:
         _send_title(turn)
         _send_usage(turn)
-    # Before the answer is out: the client may send its next prompt at once.
+    # Before the answer: the client may send its next prompt at once.
     session.turn = None
     if ending.refusal is not None:
         log.turn_ended(session.id, f"error {ending.refusal.code}")
@@ -71,7 +71,7 @@ def _run_steps(turn: ScriptedTurn, steps: tuple[ScriptStep, ...]) -> _Ending:
     except TurnCancelled:
         return _Ending(turn.options.cancel_keeps, "cancelled")
     except TurnStopped as stopped:
-        # The protocol: after a refusal the prompt and what came after it are not part of the next one.
+        # By the protocol the prompt of a refusal, and all after it, are not part of the next turn's context.
         return _Ending("nothing" if stopped.stop_reason == "refusal" else "partial", stopped.stop_reason)
     except Refusal as refusal:
         return _Ending(turn.options.error_keeps, refusal=refusal)
@@ -81,7 +81,7 @@ def _run_steps(turn: ScriptedTurn, steps: tuple[ScriptStep, ...]) -> _Ending:
 
 
 def _run_steered(turn: ScriptedTurn, said: str) -> None:
-    """What was said into a turn is a script, too."""
+    """Run a steering prompt as a script."""
     steps = read_script(said, _FORMS)
     for step in steps:
         turn.begin_scene()
@@ -118,7 +118,7 @@ def _send_usage(turn: ScriptedTurn) -> None:
 
 
 def _tokens(turn: ScriptedTurn) -> dict[str, Any]:
-    """The tokens of this turn, as the answer to a prompt may carry them."""
+    """The token usage for the answer to the prompt."""
     if not (turn.options.usage and turn.entries):
         return {}
     said = sum(len(entry["text"]) for entry in turn.entries if "text" in entry) // 4

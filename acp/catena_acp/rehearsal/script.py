@@ -1,7 +1,7 @@
-"""The script language: which scenes a prompt asks for.
+"""The script language: the scenes that a prompt names.
 
-A scene stands on a line of its own or between semicolons: a lower-case name and what it takes. What fits no
-scene is prose; it is heard, and performed by nobody. A prompt that is all prose gets the friendly answer.
+A scene stands on its own line or between semicolons: a lower-case name and its arguments. Anything else is prose and
+ignored; a prompt of prose alone gets a friendly answer.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ _STEP = re.compile(r"/?([a-z][a-z0-9-]*!?)(?:\s+(.*))?")
 
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
-    """One scene that a prompt asks for, and what it is given."""
+    """A scene's name in a prompt, with its arguments."""
 
     scene: str
     arguments: re.Match[str]
 
     def word(self, name: str) -> str | None:
-        """The part of what was given that the scene's form calls ``name``."""
+        """The argument that the scene's form calls ``name``."""
         return self.arguments[name]
 
     def number(self, name: str, default: float) -> float:
-        """The same, as a number."""
+        """A named argument as a number."""
         said = self.arguments[name]
         return default if said is None else float(said)
 
 
 def read_script(text: str, forms: Mapping[str, str]) -> tuple[ScriptStep, ...]:
-    """The steps in ``text``, in order; ``forms`` says for each scene what may follow its name, as a pattern."""
+    """Read the steps in ``text``; ``forms`` has for each scene a pattern of its arguments."""
     steps = (_read_step(part.strip(), forms) for part in _SEPARATORS.split(text))
     return tuple(step for step in steps if step is not None)
 

@@ -1,4 +1,4 @@
-"""What a session lets the person choose: its mode, its model and a few made-up options."""
+"""Modes, config options and commands of a rehearsal session, and the command-line options of its process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SELECTS = {
 
 
 class RehearsalSettings:
-    """The values in force in one open session. They are not kept: opened again, it has the defaults."""
+    """Current values of an open session; they are not stored, and a reopened session has the defaults."""
 
     def __init__(self) -> None:
         self.values: dict[str, str | bool] = {
@@ -42,11 +42,11 @@ class RehearsalSettings:
         }
 
     def set_mode(self, mode: object) -> None:
-        """Change the mode. Raises ``Refusal`` where there is no such mode."""
+        """Set the mode. Raises Refusal where there is no such mode."""
         self.set("mode", mode)
 
     def set(self, option: object, value: object) -> None:
-        """Change an option. Raises ``Refusal`` where there is no such option or value."""
+        """Set an option. Raises Refusal where there is no such option or value."""
         match option:
             case "fast" if isinstance(value, bool):
                 self.values["fast"] = value
@@ -58,12 +58,12 @@ class RehearsalSettings:
                 raise Refusal(INVALID_PARAMS, f"There is no option {option!r} that takes {value!r}")
 
     def modes(self) -> dict[str, Any]:
-        """As ``session/new`` answers them."""
+        """The modes for a ``session/new`` answer."""
         available = [{"id": id, "name": name, "description": about} for id, name, about in _MODES]
         return {"currentModeId": self.values["mode"], "availableModes": available}
 
     def options(self, *, booleans: bool) -> list[dict[str, Any]]:
-        """All of them; the boolean one only for a client that says it can show such."""
+        """The config options; the boolean one only for a client that supports booleans."""
         shown: list[dict[str, Any]] = []
         for id, (name, category, choices) in _SELECTS.items():
             values = [
@@ -79,7 +79,7 @@ class RehearsalSettings:
 
 
 def commands(*, extra: bool = False) -> list[dict[str, Any]]:
-    """The slash commands; with ``extra``, one more, as of an agent that learns during a session."""
+    """The slash commands; with ``extra`` one more, as of an agent whose commands change."""
     known: list[dict[str, Any]] = [
         {"name": "help", "description": "What can be rehearsed here"},
         {"name": "markdown", "description": "A showpiece with every construct"},
@@ -98,7 +98,7 @@ KEPT_CONTEXT = ("user", "partial", "nothing")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What this process offers. The defaults are an agent that can do all but fork at a message and be steered."""
+    """Options of the process; by default an agent with every capability but steering and fork at a message."""
 
     home: Path
     name: str = "catena-rehearsal"
@@ -110,7 +110,7 @@ class Options:
     close: bool = True
     delete: bool = True
     directories: bool = True  # beside the working directory
-    steering: bool = False  # takes what is said into a running turn
+    steering: bool = False  # accepts prompts into a running turn
     modes: bool = True
     options: bool = True
     commands: bool = True
@@ -121,13 +121,13 @@ class Options:
     fork_at: str | None = (
         None  # air: an agent message, by _meta.jetbrains.air.fork; user: a prompt, by _meta.messageId
     )
-    cold_fork: bool = True  # forks a session that this process has not opened
+    cold_fork: bool = True  # forks sessions that this process has not opened
     auth: str = "offered"  # none, offered, required, terminal
-    cancel_keeps: str = "partial"  # what of a stopped turn stays in the context; see KEEPS
+    cancel_keeps: str = "partial"  # what of a cancelled turn stays in the context; see KEPT_CONTEXT
     error_keeps: str = "user"
-    permission_outlives_cancel: bool = False  # a stopped turn still waits for its open permission
+    permission_outlives_cancel: bool = False  # a cancelled turn still waits for its permission request
     resume_replays: bool = False
-    fork_replays: int | None = None  # so many turns are told on fork; 0: all
+    fork_replays: int | None = None  # turns replayed on fork; 0 is all
     echo_user: bool = False
     banner: bool = False
     child: bool = False
@@ -135,16 +135,16 @@ class Options:
     start_delay: float = 0.0
     log: Path | None = None
     faults: Path | None = None
-    login: bool = False  # not an agent at all: the login that runs in a terminal
+    login: bool = False  # run the terminal login instead of the agent
 
     @property
     def cues(self) -> Cues:
-        """Where cues are given."""
+        """The cues in the process's home."""
         return Cues(self.home / "cues")
 
 
 def read_options(argv: Sequence[str], environ: Mapping[str, str]) -> Options:
-    """The options of a command line; ``CATENA_REHEARSAL_FLAGS`` holds more flags, which come first."""
+    """Parse the options of a command line, after the flags in ``CATENA_REHEARSAL_FLAGS``."""
     flags = [*shlex.split(environ.get("CATENA_REHEARSAL_FLAGS", "")), *argv]
     said = _parser().parse_args(flags)
     home = environ.get("CATENA_REHEARSAL_HOME")

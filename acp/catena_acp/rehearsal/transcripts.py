@@ -1,7 +1,7 @@
-"""The sessions on disk: a JSON-lines file each, so that another process can list, load, resume and fork them.
+"""Transcripts of sessions on disk, one JSON-lines file each, so that another process can list, load and fork them.
 
-A file starts with a header line. After it, a prompt is written when it arrives and its answer when the turn
-has ended, so a process that is killed keeps the prompt and loses the answer, as real agents do.
+A file starts with a header line. A prompt is written when it arrives and its answer when the turn has ended, so that a
+killed process keeps the prompt and loses the answer, as real agents do. Fork points and replays are read from them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal, RpcChannel, encode
 
 Block = dict[str, Any]
 Entry = dict[str, Any]
-"""One thing that happened in a turn; ``kind`` is agent, thought, content, tool, plan, or steered: said into it."""
+"""One item of a turn; ``kind`` is agent, thought, content, tool, plan or steered."""
 
 _SESSION_ID = re.compile(r"[0-9a-f-]{8,64}")
 
@@ -29,12 +29,12 @@ def _texts(prompt: Sequence[Block]) -> str:
 
 
 class NoSuchSession(Exception):
-    """No file holds this session."""
+    """A session id without a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A prompt and what was answered to it."""
+    """A prompt and the entries of its answer."""
 
     id: str
     prompt_id: str
@@ -43,11 +43,11 @@ class Exchange:
 
     @property
     def heard(self) -> str:
-        """The texts of the prompt, a block a line."""
+        """The texts of the prompt, one block a line."""
         return _texts(self.prompt)
 
     def messages(self) -> list[tuple[str, str]]:
-        """Who said what in it, in order; what was said into the turn stands at its place."""
+        """The (role, text) pairs in order, with steering prompts at their places."""
         messages = [("user", self.heard)]
         for entry in self.entries:
             if entry["kind"] == "steered":
@@ -61,7 +61,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class SessionTranscript:
-    """One session: what it heard and what it said. This is the whole of its context."""
+    """The prompts and answers of one session, which are its whole context."""
 
     id: str
     cwd: str
@@ -71,28 +71,28 @@ class SessionTranscript:
     exchanges: list[Exchange] = field(default_factory=list)
 
     def add_prompt(self, exchange: Exchange) -> None:
-        """Keep a prompt, before it is acted on."""
+        """Store a prompt."""
         self.exchanges.append(exchange)
         self._write({"turn": exchange.id, "promptId": exchange.prompt_id, "prompt": exchange.prompt})
 
     def add_answer(self, turn_id: str, entries: tuple[Entry, ...], cost: float) -> None:
-        """Keep what was answered; said again for the same turn, it is added."""
+        """Store entries of an answer, after earlier ones of the same turn."""
         self._add(turn_id, entries)
         self.cost = cost
         self._write({"turn": turn_id, "entries": entries, "cost": cost})
 
     def forget(self, turn_id: str) -> None:
-        """Drop a turn, prompt and all."""
+        """Remove a turn with its prompt."""
         self._drop(turn_id)
         self._write({"turn": turn_id, "forgotten": True})
 
     def set_title(self, title: str) -> None:
-        """Keep a title."""
+        """Store the session's title."""
         self.title = title
         self._write({"title": title})
 
     def context(self) -> list[tuple[str, str]]:
-        """What a model would be given: (``user`` or ``assistant``, text), oldest first."""
+        """The context for a model: (``user`` or ``assistant``, text) pairs, oldest first."""
         return [said for exchange in self.exchanges for said in exchange.messages()]
 
     def _add(self, turn_id: str, entries: tuple[Entry, ...]) -> None:
@@ -108,7 +108,7 @@ class SessionTranscript:
         try:
             _append(self.path, [line])
         except FileNotFoundError:
-            # Deleted while a turn ran: it must not come back as a file without a beginning.
+            # Deleted during a turn: writing would make a file without a header.
             return
 
     def _apply(self, line: dict[str, Any]) -> None:
@@ -125,18 +125,18 @@ class SessionTranscript:
 
 
 class TranscriptStore:
-    """The directory that holds the transcripts."""
+    """The directory of transcripts."""
 
     def __init__(self, directory: Path, new_id: Callable[[], str]) -> None:
         self._directory = directory
         self._new_id = new_id
 
     def create(self, cwd: str) -> SessionTranscript:
-        """A session that has heard nothing."""
+        """Create an empty session."""
         return self._write_new(SessionTranscript(id=self._new_id(), cwd=cwd, path=Path()))
 
     def open(self, session_id: str) -> SessionTranscript:
-        """The session as its file has it. Raises ``NoSuchSession``."""
+        """Read a session from its file. Raises NoSuchSession."""
         path = self._path(session_id)
         try:
             lines = list(_lines(path))
@@ -150,7 +150,7 @@ class TranscriptStore:
         return transcript
 
     def fork(self, source: SessionTranscript, cwd: str, exchanges: list[Exchange]) -> SessionTranscript:
-        """A session of its own that begins with ``exchanges`` of another."""
+        """Create a session that begins with ``exchanges`` of another."""
         title = f"{source.title} (fork)" if source.title else None
         return self._write_new(
             SessionTranscript(
@@ -164,14 +164,14 @@ class TranscriptStore:
         )
 
     def delete(self, session_id: str) -> None:
-        """Remove a session; one that is not there is no error."""
+        """Delete a session, if it exists."""
         try:
             self._path(session_id).unlink(missing_ok=True)
         except NoSuchSession:
             return
 
     def all(self) -> list[tuple[SessionTranscript, datetime]]:
-        """Every session with the time it last changed, newest first."""
+        """Every session with the time of its last change, newest first."""
         found = []
         for path in self._directory.glob("*.jsonl"):
             try:
@@ -201,7 +201,7 @@ class TranscriptStore:
 
 
 def block_text(block: Block) -> str:
-    """What a block of a prompt says in words: its text, or that of the resource it embeds."""
+    """The text of a prompt block, or of its embedded resource; "" for others."""
     match block:
         case {"type": "text", "text": str(text)} | {"type": "resource", "resource": {"text": str(text)}}:
             return text
@@ -215,7 +215,7 @@ def _append(path: Path, lines: list[dict[str, Any]]) -> None:
     try:
         size = os.fstat(file).st_size
         if size and os.pread(file, 1, size - 1) != b"\n":
-            # A process died in the middle of a line: what it began is lost, what follows is not.
+            # A process died in the middle of a line; a line end keeps the next line readable.
             raw = b"\n" + raw
         os.write(file, raw)
     finally:
@@ -233,10 +233,10 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def fork_point(source: SessionTranscript, meta: Any, fork_at: str | None) -> list[Exchange]:
-    """What of ``source`` a fork begins with; ``fork_at`` says which way of asking is honoured.
+    """The exchanges that a fork keeps; ``fork_at`` is the form of fork point that the agent reads.
 
-    Where there is none, the fork point is ignored and the fork holds everything, as with real agents.
-    Raises ``Refusal`` (-32602) for a message that is not in the session.
+    Without one the fork point is ignored and the whole session forked, as by real agents. Raises Refusal (-32602) for
+    an unknown message.
     """
     match fork_at, meta:
         case "air", {"jetbrains": {"air": {"fork": {"version": 1, "messageId": str(message_id)}}}}:
@@ -248,7 +248,7 @@ def fork_point(source: SessionTranscript, meta: Any, fork_at: str | None) -> lis
 
 
 def _up_to_answer(source: SessionTranscript, message_id: str) -> list[Exchange]:
-    """Everything up to an agent message, which is kept."""
+    """The exchanges up to and including an agent message."""
     for number, exchange in enumerate(source.exchanges):
         ends = [i for i, entry in enumerate(exchange.entries, 1) if entry.get("id") == message_id]
         if ends:
@@ -257,7 +257,7 @@ def _up_to_answer(source: SessionTranscript, message_id: str) -> list[Exchange]:
 
 
 def _up_to_prompt(source: SessionTranscript, message_id: str) -> list[Exchange]:
-    """Everything up to a prompt, whose whole turn is kept."""
+    """The exchanges up to and including the turn of a prompt."""
     for number, exchange in enumerate(source.exchanges, 1):
         if exchange.prompt_id == message_id:
             return list(source.exchanges[:number])
@@ -265,7 +265,7 @@ def _up_to_prompt(source: SessionTranscript, message_id: str) -> list[Exchange]:
 
 
 def replay(transcript: SessionTranscript, rpc: RpcChannel, *, message_ids: bool, last: int = 0) -> None:
-    """Tell everything, in order, in one go; only the ``last`` turns, where there is such a number."""
+    """Send all exchanges as session updates in one write; only the ``last`` turns unless it is 0."""
     lines: list[bytes] = []
     for exchange in transcript.exchanges[-last:]:
         for update in _updates(exchange):

@@ -1,4 +1,4 @@
-"""A turn while it runs: what scenes do on the stage, told to the client and kept for the transcript."""
+"""An open session, and its running turn: updates to the client, and entries for the transcript."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from catena_acp.rehearsal.transcripts import Block, Entry, SessionTranscript, bl
 
 @dataclass(slots=True)
 class Session:
-    """One open session: its transcript, what was chosen in it, and the turn that runs."""
+    """An open session: its transcript, settings and running turn."""
 
     transcript: SessionTranscript
     settings: RehearsalSettings = field(default_factory=RehearsalSettings)
@@ -25,20 +25,20 @@ class Session:
 
     @property
     def id(self) -> str:
-        """What the client calls it."""
+        """The session id."""
         return self.transcript.id
 
     @property
     def tokens(self) -> int:
-        """What its context would weigh at four characters a token, over a system prompt that there is not."""
+        """A made-up context size in tokens: four characters each, on top of 1,200."""
         return 1_200 + sum(len(text) for _, text in self.transcript.context()) // 4
 
 
-_BURST = 400  # chunks a write: some 64 KiB, what a pipe takes at once
+_BURST = 400  # chunks a write: about 64 KiB, the capacity of a pipe
 
 
 class TurnStopped(Exception):
-    """The turn ends here, with this stop reason."""
+    """End of a turn with a stop reason, raised by a scene."""
 
     def __init__(self, stop_reason: str) -> None:
         super().__init__(stop_reason)
@@ -46,11 +46,11 @@ class TurnStopped(Exception):
 
 
 class TurnCancelled(Exception):
-    """The client stopped the turn."""
+    """Cancellation of the turn by the client."""
 
 
 class ScriptedTurn:
-    """One prompt on its way to an answer. Scenes run in its own thread, ``cancel`` in the reader's."""
+    """One prompt and its answer so far; scenes run in the turn's thread, ``cancel`` in the reader's."""
 
     def __init__(
         self,
@@ -80,20 +80,20 @@ class ScriptedTurn:
         self._request: ClientRequest | None = None
         self._steered: deque[tuple[Block, ...]] = deque()
         self._steering = threading.Condition()
-        self._over = False  # nothing is taken any more
+        self._over = False  # steering is refused
         self._between_scenes = False
 
     @property
     def script(self) -> str:
-        """The text that picks the scenes: the last text block, for what comes before it is context."""
+        """The text that names the scenes: the last text block, since earlier ones are context."""
         return script_of(self.prompt)
 
     def client_offers(self, *path: str) -> bool:
-        """True where the client said so in ``initialize``; the path leads into its capabilities."""
+        """True where the client advertises the capability at ``path``."""
         return offers(self.client_abilities, *path)
 
     def cancel(self) -> None:
-        """Ask the scene to end."""
+        """Cancel the turn, and its open request unless that outlives it."""
         if not self.cancellable:
             return
         self.cancelled.set()
@@ -102,17 +102,17 @@ class ScriptedTurn:
             request.abandon()
 
     def raise_if_cancelled(self) -> None:
-        """Raise ``TurnCancelled`` where the client has stopped the turn."""
+        """Raise TurnCancelled where the client cancelled the turn."""
         if self.cancelled.is_set():
             raise TurnCancelled
 
     def pause(self, seconds: float | None) -> None:
-        """Wait, None for ever. Raises ``TurnCancelled``."""
+        """Wait; None is for ever. Raises TurnCancelled."""
         if self.cancelled.wait(seconds):
             raise TurnCancelled
 
     def steer(self, prompt: tuple[Block, ...], taken: Callable[[], None]) -> bool:
-        """Take what the client says into the turn, and tell it before it is heeded; False where the turn is over.
+        """Add a steering prompt and call ``taken`` before any scene sees it; False where the turn is over.
 
         Called in the reader's thread.
         """
@@ -125,14 +125,14 @@ class ScriptedTurn:
             return True
 
     def close_steering(self) -> None:
-        """Nothing can be said into it any more."""
+        """Refuse further steering."""
         with self._steering:
             self._over = True
 
     def next_steered(self, seconds: float = 0) -> str | None:
-        """What was said into the turn next, waited for; it is part of the context then. Raises ``TurnCancelled``.
+        """Wait for the next steering prompt, add it to the context and return its script; None where there is none.
 
-        With the first call that finds nothing and need not wait, None, the turn takes no more.
+        A call without waiting that finds none also closes steering. Raises TurnCancelled.
         """
         end = time.monotonic() + seconds
         while True:
@@ -152,29 +152,29 @@ class ScriptedTurn:
         return script_of(prompt)
 
     def update(self, update: dict[str, Any]) -> None:
-        """Tell the client something about the session."""
+        """Send a session update."""
         self.rpc.notify("session/update", {"sessionId": self.session.id, "update": update})
 
     def begin_scene(self) -> None:
-        """Set the next text off from what an earlier scene said."""
+        """Separate the next text from that of an earlier scene."""
         self._between_scenes = True
 
     def say(self, text: str) -> None:
-        """One chunk of the answer."""
+        """Send a chunk of the answer."""
         self.raise_if_cancelled()
         entry, lead = self._open_text("agent")
         entry["text"] += lead + text
         self.update(self.text_chunk("agent", entry["id"], lead + text))
 
     def think(self, text: str) -> None:
-        """One chunk of a thought."""
+        """Send a chunk of a thought."""
         self.raise_if_cancelled()
         entry, lead = self._open_text("thought")
         entry["text"] += lead + text
         self.update(self.text_chunk("thought", entry["id"], lead + text))
 
     def stream(self, chunks: Iterable[str], rate: float) -> None:
-        """Many chunks, ``rate`` a second; 0 is as fast as the client reads. Raises ``TurnCancelled``."""
+        """Send many chunks, ``rate`` a second, or as fast as possible for 0. Raises TurnCancelled."""
         entry, lead = self._open_text("agent")
         before, after = self._chunk_frame(entry["id"])
         said: list[str] = [lead]
@@ -196,18 +196,18 @@ class ScriptedTurn:
                     self.raise_if_cancelled()
             self._write_burst(burst)
         finally:
-            # A stopped turn may say less than it had ready; what it holds is what it told.
+            # A cancelled turn has sent less than it had prepared; the transcript holds what was sent.
             entry["text"] += "".join(said[: len(said) - len(burst)])
 
     def show(self, content: Block) -> None:
-        """A piece of the answer that is not text."""
+        """Send content of the answer that is not text."""
         self.raise_if_cancelled()
         entry: Entry = {"kind": "content", "id": self.new_id(), "content": content}
         self.entries.append(entry)
         self.update(self._with_id({"sessionUpdate": "agent_message_chunk", "content": content}, entry["id"]))
 
     def plan(self, entries: list[dict[str, str]]) -> None:
-        """The plan, whole; it replaces the one before."""
+        """Send a plan, which replaces the previous one."""
         self.raise_if_cancelled()
         if not (self.entries and self.entries[-1]["kind"] == "plan"):
             self.entries.append({"kind": "plan", "entries": entries})
@@ -215,7 +215,7 @@ class ScriptedTurn:
         self.update({"sessionUpdate": "plan", "entries": entries})
 
     def start_tool(self, **fields: Any) -> str:
-        """Begin a tool call and return its id."""
+        """Start a tool call; return its id."""
         self.raise_if_cancelled()
         call = {"toolCallId": f"call-{self.new_id()}", "status": "pending", **fields}
         self.entries.append({"kind": "tool", "call": call})
@@ -223,7 +223,7 @@ class ScriptedTurn:
         return str(call["toolCallId"])
 
     def update_tool(self, call_id: str, **fields: Any) -> None:
-        """Change a tool call of this turn."""
+        """Update a tool call of this turn."""
         self.raise_if_cancelled()
         for entry in self.entries:
             if entry["kind"] == "tool" and entry["call"]["toolCallId"] == call_id:
@@ -231,7 +231,7 @@ class ScriptedTurn:
         self.update({"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields})
 
     def ask_client(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send the client a request and wait for ``result`` or ``error``. Raises ``TurnCancelled``."""
+        """Send the client a request and wait for its answer, ``result`` or ``error``. Raises TurnCancelled."""
         self.raise_if_cancelled()
         request = self.rpc.ask(method, {"sessionId": self.session.id, **params})
         self._request = request
@@ -243,7 +243,7 @@ class ScriptedTurn:
         return request.answer or {}
 
     def ask_permission(self, call_id: str) -> str:
-        """Ask whether a tool call may go ahead; the id of the option chosen: ``yes…`` or ``no…``."""
+        """Request permission for a tool call; return the chosen option's id, ``yes…`` or ``no…``."""
         call = next(
             e["call"] for e in self.entries if e["kind"] == "tool" and e["call"]["toolCallId"] == call_id
         )
@@ -259,7 +259,7 @@ class ScriptedTurn:
                 return "no"
 
     def text_chunk(self, kind: str, message_id: str, text: str) -> dict[str, Any]:
-        """The update that carries a piece of text; ``kind`` is agent or thought."""
+        """The update with a chunk of text; ``kind`` is agent or thought."""
         name = "agent_message_chunk" if kind == "agent" else "agent_thought_chunk"
         return self._with_id({"sessionUpdate": name, "content": {"type": "text", "text": text}}, message_id)
 
@@ -269,7 +269,7 @@ class ScriptedTurn:
             burst.clear()
 
     def _open_text(self, kind: str) -> tuple[Entry, str]:
-        """The entry that text of this kind goes to, and what sets it off from an earlier scene's."""
+        """The entry for text of this kind, and the separator from an earlier scene's text."""
         lead = ""
         if self.entries and self.entries[-1]["kind"] == kind:
             if self._between_scenes and self.entries[-1]["text"]:
@@ -283,7 +283,7 @@ class ScriptedTurn:
         return {**update, "messageId": message_id} if self.options.message_ids else update
 
     def _chunk_frame(self, message_id: str) -> tuple[bytes, bytes]:
-        """The bytes of a chunk's line on both sides of its text, encoded once: that makes a flood cheap."""
+        """The bytes of a chunk's line before and after its text, encoded once so that long streams are cheap."""
         params = {"sessionId": self.session.id, "update": self.text_chunk("agent", message_id, "\0")}
         line = encode({"jsonrpc": "2.0", "method": "session/update", "params": params})
         before, after = line.split(json.dumps("\0").encode())
@@ -297,7 +297,7 @@ def script_of(prompt: tuple[Block, ...]) -> str:
 
 
 def offers(abilities: Any, *path: str) -> bool:
-    """True where the value at ``path`` is there and not false; an empty object counts as there."""
+    """True where the value at ``path`` exists and is not false; an empty object counts."""
     for key in path:
         if not isinstance(abilities, dict):
             return False

@@ -1,1 +1,1 @@
-"""What an agent's failure means: rate limit, credit, overload, login, full context or a plain error."""
+"""Diagnosis of agent errors: rate limit, credit, overload, login, full context, or an unknown error."""

@@ -1,6 +1,6 @@
-"""What an agent's error is: the one place that tells rate limits, empty purses, overload and logins apart. Pure.
+"""Diagnosis of an agent's error by its codes, data and words. Pure.
 
-That a session is gone is proved elsewhere (``refusals``), and narrowly.
+Whether a session is gone is decided in ``protocol.refusals``.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from catena_acp.trouble import error_words
 from catena_acp.trouble.reset_times import end_in_data, end_in_words
 from catena_acp.trouble.troubles import Diagnosis, Trouble
 
-_DEPTH: Final = 6  # of nested data that is looked at
-_VALUES: Final = 1_000  # that are looked at
-_MAX_LENGTH: Final = 8_000  # characters of one text that are looked at,
-_MAX_TOTAL: Final = 20_000  # … and of all together
+_DEPTH: Final = 6  # levels of nested data that are read
+_VALUES: Final = 1_000  # values of nested data that are read
+_MAX_LENGTH: Final = 8_000  # characters read of one text,
+_MAX_TOTAL: Final = 20_000  # … and of all texts together
 
 _STATUS_KEYS: Final = frozenset(["status", "statuscode", "httpstatus", "httpstatuscode", "code"])
 _KIND_KEYS: Final = frozenset(
@@ -50,7 +50,7 @@ _KIND_KEYS: Final = frozenset(
 
 
 def diagnose(error: AgentError, *, now: datetime) -> Diagnosis:
-    """What an agent's error is; what is not known is REFUSED, to be shown in the agent's own words."""
+    """Diagnose an error; an unknown one is REFUSED, to be shown in the agent's own words."""
     match error:
         case AgentMissing():
             return Diagnosis(Trouble.AGENT_MISSING)
@@ -71,10 +71,10 @@ def diagnose(error: AgentError, *, now: datetime) -> Diagnosis:
 
 
 def diagnose_words(text: str, *, now: datetime) -> Diagnosis | None:
-    """What the only words of a turn are where they are an error; None where they may as well be an answer.
+    """Diagnose a turn's only text as an error; None where it may be an answer.
 
-    Only what agents are known to begin an error with counts, and only in a short text: an answer about rate limits
-    is none. An error of no known kind is REFUSED.
+    Only a short text that begins as known error messages do is an error: an answer about rate limits is not. An error
+    of unknown kind is REFUSED.
     """
     line = text.strip()
     if not error_words.begins_like_error(line):
@@ -86,7 +86,7 @@ def diagnose_words(text: str, *, now: datetime) -> Diagnosis | None:
 
 @dataclass(slots=True)
 class _Evidence:
-    """What an error says of itself: kinds with the trouble that they name, HTTP statuses, and words."""
+    """Contents of an error: named kinds, HTTP statuses and texts."""
 
     kinds: dict[str, Trouble] = field(default_factory=dict)
     statuses: set[int] = field(default_factory=set)
@@ -94,7 +94,7 @@ class _Evidence:
     seen: int = 0
 
     def add(self, value: Any, key: str = "", depth: int = 0) -> None:
-        """Take in nested data, as far as an agent may nest it."""
+        """Add nested data, down to six levels and up to 1,000 values."""
         self.seen += 1
         if depth > _DEPTH or self.seen > _VALUES:
             return
@@ -108,7 +108,7 @@ class _Evidence:
                 self._add_text(name, value[:_MAX_LENGTH])
             case Mapping():
                 for inner, each in islice(value.items(), _VALUES):
-                    # Rust's enumerations are an object with the variant's name as its only key.
+                    # Rust enumerations are serialised as an object with the variant's name as its only key.
                     if name in _KIND_KEYS:
                         self._add_kind(str(inner))
                     self.add(each, str(inner), depth + 1)
@@ -140,7 +140,7 @@ def _diagnose_refusal(code: int, message: str, data: Any, now: datetime) -> Diag
     if code in error_words.CODES:
         evidence.statuses.add(code)
     words = "\n".join(evidence.texts)
-    # Gemini's message is its provider's whole answer, as JSON.
+    # Gemini's message is the provider's complete answer, as JSON.
     resets_at = end_in_data([data, _parse_json(message)], now) or end_in_words(words, now)
     trouble = _classify(evidence, resets_at)
     return Diagnosis(trouble, resets_at if trouble in _TEMPORARY else None)
@@ -151,7 +151,7 @@ _AMBIGUOUS: Final = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOAD})
 
 
 def _classify(evidence: _Evidence, resets_at: datetime | None) -> Trouble:
-    """Kinds before statuses before words; but money and a full context travel under 429, 400 and 500, too."""
+    """Classify by kinds, then statuses, then words; credit and a full context are also sent as 429, 400 and 500."""
     words = "\n".join(evidence.texts)
     statuses = evidence.statuses | error_words.statuses_in(words)
     kinds = set(evidence.kinds.values())
@@ -168,7 +168,7 @@ def _classify(evidence: _Evidence, resets_at: datetime | None) -> Trouble:
     return first or _by_words(words) or Trouble.REFUSED
 
 
-# Where an error names several, the one that asks most of the person.
+# The order of precedence where an error names several: what takes most from the person first.
 _BY_WEIGHT: Final = (
     Trouble.CREDIT,
     Trouble.CONTEXT_FULL,
@@ -194,7 +194,7 @@ def _by_words(words: str) -> Trouble | None:
 
 
 def _parse_json(text: str) -> Any:
-    """The JSON that a text holds from its first brace on; None where it holds none."""
+    """The JSON in a text from its first brace on; None where there is none."""
     at = text.find("{")
     if at < 0 or len(text) > _MAX_LENGTH:
         return None

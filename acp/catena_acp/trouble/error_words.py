@@ -1,7 +1,7 @@
-"""The codes and words by which agents and their providers name trouble. Pure.
+"""Codes and phrases by which agents and their providers report errors. Pure.
 
-Each was read in an agent's answers or its source. A pattern matches a phrase and no lone word or number: `429` in a
-path, or `limit` in an answer about limits, is nothing.
+Each was found in an agent's answers or source. A pattern matches a phrase, never a single word or number: `429` in a
+path, or `limit` in an answer about limits, means nothing.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ STATUSES: Final[dict[int, Trouble]] = {
     **dict.fromkeys((500, 502, 503, 504, 520, 522, 524, 529), Trouble.OVERLOAD),
 }
 
-# A code of the protocol's that says what it says whoever sends it; 500 is any mishap of an agent's own.
+# Codes of the protocol with one meaning for every agent; 500 is any internal error.
 CODES: Final = frozenset({401, 402, 413, 429, 502, 503, 504, 529})
 
 # `API Error: 529`, `last status: 429 Too Many Requests`, `429 You exceeded …`, `… (429)` at the end of a sentence.
@@ -127,7 +127,7 @@ CREDIT = re.compile(
     re.IGNORECASE,
 )
 
-# Said by OpenAI of money and by Gemini of requests a minute; where a time comes with it, it is the latter.
+# OpenAI says this of credit and Gemini of requests a minute; with a reset time it is the latter.
 QUOTA = re.compile(
     r"exceeded your current quota|quota exceeded|check your plan and billing",
     re.IGNORECASE,
@@ -168,7 +168,7 @@ CONTEXT = re.compile(
     re.IGNORECASE,
 )
 
-# How an answer begins that is no answer. Everything else is taken for one.
+# How an error message begins that is sent as an answer. Everything else is taken for an answer.
 _OPENINGS = re.compile(
     r"[^\w`\"']{0,4}(?:"
     r"exceeded retry limit, last status:|unexpected status [45]\d\d\b"
@@ -187,16 +187,16 @@ _OPENINGS = re.compile(
     r"|credit balance is too low|rate limit (?:reached|exceeded)"
     r"|invalid api key\b|not logged in\b|oauth token (?:has )?(?:expired|revoked)"
     r"|prompt is too long|codex ran out of room"
-    # An answer goes on with a verb: `429 means …`, `Rate limit exceeded errors happen …`.
+    # An answer about errors goes on with a verb: `429 means …`, `Rate limit exceeded errors happen …`.
     r")(?!\W{0,3}(?:\d{3}\W{1,3})?(?:means?|is|are|was|indicates?|happens?|occurs?|errors|usually|handling|can|will"
     r"|because|format|users|tests?)\b)",
     re.IGNORECASE,
 )
-_LONGEST_ERROR: Final = 600  # characters; nobody writes an essay for an error
+_LONGEST_ERROR: Final = 600  # characters
 
 
 def statuses_in(text: str) -> set[int]:
-    """The HTTP statuses that a text names as such."""
+    """The HTTP statuses in a text that are named as such."""
     return {
         int((found["named"] or found["first"] or found["bracketed"] or found["titled"])[:3])
         for found in _STATUS.finditer(text)
@@ -204,5 +204,5 @@ def statuses_in(text: str) -> set[int]:
 
 
 def begins_like_error(text: str) -> bool:
-    """True for a short text that begins as only errors do."""
+    """True for a short text that begins as only error messages do."""
     return len(text) <= _LONGEST_ERROR and _OPENINGS.match(text) is not None

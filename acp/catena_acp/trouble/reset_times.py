@@ -1,7 +1,7 @@
-"""When a limit ends, as agents say it: in their data, or in words. Pure.
+"""Reset times of limits, read from an error's data or words. Pure.
 
-A wall-clock time without a zone is one of this machine's, where the agent runs; one that has passed today is
-tomorrow's. What is past, or further away than a year, is not believed.
+A time of day without a zone is in this machine's zone, where the agent runs; one that has passed today means tomorrow.
+Times in the past, or more than 400 days ahead, are ignored.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Any, Final
 
 _MAX_WAIT: Final = timedelta(days=400)
-_DEPTH: Final = 6  # of nested data that is looked at
-_VALUES: Final = 1_000  # that are looked at
+_DEPTH: Final = 6  # levels of nested data that are read
+_VALUES: Final = 1_000  # values of nested data that are read
 
 _MOMENTS: Final = frozenset(
     [
@@ -76,14 +76,14 @@ _CLOCK = re.compile(
 
 
 def end_in_data(data: Any, now: datetime) -> datetime | None:
-    """The earliest time at which the limit may end, by an error's data; None where it tells none."""
+    """The earliest reset time in an error's data; None where there is none."""
     items = islice(_items(data), _VALUES)
     found = [at for key, value in items if (at := _by_key(key, value, now))]
     return min(found, default=None)
 
 
 def end_in_words(text: str, now: datetime, zone: tzinfo | None = None) -> datetime | None:
-    """The same by words; ``zone`` is this machine's where it is None."""
+    """The reset time in a text; ``zone`` is this machine's where it is None."""
     if epoch := _EPOCH.search(text):
         return _moment(int(epoch[1]), now)
     if iso := _ISO.search(text):
@@ -97,7 +97,7 @@ def end_in_words(text: str, now: datetime, zone: tzinfo | None = None) -> dateti
 
 
 def _items(data: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Every key and value in nested data, as far as an agent may nest it."""
+    """Every key and value in nested data, down to six levels."""
     if depth > _DEPTH:
         return
     if isinstance(data, Mapping):
@@ -127,7 +127,7 @@ def _by_key(key: str, value: Any, now: datetime) -> datetime | None:
 
 
 def _span(text: str) -> float | None:
-    """`34.07s`, `1m30s`."""
+    """The seconds of a duration such as `34.07s` or `1m30s`."""
     parts = _PART.findall(text[:40])
     return sum(float(n) * _UNITS[unit.lower()] for n, unit in parts) if parts else None
 
@@ -149,7 +149,7 @@ def _after(seconds: float, now: datetime) -> datetime | None:
 
 
 def _moment(value: Any, now: datetime) -> datetime | None:
-    """A time as seconds or milliseconds since 1970, or as ISO 8601 (in UTC where it has no zone)."""
+    """A time given in seconds or milliseconds since 1970, or in ISO 8601 (UTC where it has no zone)."""
     number = _number(value)
     try:
         if number is not None:
@@ -171,7 +171,7 @@ def _clock_time(found: re.Match[str], now: datetime, zone: tzinfo | None) -> dat
     half, minute = (found["half"] or "").lower()[:1], found["minute"]
     hour = int(found["hour"])
     if not half and minute is None:
-        return None  # a bare number is no time of day
+        return None  # a number alone is not a time of day
     if half and not 1 <= hour <= 12:
         return None
     if half:
@@ -192,7 +192,7 @@ def _clock_time(found: re.Match[str], now: datetime, zone: tzinfo | None) -> dat
 
 
 def _zone(name: str | None) -> tzinfo | None:
-    """A zone by its name; None where this machine does not know it."""
+    """A time zone by name; None where this machine does not know it."""
     if name is None:
         return None
     if name.upper() in ("UTC", "GMT", "Z"):
@@ -206,7 +206,7 @@ def _zone(name: str | None) -> tzinfo | None:
 
 
 def format_time(at: datetime, now: datetime) -> str:
-    """`17:00`, `tomorrow 09:00`, `24 Nov 09:00`, `2 Jan 2027 09:00`; seconds are rounded up to a whole minute."""
+    """Format a time as `17:00`, `tomorrow 09:00`, `24 Nov 09:00` or `2 Jan 2027 09:00`, rounded up to a minute."""
     if at.second or at.microsecond:
         at = at.replace(second=0, microsecond=0) + timedelta(minutes=1)
     here, today = at.astimezone(), now.astimezone().date()

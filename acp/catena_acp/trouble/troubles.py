@@ -1,4 +1,4 @@
-"""What can be wrong with a turn, told apart by the agent's codes, data and words. Pure."""
+"""Kinds of trouble with a turn, what a person can do about them, and the diagnosis of an error. Pure."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from enum import StrEnum
 
 
 class Trouble(StrEnum):
-    """What kind of thing went wrong, so that the screen can offer what fits."""
+    """Kind of a problem with a turn."""
 
     AGENT_MISSING = "agent_missing"
     AGENT_GONE = "agent_gone"
     AGENT_SILENT = "agent_silent"
     LOGIN_NEEDED = "login_needed"
-    RATE_LIMIT = "rate_limit"  # ends by itself, at a time that some agents tell
-    CREDIT = "credit"  # money or a monthly cap: ends when somebody pays, or the month does
-    OVERLOAD = "overload"  # the model's provider has too much to do
-    CONTEXT_FULL = "context_full"  # the session holds more than its model can read
+    RATE_LIMIT = "rate_limit"  # ends by itself, at a time that some agents name
+    CREDIT = "credit"  # credit or a monthly cap is used up
+    OVERLOAD = "overload"  # the model's provider is overloaded
+    CONTEXT_FULL = "context_full"  # the session is longer than the model's context
     SESSION_LOST = "session_lost"
-    REFUSED = "refused"  # the agent said no, in words that we do not know
+    REFUSED = "refused"  # an error of unknown kind
     EMPTY_TURN = "empty_turn"
     NO_CARRIER = "no_carrier"  # no session accepted the prompt
     READ_ONLY = "read_only"  # another client holds the conversation
     STORE = "store"
-    INTERRUPTED = "interrupted"  # our own end came in the middle of the turn
+    INTERRUPTED = "interrupted"  # Catena ended in the middle of the turn
 
 
 class Offer(StrEnum):
-    """What a person can do about trouble."""
+    """Action offered to the person for a problem."""
 
     RETRY = "retry"  # the same prompt again
-    WAIT = "wait"  # the same prompt again when the limit ends
+    WAIT = "wait"  # the same prompt again after the limit's reset
     LOGIN = "login"
-    OTHER_AGENT = "other_agent"  # go on with another one
-    LAST_LINES = "last_lines"  # look at the last lines of the agent's standard error
-    TAKE_OVER = "take_over"  # from a client that is gone
+    OTHER_AGENT = "other_agent"  # continue with another agent
+    LAST_LINES = "last_lines"  # show the last lines of the agent's standard error
+    TAKE_OVER = "take_over"  # take the conversation over from a dead client
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What an agent's error is, as far as its codes and words tell."""
+    """The trouble behind an agent's error."""
 
     trouble: Trouble
-    resets_at: datetime | None = None  # when the limit ends, where the agent says so
+    resets_at: datetime | None = None  # reset time of the limit, where the agent names it

@@ -1,3 +1,1 @@
 """The screens, each with its styles beside it."""
-
-"""The screens, each with its styles beside it."""

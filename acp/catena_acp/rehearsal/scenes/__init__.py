@@ -1,1 +1,1 @@
-"""Scenes that the rehearsal agent plays: speech, prose, tools and failures."""
+"""Scenes of the rehearsal agent: speech, prose, tools and failures."""

@@ -1,4 +1,4 @@
-"""The scenes in which something goes wrong: ends, limits, silence, and lines that no agent should send."""
+"""Scenes of failure: exits, limits, silence, and lines that no agent should send."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _PARTIAL = "I was about to say"
 
 
 def kill_process() -> None:
-    """End this process as `kill -9` does."""
+    """Kill this process with SIGKILL."""
     os.kill(os.getpid(), signal.SIGKILL)
     threading.Event().wait()
 
 
 def start_child(seconds: float) -> None:
-    """Start a process that holds our standard output for a while and does nothing."""
+    """Start a process that keeps our standard output open and does nothing."""
     code = f"import time; time.sleep({seconds})"
     os.posix_spawn(sys.executable, [sys.executable, "-S", "-c", code], dict(os.environ))
 
@@ -123,7 +123,7 @@ def _between(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _say_after(turn: ScriptedTurn, text: str, *, new_message: bool = False) -> None:
-    """Text of a turn whose answer is already out; the session's context has it all the same."""
+    """Send text of a turn after its answer; it becomes part of the session's context."""
     known = [entry["id"] for entry in turn.entries if entry["kind"] == "agent"]
     message_id = turn.new_id() if new_message or not known else known[-1]
     transcript = turn.session.transcript

@@ -1,4 +1,4 @@
-"""What the rehearsal agent says: words without a model."""
+"""Texts of the rehearsal agent, and its generator of words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EMPHASIS: Final = (("**", "**"), ("*", "*"), ("`", "`"))
 
 
 def stream_of_words(count: int, end: str | None = None) -> Iterator[str]:
-    """``count`` chunks of a word each: Markdown that varies, the same every time. Then the end marker."""
+    """Yield ``count`` chunks of one word, as varied but reproducible Markdown, and then the end marker."""
     state = 20_251
     block = sentence = 0
     for number in range(count):

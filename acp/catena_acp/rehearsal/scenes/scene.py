@@ -1,4 +1,4 @@
-"""What a scene is, and the forms that what follows its name may take."""
+"""The type of a scene, and patterns for its arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTIONAL_SECONDS: Final = r"(?P<seconds>\d+(?:\.\d+)?)?"
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A scene: what may follow its name (a regular expression), what it does, and how ``help`` explains it."""
+    """A scene: a pattern of its arguments, a function, and the lines of ``help``."""
 
     form: str
     run: RunScene
@@ -30,5 +30,5 @@ class Scene:
 
 
 def text_content(text: str) -> dict[str, Any]:
-    """Text as a tool call holds it."""
+    """Text as content of a tool call."""
     return {"type": "content", "content": {"type": "text", "text": text}}

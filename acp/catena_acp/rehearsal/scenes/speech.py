@@ -1,4 +1,4 @@
-"""The scenes of an ordinary conversation: words, plans, news of the session, and what it knows."""
+"""Scenes of an ordinary conversation: text, plans, session updates, and the session's context."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _code(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _history(turn: ScriptedTurn, step: ScriptStep) -> None:
-    """Long sessions are dear to make turn by turn; this makes one to be loaded."""
+    """Make a long session at once, since turn by turn is slow."""
     for number in range(1, int(step.number("count", 1)) + 1):
         exchange = Exchange(turn.new_id(), turn.new_id(), ({"type": "text", "text": f"Question {number}"},))
         answer = "".join(prose.stream_of_words(40 + number % 80))

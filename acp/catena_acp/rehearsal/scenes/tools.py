@@ -1,4 +1,4 @@
-"""The scenes of an agent at work: tool calls, permissions, and what it asks of the client."""
+"""Scenes of an agent at work: tool calls, permission requests, and requests to the client."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _ask(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _redo(turn: ScriptedTurn, step: ScriptStep) -> None:
-    """What an agent does that repeats whatever it was not told is done."""
+    """Run a tool call again unless the context says that it was done."""
     title = step.word("text") or ""
     context = turn.session.transcript
     heard = [text for _, text in context.context()[:-1]]
@@ -179,7 +179,7 @@ def _url(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _finish(turn: ScriptedTurn, call_id: str, answer: dict[str, Any], field: str | None) -> None:
-    """End a tool call as the client's answer has it, and say so."""
+    """End a tool call by the client's answer, and say so."""
     if "error" in answer:
         words = str(answer["error"].get("message", ""))
         turn.update_tool(call_id, status="failed", content=[text_content(words)])
