@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from catena.text.formats import cells, cut
+from catena.text.formats import cell_width, truncate
 
 
 @pytest.mark.parametrize(
@@ -13,8 +13,8 @@ from catena.text.formats import cells, cut
 )
 @pytest.mark.parametrize("width", [1, 2, 5, 6, 40])
 def test_c03_a_line_is_cut_at_the_columns_that_it_takes(text: str, width: int) -> None:
-    shown = cut(text, width)
-    assert cells(shown) == cell_len(shown) <= max(width, 2)
+    shown = truncate(text, width)
+    assert cell_width(shown) == cell_len(shown) <= max(width, 2)
     assert shown == text if cell_len(text) <= width else shown.endswith("…")
     # Nothing more would have fitted.
     assert shown == text or cell_len(shown) >= width - 1

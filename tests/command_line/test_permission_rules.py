@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.cli.run.permissions import ruled
+from catena.cli.run.permissions import policy_answer
 from catena.settings.settings import Permissions
 from catena_acp.continuity.events import Asked
 from catena_acp.events import PermissionOption, ToolCallChanged
@@ -90,7 +90,7 @@ def asked(kind: str | None, *options: str) -> Asked:
 def test_a_policy_takes_an_option_of_its_kind_for_this_time_first_and_never_another(
     policy: Permissions, kind: str | None, options: tuple[str, ...], chosen: str | None
 ) -> None:
-    option = ruled(policy, asked(kind, *options))
+    option = policy_answer(policy, asked(kind, *options))
 
     assert (option and option.id) == chosen
 

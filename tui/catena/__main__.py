@@ -1,4 +1,4 @@
-"""``python -m catena``."""
+"""Entry point of ``python -m catena``."""
 
 from __future__ import annotations
 

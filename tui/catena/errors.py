@@ -1,4 +1,4 @@
-"""Errors that end a command, the exit status of each, and the line that a person reads."""
+"""Errors that end a command, with their exit status and their line for the person."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class ExitStatus(IntEnum):
-    """What a script learns from a command without reading a word of it."""
+    """Exit status of a command."""
 
     ANSWERED = 0
     FAILED = 1
@@ -20,7 +20,7 @@ class ExitStatus(IntEnum):
 
 
 class Refused(Exception):
-    """A command cannot be carried out; ``str()`` of it is the one line for the person."""
+    """A command that cannot be carried out; ``str()`` of it is one line for the person."""
 
     def __init__(self, text: str, status: ExitStatus = ExitStatus.USAGE) -> None:
         super().__init__(text)
@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 class SettingsInvalid(Exception):
-    """The settings file cannot be used; ``str()`` of it names the file and, where there is one, the line."""
+    """An invalid settings file; ``str()`` of it names the file and, where known, the line."""
 
     def __init__(self, path: Path, line: int | None, why: str) -> None:
         super().__init__(f"{path}:{line}: {why}" if line else f"{path}: {why}")
@@ -38,7 +38,7 @@ class SettingsInvalid(Exception):
 
 
 def explain(error: Exception) -> tuple[str, ExitStatus]:
-    """One line for the person, and the exit status."""
+    """One line for the person on an error, and its exit status."""
     # The first frame needs the classes above, and none of these.
     from catena.text.safe_text import safe_line
     from catena_acp.errors import AgentError, AgentMissing
@@ -52,11 +52,11 @@ def explain(error: Exception) -> tuple[str, ExitStatus]:
         case StoreError() | AgentError():
             status = ExitStatus.FAILED
         case _:
-            return _ours(error), ExitStatus.FAILED
+            return _unexpected(error), ExitStatus.FAILED
     return safe_line(str(error)), status
 
 
-def _ours(error: Exception) -> str:
+def _unexpected(error: Exception) -> str:
     import traceback
 
     from catena.log import append_to_log

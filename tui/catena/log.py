@@ -1,4 +1,4 @@
-"""The log file: where tracebacks, warnings and the SDK's own words go instead of over the screen."""
+"""The log file for tracebacks, warnings and the SDK's log, which must not appear on the screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KEPT_BYTES = 1_000_000
 
 
 def append_to_log(directory: Path, text: str) -> Path | None:
-    """Add to the log file; its path, or None where it cannot be written."""
+    """Append to the log file; return its path, or None where it cannot be written."""
     path = directory / LOG_NAME
     try:
         _make_private(path)
@@ -23,7 +23,7 @@ def append_to_log(directory: Path, text: str) -> Path | None:
 
 
 def log_to_file(directory: Path) -> None:
-    """Send all logging and all warnings of this process to the log file, or nowhere where it cannot be written.
+    """Send the logging and warnings of this process to the log file, or nowhere where it cannot be written.
 
     Call it before the SDK is imported: it logs tracebacks through the root logger.
     """
@@ -36,11 +36,11 @@ def log_to_file(directory: Path) -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.captureWarnings(True)
-    logging.raiseExceptions = False  # a log that cannot be written must not be complained of over the screen
+    logging.raiseExceptions = False  # errors of logging must not appear on the screen
 
 
 def _make_private(path: Path) -> None:
-    """Make the file, readable by nobody else; put the one before aside where it has grown long. Raises OSError."""
+    """Create the log file, readable only by its owner, and rotate a file of more than 1 MB. Raises OSError."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists() and path.stat().st_size > _KEPT_BYTES:
         path.replace(path.with_suffix(".log.1"))

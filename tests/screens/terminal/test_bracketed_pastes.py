@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from catena.terminal.input_filters import BracketedPastes, Pasted
+from catena.terminal.input_filters import BracketedPastes, PastedText
 from support.screen.terminal import Place
 
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
@@ -17,16 +17,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(tmp_path_factory.mktemp("place"))
 
 
-def _in_pieces(pieces: list[str]) -> list[str | Pasted]:
+def _in_pieces(pieces: list[str]) -> list[str | PastedText]:
     pastes = BracketedPastes()
     came = [part for piece in pieces for part in pastes.feed(piece)]
     rest = pastes.release()
     return [*came, rest] if rest else came
 
 
-def _joined(came: list[str | Pasted]) -> list[str | Pasted]:
+def _joined(came: list[str | PastedText]) -> list[str | PastedText]:
     """Typed parts that stand side by side are one."""
-    joined: list[str | Pasted] = []
+    joined: list[str | PastedText] = []
     for part in came:
         if joined and isinstance(part, str) and isinstance(joined[-1], str):
             joined[-1] += part
@@ -39,7 +39,14 @@ def _joined(came: list[str | Pasted]) -> list[str | Pasted]:
 def test_w23_wherever_it_is_cut_it_is_the_same_paste(seed: int) -> None:
     chance = random.Random(seed)
     text = f"ab{_BEGIN}one\rtwo \x1b[2 {_BEGIN[:4]}\r{_END}c\x1b[A{_BEGIN}{_END}{_BEGIN}three{_END}d"
-    whole = ["ab", Pasted(f"one\rtwo \x1b[2 {_BEGIN[:4]}\r"), "c\x1b[A", Pasted(""), Pasted("three"), "d"]
+    whole = [
+        "ab",
+        PastedText(f"one\rtwo \x1b[2 {_BEGIN[:4]}\r"),
+        "c\x1b[A",
+        PastedText(""),
+        PastedText("three"),
+        "d",
+    ]
     assert _in_pieces([text]) == whole
     # An escape that comes alone is a key press and never held back: no piece is one.
     pieces = [text[:2]]
@@ -69,7 +76,7 @@ def test_w23_each_character_of_a_long_paste_is_looked_at_once() -> None:
         assert list(pastes.feed("line\r" * 800)) == []
         assert len(pastes._tail) < len(_END)  # what is searched again with the next piece
     (pasted,) = pastes.feed(_END)
-    assert isinstance(pasted, Pasted) and pasted.text == "line\r" * 800 * 1_300
+    assert isinstance(pasted, PastedText) and pasted.text == "line\r" * 800 * 1_300
 
 
 def test_w23_a_paste_that_comes_in_pieces_over_a_slow_line_is_one_text_in_its_order(place: Place) -> None:

@@ -273,7 +273,7 @@ async def at_the_screen(
         settings=settings or Settings(),
     )
     app = CatenaApp(start, environment={"TERM": "xterm-256color", **(environment or {})})
-    async with app.served(), app.run_test(size=size) as pilot:
+    async with app.services(), app.run_test(size=size) as pilot:
         person = Person(app, pilot)
         acts = app.chat
         await person.until(lambda: acts.acts is not None, "the store to be open")

@@ -1,1 +1,1 @@
-"""The app: start-up, themes, the services behind it, and the MCP server it hands to agents."""
+"""The Textual app: start-up, themes, its services, and the MCP server for agents."""

@@ -1,15 +1,17 @@
-"""The app: it is started, it shows the chat screen, it ends."""
+"""The Textual app: terminal, themes, chat screen, and the store and conversations that open after the first frame."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -32,15 +34,19 @@ if TYPE_CHECKING:
     from catena.workspace.tabs import OpenTabs
 
 
-_LARGE_CLIPBOARD = 70_000  # bytes; many terminals ignore more
+_CLIPBOARD_LIMIT = 70_000  # bytes; many terminals ignore more
+
+# Imported after the first frame, in a thread that yields to the first keys.
+_PARTS = ("catena.app.services", "catena.workspace.tabs", "catena.screens.chat.commands", "catena.transcript")
+_SWITCH_INTERVAL = 0.000_5  # seconds that the thread runs before another one may
 
 
 class CatenaApp(App[None], inherit_bindings=False):
-    """Wiring: terminal, themes, the store's life, and the chat screen."""
+    """App that connects the terminal, the themes, the services and the chat screen."""
 
     TITLE = "Catena"
     ENABLE_COMMAND_PALETTE = False
-    # Textual reads no styles of a default screen, and for those of another it would read all styles anew.
+    # Textual reads no styles of a default screen, and would parse all styles again for those of another screen.
     CSS_PATH = ["../screens/chat/chat.tcss", "../screens/common/picker.tcss", "../screens/common/page.tcss"]  # noqa: RUF012 - as Textual does
     BINDINGS: ClassVar[list[BindingType]] = []
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as Textual declares them
@@ -50,12 +56,12 @@ class CatenaApp(App[None], inherit_bindings=False):
         no_color = bool(environment.get("NO_COLOR"))
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
         self._start = start
-        self._last_look = SafeStrips()
+        self._safe_strips = SafeStrips()
         self._environment = environment
-        self._ready_to_open = asyncio.Event()
-        self._left = asyncio.Event()
-        self.come_back: str | None = None  # the conversation that was left, once its tabs are kept
-        self.not_sent: list[str] = []  # of what waited for its time when it was left, in words
+        self._first_frame_shown = asyncio.Event()
+        self._exited = asyncio.Event()
+        self.come_back: str | None = None  # the active conversation at exit, once its tabs are stored
+        self.not_sent: list[str] = []  # lines on texts that were not sent before exit
         for theme in themes.themes():
             self.register_theme(theme)
         wanted = start.settings.theme
@@ -65,64 +71,63 @@ class CatenaApp(App[None], inherit_bindings=False):
         self.theme = wanted
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What every line of every widget passes through on its way to the terminal."""
-        return [*super().get_line_filters(), self._last_look]
+        """The filters of every line of every widget."""
+        return [*super().get_line_filters(), self._safe_strips]
 
     def get_default_screen(self) -> Screen[None]:
-        """The chat screen, without anything in it yet."""
+        """The chat screen, still empty."""
         return ChatScreen(
             self._start, environment=self._environment, notify_terminal=self._notify_terminal, leave=self.exit
         )
 
     @property
     def chat(self) -> ChatScreen:
-        """The one screen that is always there."""
+        """The chat screen, at the bottom of the stack."""
         screen = self.screen_stack[0]
         assert isinstance(screen, ChatScreen)
         return screen
 
     def on_mount(self) -> None:
-        """Everything else comes after the first frame."""
+        """Open everything else after the first frame."""
         self.call_after_refresh(self._first_frame)
 
     def _first_frame(self) -> None:
         if isinstance(self._driver, TerminalDriver):
             self._driver.accept_input()
-        self._ready_to_open.set()
+        self._first_frame_shown.set()
 
     @asynccontextmanager
-    async def served(self) -> AsyncIterator[None]:
-        """The store and the conversations, for as long as the app runs inside; tabs are kept at the end."""
-        life = asyncio.create_task(self._live())
+    async def services(self) -> AsyncIterator[None]:
+        """The store and the conversations, for the app that runs in the block; tabs are stored at its end."""
+        life = asyncio.create_task(self._serve())
         try:
             yield
         finally:
-            self._left.set()
-            self._ready_to_open.set()
+            self._exited.set()
+            self._first_frame_shown.set()
             await life
 
-    async def _live(self) -> None:
-        await self._ready_to_open.wait()
-        if self._left.is_set():
+    async def _serve(self) -> None:
+        await self._first_frame_shown.wait()
+        if self._exited.is_set():
             return
         try:
-            from catena.app.opening import open_tabs
             from catena.workspace.pending import drafts_left, typed_in_vain
             from catena.workspace.trouble import lost_by_leaving
             from catena_store.ids import utc_now
 
-            async with open_tabs(self._start) as tabs:
+            async with _open_tabs(self._start) as tabs:
                 await self._show(tabs)
-                await self._left.wait()
+                await self._exited.wait()
                 self.not_sent = lost_by_leaving(tabs.tabs, utc_now())
                 self.come_back = await tabs.leave()
                 self.not_sent += drafts_left(tabs.unkept)
                 self.not_sent += typed_in_vain(tabs.in_hand.homeless)
-        except Exception as error:  # noqa: BLE001 - the edge: whatever ends the store's life ends the app, in words
+        except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
 
     async def _show(self, tabs: OpenTabs) -> None:
-        if not self._left.is_set():
+        if not self._exited.is_set():
             await self.chat.begin(tabs)
 
     def _end_with(self, error: Exception) -> None:
@@ -131,19 +136,19 @@ class CatenaApp(App[None], inherit_bindings=False):
         text, status = explain(error)
         logging.getLogger(__name__).error("the store's life ended", exc_info=error)
         if self.is_running:
-            # As text: a string would be read as markup, and brackets in it as tags.
+            # As Text: a string would be parsed as markup.
             self.exit(return_code=int(status), message=Text(f"catena: {text}"))
         else:
             print(f"catena: {text}", file=sys.stderr)
         self.not_sent += self.chat.written_in_vain()
 
     def _handle_exception(self, error: Exception) -> None:
-        """An error of our own: the details go to the log file, one line to the person."""
+        """Log an unexpected error and show one line of it."""
         from catena.errors import explain
 
         if isinstance(error, WorkerFailed) and isinstance(error.error, Exception):
             error = error.error
-        if self._exception is None:  # how Textual's pilot learns of it
+        if self._exception is None:  # read by Textual's pilot
             self._exception = error
             self._exception_event.set()
         text, _ = explain(error)
@@ -151,18 +156,18 @@ class CatenaApp(App[None], inherit_bindings=False):
         self.panic(Text(f"catena: {text}"))
 
     def on_background_reported(self, event: BackgroundReported) -> None:
-        """The terminal said whether it is dark: believe it, where the person chose no theme."""
+        """Choose the theme by the terminal's background, unless the person chose one."""
         if self._theme_is_ours and self.theme in (themes.DARK, themes.LIGHT):
             self.theme = themes.default_theme(self._environment, dark=event.dark)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Send the text to the terminal, and say no more than that: no terminal answers."""
+        """Send the text to the terminal's clipboard; no terminal acknowledges it."""
         self._clipboard = text
         self._write_past_screen(clipboard(text, self._environment))
         size = len(text.encode(errors="replace"))
         lines = text.count("\n") + 1
         amount = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
-        large = "; it may refuse so much" if size > _LARGE_CLIPBOARD else ""
+        large = "; it may refuse so much" if size > _CLIPBOARD_LIMIT else ""
         self.chat.hints.say(f"Sent {amount} to the terminal for its clipboard{large}.")
 
     def _notify_terminal(self, text: str) -> None:
@@ -173,8 +178,37 @@ class CatenaApp(App[None], inherit_bindings=False):
             self._driver.write(sequence)
 
 
+@asynccontextmanager
+async def _open_tabs(start: Start) -> AsyncIterator[OpenTabs]:
+    """The tabs, for as long as the store is open. Raises StoreError."""
+    await _import_parts()
+    gc.freeze()  # the imported modules stay; a collection through all of them would hold up the screen
+    from catena.app.services import serve_conversations
+    from catena.log import log_to_file
+    from catena.workspace.tabs import OpenTabs
+    from catena_store.database.database import Database, data_directory, default_path
+    from catena_store.ids import new_id
+
+    log_to_file(data_directory())
+    async with (
+        Database.open(default_path()) as db,
+        serve_conversations(db, start.settings, chosen=start.agent, tools=True) as conversations,
+    ):
+        yield OpenTabs(db, conversations, directory=start.directory, new_id=new_id)
+
+
+async def _import_parts() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    try:
+        for part in _PARTS:
+            await asyncio.to_thread(import_module, part)
+    finally:
+        sys.setswitchinterval(interval)
+
+
 def run(start: Start) -> int:
-    """Open the screen and stay until it is left; returns the exit status and tells how to come back."""
+    """Run the screen until exit, then print how to resume; returns the exit status."""
     return asyncio.run(_run(start))
 
 
@@ -183,7 +217,7 @@ async def _run(start: Start) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit, None, 128 + number)
-    async with app.served():
+    async with app.services():
         await app.run_async()
     with contextlib.suppress(OSError):
         for line in app.not_sent:

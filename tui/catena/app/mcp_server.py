@@ -1,6 +1,6 @@
-"""`catena mcp`: the checkpoint tools for an agent, over MCP on standard input and output.
+"""``catena mcp``: checkpoint tools for an agent, over MCP on standard input and output.
 
-The only module that imports the `mcp` package, which an extra brings.
+The only module that imports the `mcp` package, which an optional extra installs.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _SAVED = "Saved as checkpoint {id}{label}: the conversation as it is now. Files 
 
 
 class NotHere(AgentError):
-    """The conversation that the tools were handed out for is gone."""
+    """Error of tools whose window no longer shows their conversation."""
 
 
 class AgentCheckpoints:
-    """The tools of one window's agent; each answers in words for the agent."""
+    """Checkpoint tools of one window; each returns text for the agent."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class AgentCheckpoints:
         new_id: Callable[[], str],
         clock: Callable[[], datetime],
     ) -> None:
-        """``usually`` is when checkpoints are made where the conversation has no setting of its own."""
+        """Create the tools; ``usually`` is the frequency for conversations without a setting of their own."""
         self._db = db
         self._conversation_id = conversation_id
         self._window_id = window_id
@@ -67,7 +67,7 @@ class AgentCheckpoints:
         self._store = SqliteCheckpoints(db.read, db.write)
 
     async def save(self, label: str | None, note: str | None) -> str:
-        """Save one of where the window stands. Raises AgentError, StoreError."""
+        """Save a checkpoint of the window's leaf. Raises AgentError, StoreError."""
         name = label_of(label)
         async with self._db.read() as reader:
             record, window, open_turn = await self._place(reader)
@@ -89,14 +89,14 @@ class AgentCheckpoints:
         return _SAVED.format(id=saved.id, label=f" “{saved.label}”" if saved.label else "")
 
     async def list(self) -> str:
-        """All of them, newest first, a line each. Raises AgentError, StoreError."""
+        """List all checkpoints, newest first, a line each. Raises AgentError, StoreError."""
         async with self._db.read() as reader:
             await self._place(reader)
         kept = await self._store.list(self._conversation_id)
         return "\n".join(map(_line, kept)) or "There is no checkpoint yet."
 
     async def rewind_to(self, key: str) -> str:
-        """Ask the person to go back to one; says that they were asked. Raises AgentError, StoreError."""
+        """Request the person's consent to a rewind. Raises AgentError, StoreError."""
         async with self._db.read() as reader:
             record, window, _ = await self._place(reader)
         checkpoint = found(await self._store.list(record.id), key)
@@ -112,9 +112,9 @@ class AgentCheckpoints:
         return ASKED.format(where=f"to checkpoint {named}")
 
     async def _place(self, reader: Reader) -> tuple[ConversationRecord, WindowRecord, Turn | None]:
-        """The conversation, the window that the agent works for, and its turn.
+        """The conversation, the agent's window and its open turn.
 
-        A session may have come to carry another window since it was given these tools: then it is the one at work.
+        A session may carry another window than the one it got these tools for: then it is the only one with a turn.
         """
         record = await conversations.get(reader, self._conversation_id)
         at_work = {turn.window_id: turn for turn in await turns.open_in(reader, self._conversation_id)}
@@ -128,11 +128,11 @@ class AgentCheckpoints:
 
 
 def tool_server(conversation_id: str, window_id: str) -> dict[str, object]:
-    """How an agent starts the tools of a window, as a session is given it."""
+    """The MCP server of a window's tools, in the form of a session's `mcpServers`."""
     where = {"CATENA_DATA_DIR": str(data_directory())}
     if settings := os.environ.get("CATENA_CONFIG_DIR"):
         where["CATENA_CONFIG_DIR"] = settings
-    # -P: a directory of our name in the project must not be run in our place.
+    # -P: a directory named `catena` in the project must not be imported instead.
     started = ["-P", "-m", "catena", "mcp", "--conversation", conversation_id, "--window", window_id]
     env = [{"name": name, "value": value} for name, value in where.items()]
     return {"name": "catena-checkpoints", "command": sys.executable, "args": started, "env": env}
@@ -154,10 +154,10 @@ _INSTRUCTIONS = (
 
 
 def available() -> bool:
-    """True where the extra is installed."""
+    """True where the `mcp` extra is installed."""
     try:
         return find_spec("mcp") is not None
-    except ValueError:  # it was kept from being imported
+    except ValueError:  # its import was blocked
         return False
 
 

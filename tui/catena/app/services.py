@@ -1,4 +1,4 @@
-"""The conversations of this process, put together from the store, the settings and the protocol's side."""
+"""The conversations of this process, made from the store, the settings and agents; and merges of the search index."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from catena_store.errors import StoreError
 from catena_store.records import AgentGroup
 
 LOOK_SECONDS = 2.0
-_BREATH_SECONDS = 0.02  # between two steps, for whoever wants to write
+_BREATH_SECONDS = 0.02  # between two steps, in which others can write
 
 
 async def merge_search_index(
     db: Database, busy: Callable[[], bool], *, look_seconds: float = LOOK_SECONDS
 ) -> None:
-    """After every time of work, and once at the beginning, merge the index in small steps; never while it is busy."""
+    """Merge the search index in small steps, at the start and after each busy period; never while busy."""
     due = not db.read_only
     while True:
         await asyncio.sleep(look_seconds)
         if busy():
             due = True
             continue
-        with contextlib.suppress(StoreError):  # no room for it now: after the next work, then
+        with contextlib.suppress(StoreError):  # no space now: tried again after the next busy period
             while due and not busy():
                 due = await search.merge_index(db)
                 await asyncio.sleep(_BREATH_SECONDS)
@@ -55,11 +55,11 @@ async def serve_conversations(
     tools: bool = False,
     read: bool = True,
 ) -> AsyncIterator[Conversations]:
-    """Serve conversations until the end of the block; then end turns and agents, and give the leases back.
+    """Serve conversations until the end of the block; then end turns and agents, and release the leases.
 
-    ``chosen`` is an agent that may stand neither in the settings nor in the catalogue; ``may_write`` says whether
-    agents may write files through us, below the conversation's directory. ``tools``: somebody is there to answer what
-    agents ask through the tools that the settings let them have. ``read``: a person reads what is remarked.
+    ``chosen`` is an agent that may be neither in the settings nor in the catalogue. ``may_write`` lets agents write
+    files through the client, below the conversation's directory. ``tools`` gives agents the checkpoint tools where the
+    settings allow them, which need a person to answer. ``read`` tells that a person reads remarks.
     """
 
     def spec_of(name: str, profile: str) -> AgentSpec:
@@ -75,14 +75,14 @@ async def serve_conversations(
         agent = await start_agent(spec, cwd=cwd, client_version=__version__, files=files)
         if sdk_is_new:
             sdk_is_new = False
-            gc.freeze()  # it came with the first agent and stays; going through it takes a tenth of a second
+            gc.freeze()  # the SDK stays; a collection through it takes a tenth of a second
         return agent
 
     async def end(group: AgentGroup) -> bool:
         return await end_group(group.pid, group.started)
 
     def tells(spec: AgentSpec) -> bool:
-        return read and spec.name != REHEARSAL  # nobody looks at a list of scripted sessions
+        return read and spec.name != REHEARSAL  # remarks on scripted sessions are of no use
 
     async with Conversations.serve(
         db,

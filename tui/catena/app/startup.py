@@ -1,4 +1,4 @@
-"""From the command line to the screen: as little as possible before the first frame."""
+"""Start of the screen from the command line, with few imports before the first frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from catena.errors import Refused
 from catena.settings.settings import Start, load_settings
 from catena.workspace.directories import existing_directory
 
-_FRAMES_A_SECOND = "144"  # at most; a key that is typed into a stream waits for up to two of Textual's
+_FRAMES_A_SECOND = "144"  # at most; a key during a stream waits for up to two frames
 
 
 def open_screen(
@@ -22,7 +22,7 @@ def open_screen(
     resume: str | None = None,
     add_dirs: Sequence[str] = (),
 ) -> int:
-    """Open the screen and stay until it is left; ``resume`` "" opens the picker. Returns the exit status."""
+    """Run the screen until exit; an empty ``resume`` opens the picker. Returns the exit status."""
     start = _start(
         directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
     )

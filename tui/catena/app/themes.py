@@ -1,7 +1,7 @@
-"""The themes: one accent, the terminal's own colours, and two dimmer steps.
+"""Catena's themes: one accent, the terminal's own colours, and two dimmer steps.
 
-The defaults leave foreground and background to the terminal and name their greys, since a percentage of a terminal's
-own colour cannot be mixed. Textual's own themes are there beside them.
+The themes use the terminal's foreground and background and have explicit greys, since a percentage of a terminal
+colour cannot be computed. Textual's own themes are available, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ANSI = "catena-ansi"
 
 
 def themes() -> tuple[Theme, ...]:
-    """Catena's themes, to be registered."""
+    """The themes to register."""
     return (
         _theme(DARK, True, accent="#6fb3c8", muted="#9aa3ad", faint="#666f7a", selected="#2d4652"),
         _theme(LIGHT, False, accent="#1d6f8a", muted="#5b636c", faint="#8d959e", selected="#cfe3ea"),
@@ -32,7 +32,7 @@ def themes() -> tuple[Theme, ...]:
 
 
 def default_theme(environment: Mapping[str, str], *, dark: bool) -> str:
-    """The theme that fits the terminal where the person chose none."""
+    """The theme for a terminal where the person chose none."""
     if environment.get("NO_COLOR") or environment.get("TERM", "") in ("linux", "dumb", "vt100", "xterm"):
         return ANSI
     return DARK if dark else LIGHT

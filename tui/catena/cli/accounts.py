@@ -1,4 +1,4 @@
-"""``catena login`` and ``catena logout``: a person's account with an agent, without a conversation."""
+"""``catena login`` and ``catena logout``: a person's login to an agent, without a conversation."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from catena_store.database.database import Database, data_directory, default_pat
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Whose account is meant, as the command line names it."""
+    """The agent of a login, as the command line names it."""
 
     agent: str | None = None
     agent_command: str | None = None
 
 
 def log_in(account: Account, method_id: str | None) -> int:
-    """Log in by the method of this id, by the only one, or by the one that the person chooses on the terminal.
+    """Log in by the method with this id, by the only one, or by one that the person chooses on the terminal.
 
     Returns the exit status; raises Refused.
     """
@@ -59,9 +59,9 @@ def log_out(account: Account) -> int:
     return asyncio.run(_with_agent(account, lambda spec, _: _log_out(spec)))
 
 
-def print_ways(account: Account, *, json: bool) -> int:
-    """Print the ways to log in that the agent offers; returns the exit status, raises Refused."""
-    return asyncio.run(_with_agent(account, lambda spec, _: _print_ways(spec, json=json)))
+def print_methods(account: Account, *, json: bool) -> int:
+    """Print the agent's login methods; returns the exit status, raises Refused."""
+    return asyncio.run(_with_agent(account, lambda spec, _: _print_methods(spec, json=json)))
 
 
 async def _with_agent(account: Account, work: Callable[[AgentSpec, Settings], Awaitable[int]]) -> int:
@@ -76,7 +76,7 @@ async def _with_agent(account: Account, work: Callable[[AgentSpec, Settings], Aw
         raise Refused(str(error), ExitStatus.NO_AGENT) from error
 
 
-def _here() -> str:
+def _directory() -> str:
     return str(Path.cwd())
 
 
@@ -84,16 +84,16 @@ async def _last_used() -> tuple[str, str] | None:
     if not default_path().exists():
         return None
     async with Database.open(default_path()) as db, db.read() as reader:
-        newest = await conversations.latest(reader, cwd=_here()) or await conversations.latest(reader)
+        newest = await conversations.latest(reader, cwd=_directory()) or await conversations.latest(reader)
     return (newest.agent, newest.profile) if newest else None
 
 
 @asynccontextmanager
-async def _asked(spec: AgentSpec) -> AsyncIterator[tuple[Agent | None, tuple[AuthMethod, ...]]]:
-    """The agent, running, and its ways to log in; None for one that wants a login before it shakes hands."""
+async def _running_agent(spec: AgentSpec) -> AsyncIterator[tuple[Agent | None, tuple[AuthMethod, ...]]]:
+    """The running agent and its login methods; None for an agent whose ``initialize`` requires a login."""
     agent: Agent | None = None
     try:
-        agent = await start_agent(spec, cwd=_here(), client_version=__version__)
+        agent = await start_agent(spec, cwd=_directory(), client_version=__version__)
         methods = agent.abilities.auth_methods
     except LoginNeeded as error:
         methods = offered_methods(error)
@@ -105,19 +105,19 @@ async def _asked(spec: AgentSpec) -> AsyncIterator[tuple[Agent | None, tuple[Aut
 
 
 async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) -> int:
-    async with _asked(spec) as (agent, methods):
-        method = await _chosen(spec, methods, method_id)
+    async with _running_agent(spec) as (agent, methods):
+        method = await _choose_method(spec, methods, method_id)
         if login_words.is_agent_method(method):
             if agent is None:
                 raise Refused(login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
-            await _by_agent(agent, spec, method)
+            await _authenticate(agent, spec, method)
             return ExitStatus.ANSWERED
     if method.kind == TERMINAL:
-        return await _in_terminal(spec, method)
+        return await _run_login(spec, method)
     return _explain(spec, settings, method)
 
 
-async def _chosen(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str | None) -> AuthMethod:
+async def _choose_method(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str | None) -> AuthMethod:
     if not methods:
         raise Refused(login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
     if method_id is not None:
@@ -126,7 +126,7 @@ async def _chosen(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str
                 return method
     elif len(methods) == 1:
         return methods[0]
-    elif terminal := Terminal.at_hand():
+    elif terminal := Terminal.find():
         chosen = await terminal.choose(_question(spec, methods), len(methods))
         if chosen is not None:
             return methods[chosen]
@@ -137,15 +137,15 @@ async def _chosen(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str
 
 def _question(spec: AgentSpec, methods: Sequence[AuthMethod]) -> list[str]:
     lines = [f"? log in to {safe_line(spec.title)}"]
-    return lines + [f"  {at} {_in_words(method)}" for at, method in enumerate(methods, start=1)]
+    return lines + [f"  {at} {_method_text(method)}" for at, method in enumerate(methods, start=1)]
 
 
-def _in_words(method: AuthMethod) -> str:
+def _method_text(method: AuthMethod) -> str:
     about = f" – {safe_line(method.description)}" if method.description else ""
     return f"{safe_line(method.name)}{about} ({login_words.method_kind_text(method)})"
 
 
-async def _by_agent(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
+async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
     title = safe_line(spec.title)
     print(f"{title} waits for you to log in in the browser; ctrl+c gives up.", file=sys.stderr, flush=True)
     try:
@@ -156,8 +156,8 @@ async def _by_agent(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
     print(f"You are logged in to {title}.")
 
 
-async def _in_terminal(spec: AgentSpec, method: AuthMethod) -> int:
-    login = terminal_login(spec, method, _here(), os.environ)
+async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
+    login = terminal_login(spec, method, _directory(), os.environ)
     print(f"$ {safe_line(shlex.join(login.argv))}", file=sys.stderr, flush=True)
     try:
         status = await run_program(login.argv, environment=login.env, directory=login.cwd)
@@ -184,7 +184,7 @@ def _explain(spec: AgentSpec, settings: Settings, method: AuthMethod) -> int:
 
 async def _log_out(spec: AgentSpec) -> int:
     title = safe_line(spec.title)
-    async with _asked(spec) as (agent, _):
+    async with _running_agent(spec) as (agent, _):
         if agent is None:
             print(f"You are not logged in to {title}.")
             return ExitStatus.ANSWERED
@@ -197,14 +197,14 @@ async def _log_out(spec: AgentSpec) -> int:
     return ExitStatus.ANSWERED
 
 
-async def _print_ways(spec: AgentSpec, *, json: bool) -> int:
-    async with _asked(spec) as (_, methods):
+async def _print_methods(spec: AgentSpec, *, json: bool) -> int:
+    async with _running_agent(spec) as (_, methods):
         pass
     if json:
         print(dumps([_shape(spec, method) for method in methods], indent=2))
         return ExitStatus.ANSWERED
     for method in methods:
-        print(f"{safe_line(method.id)}  {_in_words(method)}")
+        print(f"{safe_line(method.id)}  {_method_text(method)}")
     if not methods:
         print(login_words.no_login_text(spec.title, login_hint(spec.name)))
     return ExitStatus.ANSWERED

@@ -1,4 +1,4 @@
-"""What the words of the command line mean."""
+"""Commands and options of the command line."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ commands:
 """
 
 
-def carry_out(arguments: Sequence[str]) -> int:
-    """Carry out the command that the arguments name; returns the exit status."""
+def run_command(arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name; returns the exit status."""
     match arguments[0]:
         case "run":
             return _run(arguments[1:])
@@ -56,7 +56,7 @@ def carry_out(arguments: Sequence[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line."""
+    """An argument parser that raises its errors as Refused, one line each."""
 
     def error(self, message: str) -> NoReturn:
         raise Refused(f"{message} ({self.prog} --help says how)")
@@ -182,11 +182,11 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _branch(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> BranchRequest:
-    """On which branch it is said. Raises Refused."""
+    """The branch of the prompt, from `--fork`, `--at` and `--edit`. Raises Refused."""
     from catena.cli.run.branch import BranchRequest
 
     branch = BranchRequest(fork=chosen.fork, at=chosen.at, edit=chosen.edit)
-    if branch.wanted and not chosen.go_on and chosen.resume is None:
+    if branch.requested and not chosen.go_on and chosen.resume is None:
         parser.error("--fork, --at and --edit go with --resume or --continue")
     if branch.fork and branch.edit is not None:
         parser.error("--edit makes a branch of the same conversation, and --fork another one")
@@ -204,7 +204,7 @@ def _list(arguments: Sequence[str]) -> int:
     )
     chosen = parser.parse_args(arguments)
 
-    from catena.cli.show import print_list
+    from catena.cli.list import print_list
 
     return print_list(
         cwd=None if chosen.cwd is None else existing_directory(chosen.cwd),
@@ -268,10 +268,10 @@ def _login(arguments: Sequence[str]) -> int:
     if chosen.json and not chosen.list:
         parser.error("--json goes with --list")
 
-    from catena.cli.accounts import Account, log_in, print_ways
+    from catena.cli.accounts import Account, log_in, print_methods
 
     account = Account(chosen.agent, chosen.agent_command)
-    return print_ways(account, json=chosen.json) if chosen.list else log_in(account, chosen.method)
+    return print_methods(account, json=chosen.json) if chosen.list else log_in(account, chosen.method)
 
 
 def _logout(arguments: Sequence[str]) -> int:

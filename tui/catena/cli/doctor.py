@@ -1,4 +1,4 @@
-"""``catena doctor``: what Catena finds here, fit to be pasted where somebody asks for it."""
+"""``catena doctor``: findings to paste into a report, and reset of a terminal, salvage and backup of the store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from catena import __version__
 from catena.errors import ExitStatus, Refused, SettingsInvalid
 from catena.log import LOG_NAME
-from catena.settings.installed_agents import AgentLine, agent_lines
+from catena.settings.installed_agents import AgentStatus, agent_statuses
 from catena.settings.settings import Settings, load_settings, settings_path
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording import counted
@@ -37,7 +37,7 @@ _TERMINAL_VARIABLES = (
 
 
 def print_findings() -> int:
-    """Print what was found; the exit status is 1 where something is wrong."""
+    """Print versions, store, log, settings, agents and terminal; the exit status is 1 where something is wrong."""
     store, store_sound = asyncio.run(_store())
     try:
         settings, settings_words = load_settings(), "none, defaults hold"
@@ -45,7 +45,7 @@ def print_findings() -> int:
             settings_words = "valid"
     except SettingsInvalid as error:
         settings, settings_words = None, str(error)
-    agents = asyncio.run(agent_lines(settings or Settings()))
+    agents = asyncio.run(agent_statuses(settings or Settings()))
     _print("catena", f"{__version__} · Python {platform.python_version()} · {platform.platform(terse=True)}")
     _print("data", str(data_directory()))
     _print("store", store)
@@ -61,14 +61,14 @@ async def _store() -> tuple[str, bool]:
     path = default_path()
     if not path.exists():
         return f"{path.name} is not there yet; the first conversation makes it", True
-    mended: list[str] = []
+    notes: list[str] = []
     try:
         async with Database.open(path) as db:
-            db.on_repair(mended.append)
+            db.on_repair(notes.append)
             async with db.read() as reader:
                 found = await health.check(reader)
             if db.read_only:
-                mended.append("It may not be written here: read-only")
+                notes.append("It may not be written here: read-only")
     except StoreError as error:
         return str(error), False
     size = path.stat().st_size / 1_000_000
@@ -76,7 +76,7 @@ async def _store() -> tuple[str, bool]:
     words = f"{path.name}, {size:.1f} MB, {holds}"
     if found.complaints:
         return f"{words}: damaged: {'; '.join(found.complaints)}", False
-    return f"{words}: sound{'. '.join(['', *mended])}", True
+    return f"{words}: sound{'. '.join(['', *notes])}", True
 
 
 def _log() -> str:
@@ -84,7 +84,7 @@ def _log() -> str:
     return f"{path.name}, {path.stat().st_size:,} bytes" if path.exists() else "nothing written yet"
 
 
-def _agent(line: AgentLine) -> str:
+def _agent(line: AgentStatus) -> str:
     if not line.found:
         return f"{line.name}: not installed"
     return f"{line.name} {line.version or '(version not known)'}: {' '.join(line.command)}"
@@ -104,11 +104,11 @@ def _print(what: str, words: str) -> None:
 
 
 def salvage_store() -> int:
-    """Save what can be read of the store into a new one, unless it is sound. Raises Refused, StoreError."""
+    """Salvage a damaged store into a new one. Raises Refused, StoreError."""
     path = default_path()
     if not path.exists():
         raise Refused(f"{path} is not there, so there is nothing to save")
-    if asyncio.run(_sound(path)):
+    if asyncio.run(_is_sound(path)):
         _say(f"{path} is sound: nothing was done.")
         return ExitStatus.ANSWERED
     _say(f"{path} is damaged. What can be read goes into a new file; the damaged one is kept.")
@@ -118,26 +118,26 @@ def salvage_store() -> int:
         raise Refused(
             f"{path} is open in another program; end every Catena, then try again", ExitStatus.HELD_ELSEWHERE
         ) from error
-    for line in _told(saved):
+    for line in _saved_lines(saved):
         _say(line)
     return ExitStatus.ANSWERED
 
 
-async def _sound(path: Path) -> bool:
+async def _is_sound(path: Path) -> bool:
     try:
         async with Database.open(path) as db, db.read() as reader:
             return not (await health.check(reader, compare_indexes=True)).complaints
     except StoreDamaged:
         return False
     except StoreBusy:
-        return False  # who holds it is found out by the salvage itself
+        return False  # the salvage itself finds out who holds it
     except StoreUnusable as error:
         if error.may_be_damaged:
             return False
         raise
 
 
-def _told(saved: Salvaged) -> list[str]:
+def _saved_lines(saved: Salvaged) -> list[str]:
     lines = [
         f"Saved {counted(saved.conversations, 'conversation')} with {counted(saved.messages, 'message')}."
     ]
@@ -158,7 +158,7 @@ def _told(saved: Salvaged) -> list[str]:
 
 
 def back_up_store(target: str) -> int:
-    """Write a copy of the store. Raises Refused, StoreError."""
+    """Write a backup of the store to a new file. Raises Refused, StoreError."""
     path, copy = default_path(), Path(target).expanduser().absolute()
     if not path.exists():
         raise Refused(f"{path} is not there, so there is nothing to copy")
@@ -196,13 +196,13 @@ _SEQUENCES = (
 
 
 def reset_terminal() -> int:
-    """Restore the terminal that this process runs in. Raises Refused where there is none."""
+    """Reset this process's terminal to its usual modes. Raises Refused where there is none."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise Refused("there is no terminal here to restore") from error
     try:
-        # First the line discipline: a raw terminal would show the sequences' line ends as stairs.
+        # The line discipline first: in raw mode, line ends do not return to the first column.
         subprocess.run(["stty", "sane"], stdin=terminal, check=False)
         os.write(terminal, "".join(_SEQUENCES).encode("ascii") + b"\r")
     except FileNotFoundError as error:

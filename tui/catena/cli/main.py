@@ -1,6 +1,6 @@
-"""The command line: what was asked for, and the one place where an error becomes a line and an exit status.
+"""Entry point of the command line, and the one place where an error becomes a line and an exit status.
 
-``catena`` alone opens the screen, and does next to nothing before that. Everything else is imported where it is needed.
+``catena`` alone opens the screen at once; modules of other commands are imported only where needed.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from catena.errors import ExitStatus
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Carry out what the command line says; returns the exit status."""
+    """Run the command line; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _make_streams_usable()
+    _prepare_streams()
     try:
         if not arguments:
             from catena.app.startup import open_screen
 
             return open_screen()
-        from catena.cli.arguments import carry_out
+        from catena.cli.arguments import run_command
 
-        status = carry_out(arguments)
+        status = run_command(arguments)
         print(end="", flush=True)
         return status
     except BrokenPipeError:
-        # The reader has what it wanted. What is still buffered must not be written at exit either.
+        # The reader has closed the pipe; buffered output must not be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitStatus.ANSWERED
     except KeyboardInterrupt:
         return ExitStatus.STOPPED
-    except Exception as error:  # noqa: BLE001 - the edge: nobody is shown a traceback
+    except Exception as error:  # noqa: BLE001 - the edge: a person is never shown a traceback
         from catena.errors import explain
 
         text, status = explain(error)
@@ -41,11 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
 
 
-def _make_streams_usable() -> None:
-    """A stream that is closed swallows what is written; one that cannot show a character shows another instead."""
+def _prepare_streams() -> None:
+    """Replace closed streams by the null device, and characters outside of a stream's encoding by `?`."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - open as long as we run
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - open until exit
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -1,15 +1,12 @@
-"""``catena list`` and ``catena show``: what is read from the store and printed, with nothing of the screen loaded."""
+"""``catena show``: a conversation, its chain or its tree, read from the store without loading the screen."""
 
 from __future__ import annotations
 
 import asyncio
-import shutil
-import sys
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from catena.cli import summaries as listing
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
 from catena.text.safe_text import safe, safe_line
@@ -19,7 +16,6 @@ from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
-from catena_store.ids import utc_now
 from catena_store.records import (
     Cause,
     ConversationRecord,
@@ -28,7 +24,6 @@ from catena_store.records import (
     LinkState,
     Message,
     MessageState,
-    Summary,
     Turn,
     TurnEnvironment,
     WindowRecord,
@@ -47,8 +42,8 @@ _STATE_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownConversation:
-    """Everything that was born in one conversation."""
+class ConversationContents:
+    """Everything that belongs to one conversation."""
 
     conversation: ConversationRecord
     messages: Sequence[Message]
@@ -56,65 +51,65 @@ class ShownConversation:
     links: Sequence[Link]
     windows: Sequence[WindowRecord]
     open_windows: frozenset[str]
-    directories: Sequence[str]  # beside the one that it works in
+    directories: Sequence[str]  # further directories
     environments: Mapping[str, TurnEnvironment]  # by turn
     spending: Spending
 
 
 @dataclass(frozen=True, slots=True)
-class ShownBranch:
-    """One branch of a conversation, oldest row first; the rows above a fork point are the source's."""
+class BranchContents:
+    """The rows of one branch, oldest first; those above a fork point belong to the source."""
 
     conversation: ConversationRecord
     rows: Sequence[Message]
 
 
-async def whole(db: Database, conversation_id: str) -> ShownConversation:
-    """Everything of a conversation, in one snapshot. Raises NotFound or Ambiguous."""
+async def read_conversation(db: Database, conversation_id: str) -> ConversationContents:
+    """Read everything of a conversation in one snapshot. Raises NotFound or Ambiguous."""
     async with db.read() as reader:
         found = await conversations.find(reader, conversation_id)
-        return ShownConversation(
+        return ConversationContents(
             conversation=found,
             messages=await messages.of_conversation(reader, found.id),
             turns=await turns.of_conversation(reader, found.id),
             links=await links.of_conversation(reader, found.id),
             windows=await windows.of_conversation(reader, found.id),
             open_windows=frozenset(each.id for each in await windows.open_in(reader, found.id)),
-            directories=await _unless_lost(directories.of_conversation(reader, found.id), ()),
-            environments=await _unless_lost(environments.of_conversation(reader, found.id), {}),
+            directories=await _or_default(directories.of_conversation(reader, found.id), ()),
+            environments=await _or_default(environments.of_conversation(reader, found.id), {}),
             spending=await spending(reader, found.id, await windows.newest_leaf(reader, found.id)),
         )
 
 
-async def _unless_lost(reading: Awaitable[T], otherwise: T) -> T:
-    """What is read, or something else where that part of the file is lost: the rest can be shown all the same."""
+async def _or_default(reading: Awaitable[T], otherwise: T) -> T:
+    """The result of a read, or a default where that table is damaged, so that the rest can be shown."""
     try:
         return await reading
     except StoreError:
         return otherwise
 
 
-async def newest_branch(db: Database, conversation_id: str) -> ShownBranch:
-    """A conversation's newest branch. Raises NotFound or Ambiguous."""
+async def read_branch(db: Database, conversation_id: str) -> BranchContents:
+    """Read a conversation's newest branch. Raises NotFound or Ambiguous."""
     async with db.read() as reader:
         found = await conversations.find(reader, conversation_id)
         leaf = await windows.newest_leaf(reader, found.id)
         if leaf is None:
-            # Nothing to go on from, and yet something was typed.
+            # There is no leaf, but there are messages: prompts that no agent accepted.
             leaf = next((row.id for row in reversed(await messages.of_conversation(reader, found.id))), None)
         rows: list[Message] = []
         while leaf is not None:
             page = await messages.page(reader, leaf, _PAGE)
             rows[:0] = page
             leaf = page[0].parent_id if page else None
-        return ShownBranch(found, rows)
+        return BranchContents(found, rows)
 
 
-def as_json(everything: ShownConversation) -> str:
-    """One JSON object: the conversation, its messages, turns, chain, other links and windows."""
+def conversation_json(everything: ConversationContents) -> str:
+    """One JSON object with the conversation, its messages, turns, chain, other links and windows."""
     carried = {turn.link_id for turn in everything.turns}
-    carriers = [link for link in everything.links if _carries(link, carried)]
-    others = [link for link in everything.links if not _carries(link, carried)]
+    carriers = [link for link in everything.links if _is_carrier(link, carried)]
+    others = [link for link in everything.links if not _is_carrier(link, carried)]
     return dumps(
         {
             "format": FORMAT,
@@ -141,14 +136,14 @@ def as_json(everything: ShownConversation) -> str:
     )
 
 
-def as_text(branch: ShownBranch) -> Iterator[str]:
-    """The branch as a person reads it: prompts, answers, tool lines, notices and seams, each a block of lines."""
+def branch_lines(branch: BranchContents) -> Iterator[str]:
+    """Yield a branch as text: prompts, answers, tool calls, notices and seams, each a block of lines."""
     conversation = branch.conversation
     first_words = next((row.text for row in branch.rows if row.kind is Kind.USER), "")
     yield safe_line(conversation.title or first_words[:_TITLE])
     yield f"{safe_line(conversation.agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     before: Kind | None = None
-    for message in _seams_first(branch.rows):
+    for message in _with_seams_above(branch.rows):
         block = _block(message)
         if block is None:
             continue
@@ -158,7 +153,7 @@ def as_text(branch: ShownBranch) -> Iterator[str]:
         before = message.kind
 
 
-def _carries(link: Link, carried: set[str]) -> bool:
+def _is_carrier(link: Link, carried: set[str]) -> bool:
     set_apart = link.cause in (Cause.PARK, Cause.ASIDE, Cause.PROBE)
     return link.id in carried or (link.state is LinkState.OPEN and not set_apart)
 
@@ -175,8 +170,8 @@ def _role(link: Link) -> str:
             return "parked" if link.state is LinkState.PARKED else "unused"
 
 
-def _seams_first(branch: Sequence[Message]) -> list[Message]:
-    """The branch with each seam above the prompt that it hangs from, since it tells how that prompt travelled."""
+def _with_seams_above(branch: Sequence[Message]) -> list[Message]:
+    """The branch with each seam above its parent prompt, whose way to the agent it describes."""
     rows: list[Message] = []
     for message in branch:
         under_its_prompt = rows and rows[-1].kind is Kind.USER and rows[-1].id == message.parent_id
@@ -187,7 +182,7 @@ def _seams_first(branch: Sequence[Message]) -> list[Message]:
     return rows
 
 
-def _attached(message: Message) -> list[str]:
+def _attachment_names(message: Message) -> list[str]:
     files = message.data.get("attachments") or ()
     return [str(each.get("name")) for each in files if isinstance(each, dict)]
 
@@ -196,7 +191,7 @@ def _block(message: Message) -> str | None:
     match message.kind:
         case Kind.USER:
             lines = safe(message.text).split("\n")
-            lines += [f"+ {safe_line(name)}" for name in _attached(message)]
+            lines += [f"+ {safe_line(name)}" for name in _attachment_names(message)]
             return _with_state(message, "\n".join(f"▌ {line}".rstrip() for line in lines))
         case Kind.AGENT:
             return _with_state(message, safe(message.text).strip("\n"))
@@ -222,44 +217,28 @@ def _tool_line(data: Mapping[str, Any]) -> str:
     return f"{_TOOL_MARKS.get(call.status, '·')} {safe_line(call.title or call.name or 'tool call')}"
 
 
-def print_list(*, cwd: str | None, limit: int | None, json: bool) -> int:
-    """Print the newest conversations; ``limit`` None for all."""
-
-    async def read() -> list[Summary]:
-        async with Database.open(default_path()) as db:
-            return await listing.newest(db, cwd=cwd, limit=limit)
-
-    summaries = asyncio.run(read())
-    if json:
-        print(listing.as_json(summaries))
-        return ExitStatus.ANSWERED
-    for line in listing.as_lines(summaries, now=utc_now(), width=_width()):
-        print(line)
-    return ExitStatus.ANSWERED
-
-
 def print_conversation(conversation_id: str, *, json: bool) -> int:
-    """Print one conversation. Raises NotFound or Ambiguous."""
+    """Print a conversation's newest branch, or all of it as JSON. Raises NotFound or Ambiguous."""
 
-    async def read_whole() -> ShownConversation:
+    async def load_contents() -> ConversationContents:
         async with Database.open(default_path()) as db:
-            return await whole(db, conversation_id)
+            return await read_conversation(db, conversation_id)
 
-    async def read_branch() -> ShownBranch:
+    async def load_branch() -> BranchContents:
         async with Database.open(default_path()) as db:
-            return await newest_branch(db, conversation_id)
+            return await read_branch(db, conversation_id)
 
     if json:
-        print(as_json(asyncio.run(read_whole())))
+        print(conversation_json(asyncio.run(load_contents())))
         return ExitStatus.ANSWERED
-    for block in as_text(asyncio.run(read_branch())):
+    for block in branch_lines(asyncio.run(load_branch())):
         print(block)
     return ExitStatus.ANSWERED
 
 
 def print_chain(conversation_id: str) -> int:
-    """Print a conversation's chain, as seen from its newest branch. Raises NotFound or Ambiguous."""
-    from catena.text.wording import agent_title, chain_as_text
+    """Print a conversation's chain, for its newest branch. Raises NotFound or Ambiguous."""
+    from catena.text.wording import agent_title, chain_lines
     from catena_acp.continuity.services import AgentTitles
     from catena_acp.conversation.inspection.chain import Chain, read_chain
     from catena_store.conversations import conversations
@@ -278,25 +257,20 @@ def print_chain(conversation_id: str) -> int:
     def title_of(name: str, profile: str) -> str:
         return agent_title(name, profile, titles.of)
 
-    for line in chain_as_text(asyncio.run(read())):
+    for line in chain_lines(asyncio.run(read())):
         print(line)
     return ExitStatus.ANSWERED
 
 
 def print_tree(conversation_id: str, *, json: bool) -> int:
-    """Print every branch of a conversation. Raises NotFound or Ambiguous."""
-    from catena.cli.tree import Tree, read_tree, tree_as_json, tree_as_text
+    """Print the tree of a conversation. Raises NotFound or Ambiguous."""
+    from catena.cli.tree import ConversationTree, read_tree, tree_json, tree_lines
 
-    async def read() -> Tree:
+    async def read() -> ConversationTree:
         async with Database.open(default_path()) as db:
             return await read_tree(db, conversation_id)
 
     shown = asyncio.run(read())
-    for line in [tree_as_json(shown)] if json else tree_as_text(shown):
+    for line in [tree_json(shown)] if json else tree_lines(shown):
         print(line)
     return ExitStatus.ANSWERED
-
-
-def _width() -> int | None:
-    """The cells of a line where a person looks on; None where the output goes elsewhere and is kept whole."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -1,4 +1,4 @@
-"""The tree of a conversation in words, for ``catena show --tree``."""
+"""``catena show --tree``: the tree of a conversation, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _STOPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """What ``show --tree`` shows: prompts, parents before what comes after them."""
+class ConversationTree:
+    """The prompts of a conversation and its forks, parents before children."""
 
     conversation: ConversationRecord
-    leaf_id: str | None  # where the conversation is gone on with,
-    here: str | None  # … and the prompt above that
+    leaf_id: str | None  # the newest leaf,
+    here: str | None  # … and its prompt
     nodes: Sequence[TreeNode]
 
 
-async def read_tree(db: Database, named: str) -> Tree:
-    """The tree of a conversation, with what it has of its source and the beginnings of its forks.
+async def read_tree(db: Database, named: str) -> ConversationTree:
+    """Read the tree of a conversation, with its source's part and the beginnings of its forks.
 
     Raises NotFound or Ambiguous.
     """
@@ -45,11 +45,11 @@ async def read_tree(db: Database, named: str) -> Tree:
         kin = await lineage.of_conversation(reader, found.id)
         nodes = await tree.nodes_of_conversation(reader, found.id, {fork.id for fork in kin.forks})
         leaf = await windows.newest_leaf(reader, found.id)
-        return Tree(found, leaf, await tree.prompt_at(reader, leaf), nodes)
+        return ConversationTree(found, leaf, await tree.prompt_at(reader, leaf), nodes)
 
 
-def tree_as_json(shown: Tree) -> str:
-    """One JSON object: the conversation and the nodes of its tree."""
+def tree_json(shown: ConversationTree) -> str:
+    """One JSON object with the conversation and the nodes of its tree."""
     return dumps(
         {
             "format": FORMAT,
@@ -81,22 +81,22 @@ def _shape(node: TreeNode, conversation_id: str) -> dict[str, object]:
     }
 
 
-def tree_as_text(shown: Tree) -> Iterator[str]:
-    """A line a prompt; only where branches part are they indented."""
+def tree_lines(shown: ConversationTree) -> Iterator[str]:
+    """Yield a line for each prompt, indented only where branches diverge."""
     conversation = shown.conversation
     first_words = shown.nodes[0].preview if shown.nodes else ""
     yield safe_line(conversation.title or first_words[:_TITLE])
     yield f"{safe_line(conversation.agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     yield ""
-    yield from _Drawing(shown).lines()
+    yield from _TreeDrawing(shown).lines()
     if not shown.nodes:
         yield "nothing was said here yet"
 
 
-class _Drawing:
-    """Draws the tree without recursion: a conversation can be thousands of prompts deep."""
+class _TreeDrawing:
+    """Drawing of a tree, without recursion: a conversation can be thousands of prompts deep."""
 
-    def __init__(self, shown: Tree) -> None:
+    def __init__(self, shown: ConversationTree) -> None:
         self._shown = shown
         self._of_id = {node.id: node for node in shown.nodes}
         self._children: dict[str | None, list[TreeNode]] = {}
@@ -105,7 +105,7 @@ class _Drawing:
 
     def lines(self) -> Iterator[str]:
         roots = self._children.get(None, [])
-        waiting = [(node, "", "") for node in roots] if len(roots) == 1 else self._parted(roots, "")
+        waiting = [(node, "", "") for node in roots] if len(roots) == 1 else self._branches(roots, "")
         while waiting:
             node, before, indent = waiting.pop()
             yield f"{before}{self._line(node)}"
@@ -113,11 +113,11 @@ class _Drawing:
             if len(below) == 1:
                 waiting.append((below[0], indent, indent))
             else:
-                waiting += self._parted(below, indent)
+                waiting += self._branches(below, indent)
 
     @staticmethod
-    def _parted(nodes: Sequence[TreeNode], indent: str) -> list[tuple[TreeNode, str, str]]:
-        """What is drawn of branches that part here, the last one first."""
+    def _branches(nodes: Sequence[TreeNode], indent: str) -> list[tuple[TreeNode, str, str]]:
+        """Diverging branches with their line prefixes, the last one first."""
         parted = [
             (node, f"{indent}├ ", f"{indent}│ ")
             if node is not nodes[-1]

@@ -1,1 +1,1 @@
-"""The settings file, and the agents that it and the catalog name."""
+"""The settings file, and the agents of the settings and the catalogue."""

@@ -1,4 +1,4 @@
-"""Which agent is meant: the settings' own agents first, then the catalogue, then any command."""
+"""Agents by name: those of the settings first, then the catalogue, then any command."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def requested_agent(name: str | None, command: str | None, settings: Settings) -
 
 
 def find_agent(name: str, settings: Settings) -> AgentSpec:
-    """The agent of that name in the settings or the catalogue. Raises AgentMissing."""
+    """The agent with this name in the settings or the catalogue. Raises AgentMissing."""
     if setting := settings.agents.get(name):
         return agent_of_setting(setting, settings)
-    return _of_catalogue(name)
+    return _catalogue_spec(name)
 
 
 def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
-    """The agent of one `[agents.NAME]` table: the person's own command, additions to the catalogue's, or a profile.
+    """The agent of an `[agents.NAME]` table: a command of its own, changes to a catalogue agent, or a profile.
 
     Raises AgentMissing.
     """
@@ -43,13 +43,13 @@ def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
         )
     in_catalogue = any(entry.name == setting.name for entry in catalog())
     if not setting.command:
-        spec = _of_catalogue(setting.name)
+        spec = _catalogue_spec(setting.name)
         return replace(spec, title=setting.title or spec.title, env=setting.env)
     spec = command_spec(shlex.join(setting.command))
     return replace(
         spec,
-        # Links are stamped with the name: a catalogue agent that lives elsewhere is still that agent, and any other
-        # command is known by itself, so that its conversations outlive its table in the settings.
+        # The name is stored with links: a catalogue agent with another command is still that agent, and any other
+        # command is its own name, so that its conversations outlive its table in the settings.
         name=setting.name if in_catalogue else spec.name,
         title=setting.title or setting.name,
         env=setting.env,
@@ -57,9 +57,9 @@ def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
 
 
 def stored_agent(name: str, profile: str, settings: Settings) -> AgentSpec:
-    """The agent that a conversation was kept with, with what the settings say of it. Raises AgentMissing.
+    """The agent stored with a conversation, as the settings define it now. Raises AgentMissing.
 
-    A profile that is not in the settings any more is missing: another account never answers in its place.
+    A profile that the settings no longer have is missing: another account never takes its place.
     """
     if setting := _setting_of(name, profile, settings):
         return agent_of_setting(setting, settings)
@@ -69,7 +69,7 @@ def stored_agent(name: str, profile: str, settings: Settings) -> AgentSpec:
 
 
 def stored_agent_name(name: str, profile: str, settings: Settings) -> str:
-    """What the settings or the catalogue call the agent that a conversation was kept with."""
+    """The name in the settings or the catalogue of the agent stored with a conversation."""
     setting = _setting_of(name, profile, settings)
     return setting.name if setting else name
 
@@ -79,24 +79,24 @@ def _setting_of(name: str, profile: str, settings: Settings) -> AgentSetting | N
         if setting.profile != profile:
             continue
         if setting.agent:
-            if _stamp(setting.agent, settings) == name:
+            if _stored_name(setting.agent, settings) == name:
                 return setting
         elif setting.name == name or (setting.command and agent_of_setting(setting, settings).name == name):
             return setting
     return None
 
 
-def _stamp(agent: str, settings: Settings) -> str:
-    """What links of an agent of the settings or the catalogue are stamped with."""
+def _stored_name(agent: str, settings: Settings) -> str:
+    """The name stored with links of an agent of the settings or the catalogue."""
     setting = settings.agents.get(agent)
     return agent_of_setting(setting, settings).name if setting and setting.command else agent
 
 
 def default_agent(settings: Settings, last_used: tuple[str, str] | None) -> AgentSpec:
-    """The agent of a new conversation: the settings', else the last used, else the first that is installed.
+    """The agent of a new conversation: from the settings, else the last used, else the first installed one.
 
-    ``last_used`` is its name and profile as a conversation keeps them. The rehearsal agent is never chosen by default,
-    only if it was the last used. Raises AgentMissing.
+    ``last_used`` is its stored name and profile. The rehearsal agent is chosen only if it was the last used. Raises
+    AgentMissing.
     """
     if settings.agent:
         return find_agent(settings.agent, settings)
@@ -112,14 +112,14 @@ def default_agent(settings: Settings, last_used: tuple[str, str] | None) -> Agen
 
 
 def require_command(spec: AgentSpec) -> None:
-    """Raise AgentMissing where the agent's command is not there, before anything is kept for it."""
+    """Raise AgentMissing where the agent's command does not exist, before anything is stored for it."""
     command = spec.command[0]
     path = dict(spec.env).get("PATH")
     if shutil.which(command, path=path) is None:
         raise AgentMissing(command, "no such command, or it cannot be run")
 
 
-def _of_catalogue(name: str) -> AgentSpec:
+def _catalogue_spec(name: str) -> AgentSpec:
     if not any(entry.name == name for entry in catalog()):
         raise AgentMissing(name, "no such agent; `catena agents` lists those that there are")
     return find_spec(name)

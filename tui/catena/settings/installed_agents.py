@@ -1,4 +1,4 @@
-"""``catena agents``: which agents are here, and how to get the others."""
+"""``catena agents``: the installed agents with their versions, and how to install the others."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
 _VERSION_SECONDS = 3.0
-# They would fetch or search for the agent first.
+# Programs that would first fetch or search for the agent.
 _LAUNCHERS = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "docker", "node", "python", "python3"})
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class AgentLine:
-    """One agent as the list shows it."""
+class AgentStatus:
+    """Installation, version and login of one agent."""
 
     name: str
     title: str
     command: tuple[str, ...]  # () where it is not installed
     version: str | None
-    install: str | None  # how to get it, where it is missing
+    install: str | None  # how to install it, where it is missing
     login: str | None  # how to log in
 
     @property
@@ -46,8 +46,8 @@ class AgentLine:
 
 
 def print_agents(*, json: bool) -> int:
-    """Print the settings' agents, the catalogue's, and the rehearsal agent at the end."""
-    lines = asyncio.run(agent_lines(load_settings()))
+    """Print the agents of the settings and the catalogue, the rehearsal agent last."""
+    lines = asyncio.run(agent_statuses(load_settings()))
     if json:
         print(dumps([_shape(line) for line in lines], indent=2))
         return ExitStatus.ANSWERED
@@ -56,50 +56,56 @@ def print_agents(*, json: bool) -> int:
     return ExitStatus.ANSWERED
 
 
-async def agent_lines(settings: Settings) -> list[AgentLine]:
-    """Every agent that is known here, with its version where asking costs little; installed ones first."""
+async def agent_statuses(settings: Settings) -> list[AgentStatus]:
+    """Every known agent, installed ones first, with the version where `--version` is quick."""
     found = find_agents()
     in_catalogue = {each.entry.name for each in found}
-    own = [_of_setting(each, settings) for each in settings.agents.values() if each.name not in in_catalogue]
-    of_catalogue = [_of_catalogue(each, settings) for each in found]
+    own = [
+        _setting_status(each, settings) for each in settings.agents.values() if each.name not in in_catalogue
+    ]
+    of_catalogue = [_catalogue_status(each, settings) for each in found]
     lines = await asyncio.gather(*map(_with_version, own + of_catalogue))
     return sorted(lines, key=lambda line: (line.name == REHEARSAL, not line.found))
 
 
-def _of_setting(setting: AgentSetting, settings: Settings) -> AgentLine:
+def _setting_status(setting: AgentSetting, settings: Settings) -> AgentStatus:
     try:
         spec = agent_of_setting(setting, settings)
     except AgentMissing as error:
-        return AgentLine(setting.name, setting.title or setting.name, (), None, str(error), None)
-    return _line(setting.name, spec, install="its command in the settings is not there", login=None)
+        return AgentStatus(setting.name, setting.title or setting.name, (), None, str(error), None)
+    return _status(setting.name, spec, install="its command in the settings is not there", login=None)
 
 
-def _of_catalogue(found: Installation, settings: Settings) -> AgentLine:
+def _catalogue_status(found: Installation, settings: Settings) -> AgentStatus:
     entry = found.entry
     setting = settings.agents.get(entry.name)
     if setting is not None and setting.command:
         spec = agent_of_setting(setting, settings)
-        return _line(entry.name, spec, install="its command in the settings is not there", login=entry.login)
+        return _status(
+            entry.name, spec, install="its command in the settings is not there", login=entry.login
+        )
     if found.spec is None:
-        return AgentLine(entry.name, entry.title, (), None, entry.install, entry.login)
-    return AgentLine(entry.name, entry.title, found.spec.command, found.version, None, entry.login)
+        return AgentStatus(entry.name, entry.title, (), None, entry.install, entry.login)
+    return AgentStatus(entry.name, entry.title, found.spec.command, found.version, None, entry.login)
 
 
-def _line(name: str, spec: AgentSpec, *, install: str, login: str | None) -> AgentLine:
+def _status(name: str, spec: AgentSpec, *, install: str, login: str | None) -> AgentStatus:
     there = shutil.which(spec.command[0]) is not None
-    return AgentLine(name, spec.title, spec.command if there else (), None, None if there else install, login)
+    return AgentStatus(
+        name, spec.title, spec.command if there else (), None, None if there else install, login
+    )
 
 
-async def _with_version(line: AgentLine) -> AgentLine:
+async def _with_version(line: AgentStatus) -> AgentStatus:
     if line.name == REHEARSAL:
         return replace(line, version=__version__)
     if line.version is not None or not line.found or Path(line.command[0]).name in _LAUNCHERS:
         return line
-    return replace(line, version=await _asked_version(line.command[0]))
+    return replace(line, version=await _read_version(line.command[0]))
 
 
-async def _asked_version(command: str) -> str | None:
-    """What the program says to `--version`; None where it does not say it soon."""
+async def _read_version(command: str) -> str | None:
+    """The version that `--version` prints; None where it prints none within three seconds."""
     try:
         process = await asyncio.create_subprocess_exec(
             command,
@@ -123,7 +129,7 @@ async def _asked_version(command: str) -> str | None:
     return found[0] if found else None
 
 
-def _shape(line: AgentLine) -> dict[str, Any]:
+def _shape(line: AgentStatus) -> dict[str, Any]:
     return {
         "name": line.name,
         "title": line.title,
@@ -135,7 +141,7 @@ def _shape(line: AgentLine) -> dict[str, Any]:
     }
 
 
-def _as_text(lines: Sequence[AgentLine]) -> Iterator[str]:
+def _as_text(lines: Sequence[AgentStatus]) -> Iterator[str]:
     width = max(len(line.name) for line in lines)
     for line in lines:
         mark = "✓" if line.found else "·"

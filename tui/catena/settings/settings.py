@@ -1,4 +1,4 @@
-"""Settings: one TOML file that need not exist, checked with file and line."""
+"""Settings of the person, from one optional TOML file whose errors have file and line; and the start of the screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from catena.errors import SettingsInvalid
 
-if TYPE_CHECKING:  # a fifth of a frame of dataclasses that the first one does not need
+if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from catena_acp.port import AgentSpec
 
 
@@ -19,9 +19,9 @@ FILE_NAME = "config.toml"
 
 
 class Permissions(StrEnum):
-    """What a headless run answers when the agent asks for a permission."""
+    """Policy of a headless run for permission requests."""
 
-    ASK = "ask"  # the person, where there is a terminal; else as DENY
+    ASK = "ask"  # ask the person; DENY without a terminal
     ALLOW_READS = "allow-reads"  # allow what only reads, refuse the rest
     ALLOW = "allow"
     DENY = "deny"
@@ -29,9 +29,9 @@ class Permissions(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AgentSetting:
-    """One `[agents.NAME]` table: an agent of the person's own, additions to one of the catalogue, or a profile.
+    """One `[agents.NAME]` table: an agent of its own, changes to a catalogue agent, or a profile.
 
-    A profile is another account of an agent: ``agent`` is whose, ``profile`` what the account is called.
+    A profile is another account of ``agent``, named ``profile``.
     """
 
     name: str
@@ -47,27 +47,27 @@ FREQUENCIES = ("turn", "tool", "manual", "off")
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSetting:
-    """The `[checkpoints]` table: when checkpoints are made, and what an agent may do about them."""
+    """The `[checkpoints]` table: when checkpoints are made, how many are kept, and whether agents get tools."""
 
     frequency: str = "turn"  # one of FREQUENCIES; a conversation may have its own
     keep: int = 20  # automatic ones of a conversation; those with a label do not count
-    tools: bool = False  # agents are handed tools to save, to list, and to ask for a rewind
+    tools: bool = False  # agents get tools to save, list and request a rewind
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the person set; every field has the default that holds without a file."""
+    """The person's settings; the defaults hold without a file."""
 
     agent: str | None = None  # of new conversations
     theme: str | None = None
     permissions: Permissions = Permissions.ASK
-    park: bool = True  # keep native forks of where turns ended
+    park: bool = True  # park native forks at the ends of turns
     checkpoints: CheckpointSetting = field(default_factory=CheckpointSetting)
     agents: Mapping[str, AgentSetting] = field(default_factory=dict)
 
 
 def config_directory() -> Path:
-    """Where the settings file lies: ``CATENA_CONFIG_DIR``, or where this system wants configuration."""
+    """The directory of the settings file: ``CATENA_CONFIG_DIR``, or the system's place for configuration."""
     if named := os.environ.get("CATENA_CONFIG_DIR"):
         return Path(named).expanduser()
     from platformdirs import user_config_path
@@ -76,15 +76,14 @@ def config_directory() -> Path:
 
 
 def settings_path() -> Path:
-    """The settings file, whether or not it is there."""
+    """The path of the settings file, whether it exists or not."""
     return config_directory() / FILE_NAME
 
 
 def load_settings(path: Path | None = None) -> Settings:
-    """The person's settings; defaults where there is no file.
+    """Read the settings; defaults where there is no file.
 
-    Raises:
-        SettingsInvalid: it cannot be read, is not TOML, or says something that has no meaning here.
+    Raises SettingsInvalid where the file cannot be read, is not TOML, or has an unknown key or invalid value.
     """
     path = path or settings_path()
     try:
@@ -99,7 +98,7 @@ def load_settings(path: Path | None = None) -> Settings:
 
 
 class _Reading:
-    """The checks of one settings file; each failure finds the line that it speaks of."""
+    """Reader of one settings file; each error names the line that it is about."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -160,7 +159,7 @@ class _Reading:
         )
 
     def _check_profiles(self, agents: Mapping[str, AgentSetting]) -> None:
-        """A profile is one of an agent that there is, by a name of its own, and the only one of that name."""
+        """Check that each profile has an existing agent, a name of its own and a unique profile name."""
         profiles = [each for each in agents.values() if each.agent]
         if not profiles:
             return
@@ -255,9 +254,9 @@ class _Reading:
 
 
 def line_of(text: str, key: tuple[str, ...]) -> int | None:
-    """The line, from 1, where a key of valid TOML is set; the nearest table around it where it has no line of its own.
+    """The line, from 1, on which a key of valid TOML is set, or that of the nearest table around it.
 
-    ``tomllib`` forgets positions. This looks at line beginnings only, which is all that a message to a person needs.
+    ``tomllib`` keeps no positions. Only line beginnings are read, which is enough for an error message.
     """
     table: tuple[str, ...] = ()
     nearest: tuple[int, int | None] = (0, None)
@@ -283,15 +282,15 @@ def _names(dotted: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How the screen starts.
+    """Start of the screen: its directory, and what to open first.
 
-    With none of ``agent``, ``conversation_id`` and ``picker`` the tabs of ``directory`` come back; where there are
-    none, the person is asked which agent.
+    With none of ``agent``, ``conversation_id`` and ``picker`` the tabs of ``directory`` are restored; where there are
+    none, the person chooses an agent.
     """
 
     directory: str  # absolute: the workspace, and where new conversations work
-    agent: AgentSpec | None = None  # asked for: a new tab with it
-    conversation_id: str | None = None  # asked for: its tab, a new one where it has none
+    agent: AgentSpec | None = None  # open a new tab with this agent
+    conversation_id: str | None = None  # show its tab, a new one where it has none
     picker: bool = False  # begin with the list of conversations
     further_directories: tuple[
         str, ...

@@ -1,1 +1,1 @@
-"""The terminal below Textual: driver, input filters, escape sequences, and lending it to other programs."""
+"""The terminal below Textual: driver, input filters, escape sequences, and other programs in it."""

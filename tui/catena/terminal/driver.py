@@ -1,4 +1,4 @@
-"""The terminal, read so that its answers are no typing and a burst of raw keys is one paste."""
+"""Terminal driver whose reader filters the terminal's replies and turns pastes and bursts of keys into one paste."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from catena.terminal.input_filters import QUERY, BracketedPastes, Pasted, ReplyFilter, answers_queries
+from catena.terminal.input_filters import QUERY, BracketedPastes, PastedText, ReplyFilter, answers_queries
 
 _BURST_GAP = 0.015  # seconds between two pieces of one burst
-_ANSWER_TIME = 3.0  # seconds after which a terminal that said nothing is not waited for
-_TICK = 0.1  # seconds: a lone escape is a key once this has passed
+_ANSWER_TIME = 3.0  # seconds to wait for the terminal's reply
+_TICK = 0.1  # seconds after which a lone escape is a key
 _IDLE_TICK = 30.0
 _READ = 1 << 16
-_KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # what a key sends that types nothing
+_KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of keys
 
 
 class BackgroundReported(Message):
-    """The terminal said whether its background is dark."""
+    """The terminal's reply whether its background is dark."""
 
     def __init__(self, dark: bool) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class BackgroundReported(Message):
 
 
 def is_burst(data: str) -> bool:
-    """True for text with a line end inside, which no one types in one read: a paste without brackets."""
+    """True for text with a line end inside, which in one read is a paste without brackets."""
     return _has_line_end(data.rstrip("\r\n")) and _is_plain(data)
 
 
@@ -51,20 +51,20 @@ def _is_plain(data: str) -> bool:
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's own driver with another reading thread; it sleeps while nothing is typed."""
+    """Textual's driver with a reading thread that sleeps while nothing is typed."""
 
     def __init__(
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._file: Any = _Patient(self._file)
-        self._listened_to = threading.Event()
+        self._file: Any = _HangUpSafeFile(self._file)
+        self._input_accepted = threading.Event()
         self._first_read = True
         self._waking = threading.Lock()
         self._wake_read = self._wake_write = -1
 
     def start_application_mode(self) -> None:
-        """Take the screen over, and ask for the background without waiting for the answer."""
+        """Start application mode, and query the background without waiting for the reply."""
         self._wake_read, self._wake_write = os.pipe()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if self.input_tty and answers_queries(os.environ):
@@ -72,29 +72,29 @@ class TerminalDriver(LinuxDriver):
             self.flush()
 
     def accept_input(self) -> None:
-        """What was typed before there was anything to type into arrives now."""
-        self._listened_to.set()
+        """Start to read, including what was typed before the first frame."""
+        self._input_accepted.set()
 
     def disable_input(self) -> None:
-        """Stop reading; the thread is woken for it."""
+        """Wake the reading thread and stop it."""
         self._wake()
         super().disable_input()
 
     def _wake(self) -> None:
-        """Let the thread look up, without waiting for the next key."""
-        self._listened_to.set()
+        """Wake the reading thread without a key."""
+        self._input_accepted.set()
         with self._waking:
             if self._wake_write >= 0:
                 os.write(self._wake_write, b"x")
 
     def run_input_thread(self) -> None:
-        """Read until input is disabled or the terminal is gone, and hand on what was read as messages."""
-        self._listened_to.wait()
+        """Read input as messages until input is disabled or the terminal is gone."""
+        self._input_accepted.wait()
         selector = selectors.DefaultSelector()
         selector.register(self.fileno, selectors.EVENT_READ)
         selector.register(self._wake_read, selectors.EVENT_READ)
         try:
-            self._read_on(selector)
+            self._read_input(selector)
         except (EOFError, OSError):
             self._loop.call_soon_threadsafe(self._app.exit)
         finally:
@@ -104,7 +104,7 @@ class TerminalDriver(LinuxDriver):
                 os.close(self._wake_write)
                 self._wake_read = self._wake_write = -1
 
-    def _read_on(self, selector: selectors.BaseSelector) -> None:
+    def _read_input(self, selector: selectors.BaseSelector) -> None:
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         replies: ReplyFilter | None = ReplyFilter()
@@ -125,7 +125,7 @@ class TerminalDriver(LinuxDriver):
             busy = self.fileno in ready
             if busy:
                 data = read()
-                if self._first_read:  # typed before we took over, when Enter still made a line end
+                if self._first_read:  # typed before application mode, when Enter made a line end
                     data, self._first_read = data.replace("\n", "\r"), False
                 if replies is not None:
                     data, dark = replies.feed(data)
@@ -133,20 +133,20 @@ class TerminalDriver(LinuxDriver):
                         self.process_message(BackgroundReported(dark))
                         replies = None
                 if not pastes.open:
-                    data = self._rest_of_burst(data, read, selector)
+                    data = self._read_burst(data, read, selector)
                 for piece in pastes.feed(data):
-                    if isinstance(piece, Pasted):
+                    if isinstance(piece, PastedText):
                         self.process_message(events.Paste(piece.text.replace("\x00", "")))
                     elif is_burst(piece):
-                        self.process_message(events.Paste(_as_lines(piece)))
+                        self.process_message(events.Paste(_normalize_lines(piece)))
                     else:
-                        self._hand_on(parser, piece)
+                        self._feed(parser, piece)
             else:
                 held = pastes.release()
-                busy = bool(held)  # an escape that was held back is a key only when it is looked at once more
-                self._hand_on(parser, held)
+                busy = bool(held)  # a held escape is a key only after another tick
+                self._feed(parser, held)
                 if replies is not None and time.monotonic() - asked_at > _ANSWER_TIME:
-                    self._hand_on(parser, replies.release())
+                    self._feed(parser, replies.release())
                     replies = None
             for message in parser.tick():
                 self.process_message(message)
@@ -154,19 +154,19 @@ class TerminalDriver(LinuxDriver):
             for _ in parser.feed(""):
                 pass
 
-    def _hand_on(self, parser: XTermParser, data: str) -> None:
+    def _feed(self, parser: XTermParser, data: str) -> None:
         if data:
             for message in parser.feed(data):
                 self.process_message(message)
 
-    def _rest_of_burst(self, data: str, read: Callable[[], str], selector: selectors.BaseSelector) -> str:
-        """``data`` and what follows at once, where it may be a piece of something longer."""
+    def _read_burst(self, data: str, read: Callable[[], str], selector: selectors.BaseSelector) -> str:
+        """Read what follows ``data`` at once, where it may be part of a longer paste."""
         pieces, last = [data], data[-1:]
         plain, broken = _is_plain(data), _has_line_end(data.rstrip("\r\n"))
         while len(data) > 1 and (last in ("\r", "\n") or (plain and broken)):
             if self.fileno not in {key.fd for key, _ in selector.select(_BURST_GAP)}:
                 break
-            # Each piece is looked at once: a paste of some MB comes in a thousand of them.
+            # Each piece is searched once: a paste of some MB comes in a thousand of them.
             pieces.append(piece := read())
             plain = plain and _is_plain(piece)
             broken = broken or _has_line_end((last + piece).rstrip("\r\n"))
@@ -174,10 +174,10 @@ class TerminalDriver(LinuxDriver):
         return "".join(pieces)
 
 
-class _Patient:
-    """The terminal as a file that takes everything; what a terminal that hung up does not take is nobody's loss.
+class _HangUpSafeFile:
+    """The terminal as a file whose errors after a hang-up are ignored.
 
-    An error would end the thread that writes, and with it every later write would wait for ever.
+    An error would end the writing thread, and every later write would wait for ever.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -195,6 +195,6 @@ class _Patient:
         return self._written.fileno()
 
 
-def _as_lines(data: str) -> str:
-    """The text of a burst with our line ends; its last one, which would only be an Enter, is dropped."""
+def _normalize_lines(data: str) -> str:
+    """The text of a burst with newlines; the last one, which is Enter, is dropped."""
     return data.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")

@@ -1,4 +1,4 @@
-"""What a terminal marks as pasted, taken out of what it sends: whole, however many pieces it comes in."""
+"""Filters of terminal input: bracketed pastes, and replies to queries for the background colour."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _END = "\x1b[201~"
 
 
 @dataclass(frozen=True, slots=True)
-class Pasted:
-    """A paste, from its beginning to its end."""
+class PastedText:
+    """A complete bracketed paste."""
 
     text: str
 
 
 class BracketedPastes:
-    """Parts what is typed from what is pasted; each character is looked at once, so that size costs nothing else."""
+    """Separates typed from pasted text; each character is searched once, so that large pastes are cheap."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -27,13 +27,13 @@ class BracketedPastes:
 
     @property
     def open(self) -> bool:
-        """A paste has begun and not ended."""
+        """True within an unfinished paste."""
         return self._pieces is not None
 
-    def feed(self, data: str) -> Iterator[str | Pasted]:
-        """What was typed and what was pasted, in the order in which it came.
+    def feed(self, data: str) -> Iterator[str | PastedText]:
+        """Yield typed and pasted text in order.
 
-        A piece of a mark at the end is held back until more arrives; ``release`` gives it up.
+        A partial marker at the end is held back until more arrives or ``release`` is called.
         """
         data, self._held = self._held + data, ""
         key = not data.strip(_BEGIN[0])  # an escape that comes alone, or twice
@@ -41,23 +41,23 @@ class BracketedPastes:
             if self._pieces is not None:
                 text, data = self._gather(data)
                 if text is not None:
-                    yield Pasted(text)
+                    yield PastedText(text)
             else:
                 typed, begins, data = data.partition(_BEGIN)
                 if begins:
                     self._pieces, self._tail = [], ""
                 elif not key:
-                    typed, self._held = _without_piece_of_mark(typed)
+                    typed, self._held = _split_partial_marker(typed)
                 if typed:
                     yield typed
 
     def release(self) -> str:
-        """What was held back for a mark that does not come."""
+        """Return the held-back beginning of a marker as typed text."""
         held, self._held = self._held, ""
         return held
 
     def _gather(self, data: str) -> tuple[str | None, str]:
-        """The text of the paste if it ends here, and what comes after it."""
+        """The text of the paste if it ends in ``data``, and the rest after it."""
         assert self._pieces is not None
         self._pieces.append(data)
         end = (self._tail + data).find(_END)
@@ -70,8 +70,8 @@ class BracketedPastes:
         return whole[: len(whole) - after - len(_END)], data[len(data) - after :]
 
 
-def _without_piece_of_mark(typed: str) -> tuple[str, str]:
-    """What was typed, and the beginning of a mark at its end."""
+def _split_partial_marker(typed: str) -> tuple[str, str]:
+    """Typed text, and the partial marker at its end."""
     for length in range(len(_BEGIN) - 1, 0, -1):
         if typed.endswith(_BEGIN[:length]):
             return typed[:-length], typed[-length:]
@@ -85,26 +85,26 @@ _SILENT_TERMINALS = frozenset({"linux", "dumb", ""})
 
 
 def answers_queries(environment: Mapping[str, str]) -> bool:
-    """False where asking could leave litter on the screen."""
+    """False for terminals that would print the query."""
     return environment.get("TERM", "") not in _SILENT_TERMINALS
 
 
 def dark_by_environment(environment: Mapping[str, str]) -> bool:
-    """What ``COLORFGBG`` says; dark where it says nothing."""
+    """The background by ``COLORFGBG``; dark without it."""
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
     return background not in ("7", "15")
 
 
 class ReplyFilter:
-    """Takes the terminal's answer out of what it sends, so that no part of it is taken for typing."""
+    """Removes the terminal's reply from its input, so that no part of it counts as typed."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def feed(self, data: str) -> tuple[str, bool | None]:
-        """What is left of ``data``, and whether the terminal just said that it is dark (None: it said nothing).
+        """The input without the reply, and whether the reply says that the background is dark; None without one.
 
-        The beginning of an answer is held back until its end arrives; ``release`` gives it up.
+        A partial reply is held back until its end arrives or ``release`` is called.
         """
         data = self._held + data
         self._held = ""
@@ -118,13 +118,13 @@ class ReplyFilter:
         return data, dark
 
     def release(self) -> str:
-        """What was held back for an answer that does not come."""
+        """Return the held-back beginning of a reply as typed text."""
         held, self._held = self._held, ""
         return held
 
 
 def _is_dark(channels: str) -> bool | None:
-    """``1e1e/1e1e/1e1e`` and shorter forms, by perceived brightness."""
+    """True for a dark colour such as ``1e1e/1e1e/1e1e``, by perceived brightness; None where it is invalid."""
     parts = channels.split("/")[:3]
     if len(parts) != 3 or not all(parts):
         return None

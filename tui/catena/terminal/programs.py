@@ -1,4 +1,4 @@
-"""Lending the person's terminal to another program; agents go on meanwhile."""
+"""Other programs in the person's terminal: logins, and the editor for a prompt; agents keep running."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual.app import App
-
-if TYPE_CHECKING:  # the command line lends its terminal without a screen
+if TYPE_CHECKING:  # the command line runs programs without a screen
     from textual.app import App
 
 
 class TerminalUnavailable(Exception):
-    """This terminal cannot be lent to another program."""
+    """Terminal that cannot be suspended for another program."""
 
 
 async def run_in_terminal(
@@ -30,28 +28,28 @@ async def run_in_terminal(
     environment: Mapping[str, str] | None = None,
     directory: str | None = None,
     heading: str | None = None,
-    stay: str | None = None,
+    wait_message: str | None = None,
 ) -> int:
-    """Run a program in the person's terminal to its end; its exit status, negative for a signal.
+    """Suspend the screen and run a program in the terminal; return its exit status, negative for a signal.
 
-    ``heading`` is written first; ``stay`` is written where it failed by itself, and Enter leads back. Raises OSError
-    where it cannot be started, and TerminalUnavailable.
+    ``heading`` is printed first. After a failure ``wait_message`` is printed, and Enter restores the screen. Raises
+    OSError where the program cannot be started, and TerminalUnavailable.
     """
     from textual.app import SuspendNotSupported
 
     status, trouble = 0, None
     try:
-        # Nothing may be drawn while the terminal is the program's.
-        with _deaf_to_ctrl_c(), app.batch_update(), app.suspend():
-            # An error that leaves this block would leave the terminal to nobody.
+        # Nothing may be drawn while the program has the terminal.
+        with _ignore_interrupts(), app.batch_update(), app.suspend():
+            # An error that left this block would not restore the terminal.
             try:
                 if heading:
                     print(heading, flush=True)
                 status = await _run(command, environment, directory)
-                if stay and status and not was_interrupted(status):
-                    print(stay, flush=True)
-                    await _enter()
-            except BaseException as error:  # noqa: BLE001 - raised below, when the terminal is ours again
+                if wait_message and status and not was_interrupted(status):
+                    print(wait_message, flush=True)
+                    await _wait_for_enter()
+            except BaseException as error:  # noqa: BLE001 - raised below, after the terminal is restored
                 trouble = error
     except SuspendNotSupported as error:
         raise TerminalUnavailable from error
@@ -61,19 +59,19 @@ async def run_in_terminal(
 
 
 async def run_program(command: Sequence[str], *, environment: Mapping[str, str], directory: str) -> int:
-    """The same without a screen: the terminal is the program's until it ends. Raises OSError."""
-    with _deaf_to_ctrl_c():
+    """Run a program in the terminal of a command without a screen; return its exit status. Raises OSError."""
+    with _ignore_interrupts():
         return await _run(command, environment, directory)
 
 
 def was_interrupted(status: int) -> bool:
-    """True where a program's exit status says that Ctrl+C ended it."""
+    """True for the exit status of a program that Ctrl+C ended."""
     return status in (-signal.SIGINT, 128 + signal.SIGINT)
 
 
 @contextlib.contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """The Ctrl+C of a program that the person uses is none of ours."""
+def _ignore_interrupts() -> Iterator[None]:
+    """Ignore SIGINT while another program has the terminal."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield
@@ -91,8 +89,8 @@ async def _run(command: Sequence[str], environment: Mapping[str, str] | None, di
         raise
 
 
-async def _enter() -> None:
-    """Wait for a line, or for the end of the terminal."""
+async def _wait_for_enter() -> None:
+    """Wait for Enter, or for the end of the terminal."""
     keys = sys.__stdin__.fileno() if sys.__stdin__ else 0
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(keys, pressed.set)
@@ -105,11 +103,11 @@ async def _enter() -> None:
 
 
 class EditorFailed(Exception):
-    """The editor could not be used; ``str()`` of it can be shown to a person."""
+    """Failure of the editor; ``str()`` of it can be shown to a person."""
 
 
 def editor_command(environment: Mapping[str, str]) -> list[str]:
-    """The person's editor, as the environment names it."""
+    """The editor by ``VISUAL`` or ``EDITOR``, else vi. Raises EditorFailed."""
     named = environment.get("VISUAL") or environment.get("EDITOR") or "vi"
     try:
         return shlex.split(named)
@@ -118,7 +116,7 @@ def editor_command(environment: Mapping[str, str]) -> list[str]:
 
 
 async def edit_text(app: App[Any], text: str, environment: Mapping[str, str]) -> str:
-    """The text after the person edited it; agents go on meanwhile. Raises EditorFailed."""
+    """Let the person edit a text in their editor; return the new text. Raises EditorFailed."""
     command = editor_command(environment)
     with tempfile.TemporaryDirectory(prefix="catena-") as directory:
         path = Path(directory) / "prompt.md"
@@ -130,7 +128,7 @@ async def edit_text(app: App[Any], text: str, environment: Mapping[str, str]) ->
 
 
 async def _run_editor(command: Sequence[str], app: App[Any]) -> str:
-    """Run it in the person's terminal to its end; what went wrong, in words."""
+    """Run the editor; return an error text, "" on success."""
     try:
         status = await run_in_terminal(app, command)
     except OSError as error:

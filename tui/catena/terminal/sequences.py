@@ -1,4 +1,4 @@
-"""Control sequences that Textual does not send, as text; wrapped where a multiplexer stands between."""
+"""Control sequences that Textual does not send, wrapped for tmux and screen."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ _SCREEN_CHUNK = 700  # GNU screen drops a longer device control string
 
 
 def clipboard(text: str, environment: Mapping[str, str]) -> str:
-    """Asks the terminal to put ``text`` on its clipboard (OSC 52). Whether it does is never answered."""
+    """The sequence that puts ``text`` on the terminal's clipboard (OSC 52), which no terminal acknowledges."""
     payload = base64.b64encode(text.encode(errors="replace")).decode("ascii")
     sequence = f"\x1b]52;c;{payload}\x07"
-    # tmux takes the plain one where `set-clipboard` is on, and hands on the wrapped one where passthrough is allowed.
+    # tmux reads the plain sequence with `set-clipboard` on, and passes the wrapped one on with passthrough allowed.
     return (
-        sequence + wrapped(sequence, environment) if _in_tmux(environment) else wrapped(sequence, environment)
+        sequence + pass_through(sequence, environment)
+        if _in_tmux(environment)
+        else pass_through(sequence, environment)
     )
 
 
 def notification(text: str, environment: Mapping[str, str]) -> str:
-    """A desktop notification where the terminal knows them (OSC 9), and the bell."""
+    """The sequence of a desktop notification (OSC 9), and the bell."""
     line = "".join(character if character.isprintable() else " " for character in text)
-    return wrapped(f"\x1b]9;{line}\x1b\\", environment) + "\x07"
+    return pass_through(f"\x1b]9;{line}\x1b\\", environment) + "\x07"
 
 
-def wrapped(sequence: str, environment: Mapping[str, str]) -> str:
-    """``sequence`` so that tmux or screen hands it to the terminal outside."""
+def pass_through(sequence: str, environment: Mapping[str, str]) -> str:
+    """``sequence`` wrapped so that tmux or screen passes it on to the outer terminal."""
     if _in_tmux(environment):
         doubled = sequence.replace("\x1b", "\x1b\x1b")
         return f"\x1bPtmux;{doubled}\x1b\\"

@@ -1,1 +1,1 @@
-"""Values as text for a person: safe text, ages, sizes, wording, usage and trees."""
+"""Values as text for a person: safe text, widths, times, wording, usage and trees; and records as JSON."""

@@ -1,4 +1,4 @@
-"""Widths, ages, durations and titles, as a person reads them."""
+"""Widths, ages, durations and titles of text for a person."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from unicodedata import category, east_asian_width
 _WIDTHLESS = frozenset({"Mn", "Me", "Cf"})
 
 
-def cells(text: str) -> int:
-    """How many columns the text takes."""
+def cell_width(text: str) -> int:
+    """The width of a text in cells."""
     return len(text) if text.isascii() else sum(map(_cell, text))
 
 
-def cut(text: str, width: int) -> str:
-    """The text in at most ``width`` columns, with a mark where something was cut off."""
-    if cells(text) <= width:
+def truncate(text: str, width: int) -> str:
+    """The text in at most ``width`` cells, with `…` where it is cut."""
+    if cell_width(text) <= width:
         return text
     room, kept = max(width - 1, 1), []
     for character in text:
@@ -39,7 +39,7 @@ _DATE_AFTER_DAYS = 60
 
 
 def age(then: datetime, now: datetime) -> str:
-    """`now`, `5 min`, `3 h`, `12 d`; the date where it is longer ago than two months."""
+    """The age of a time: `now`, `5 min`, `3 h`, `12 d`, or its date after two months."""
     seconds = (now - then).total_seconds()
     if seconds >= _DATE_AFTER_DAYS * 86_400:
         return then.astimezone().date().isoformat()
@@ -84,6 +84,6 @@ _TITLE_LENGTH = 60
 
 
 def title_of(prompt: str) -> str:
-    """What a conversation is called before it has a title: the beginning of its first prompt."""
+    """The default title of a conversation: the first line of its first prompt, at most 60 characters."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"

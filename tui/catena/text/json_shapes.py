@@ -1,4 +1,4 @@
-"""Records as the command line's JSON shows them; ``docs/command-line.md`` promises these shapes."""
+"""Records as JSON of the command line, in the shapes of ``docs/command-line.md``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from catena_store.records import (
     WindowRecord,
 )
 
-FORMAT = 1  # of every JSON shape; more when something is renamed or taken away, never when something is added
+FORMAT = 1  # of every JSON shape; raised when a field is renamed or removed, never when one is added
 _KEYS = {
     (Link, "unabridged_from"): "whole",
     (Turn, "unabridged_from"): "whole_id",
@@ -25,12 +25,12 @@ _KEYS = {
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:
-    """JSON in ASCII, so that nothing in it can act on a terminal and every pipe takes it."""
+    """JSON in ASCII, which is safe for terminals and every pipe."""
     return json.dumps(value, indent=indent, default=str)
 
 
 def time_shape(time: datetime) -> str:
-    """ISO 8601 in UTC, to the millisecond: `2026-01-31T12:00:00.000Z`."""
+    """A time in ISO 8601, in UTC to the millisecond: `2026-01-31T12:00:00.000Z`."""
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -48,13 +48,13 @@ def record_shape(
 
 
 def turn_shape(turn: Turn) -> dict[str, Any]:
-    """A turn; ``base_link`` is what its context was built on, ``result_link`` the session that carried it."""
+    """A turn; ``base_link`` is the link of its context, ``result_link`` the link that carried it."""
     shape = record_shape(turn, without=frozenset({"link_id", "base_link_id"}))
     return shape | {"base_link": turn.base_link_id, "result_link": turn.link_id}
 
 
 def surroundings_shape(around: TurnEnvironment | None) -> dict[str, Any] | None:
-    """What surrounded a turn; None where it was not kept."""
+    """The surroundings of a turn; None where they were not stored."""
     if around is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""The last look at what is about to be drawn, whichever widget drew it."""
+"""Final filter of every line before it is drawn, whichever widget it comes from."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from catena.text.safe_text import safe_cells
 
 
 class SafeStrips(LineFilter):
-    """Lets nothing through to the terminal that it would obey."""
+    """Line filter that removes control characters."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments of a line, with nothing but text in them."""
-        return only_text(segments)
+        """The segments of a line without control characters."""
+        return safe_segments(segments)
 
 
-def only_text(segments: list[Segment]) -> list[Segment]:
-    """The segments of a line without anything that a terminal would obey.
+def safe_segments(segments: list[Segment]) -> list[Segment]:
+    """The segments of a line without control characters.
 
-    Text from outside is made visible where it comes in; whatever was forgotten there is taken out here. Cells are
-    counted already, so that a character without one leaves none behind.
+    Text from outside is made safe where it comes in; this removes whatever was missed. Widths are already counted, so
+    that a character without width is replaced by nothing.
     """
     for text, _, _ in segments:
         if not text.isprintable():
-            return [Segment(_harmless(text), style) for text, style, _ in segments]
+            return [Segment(_safe_text(text), style) for text, style, _ in segments]
     return segments
 
 
-def _harmless(text: str) -> str:
+def _safe_text(text: str) -> str:
     if text.isprintable():
         return text
-    return "".join(map(_drawn, text, safe_cells(text)))
+    return "".join(map(_safe_character, text, safe_cells(text)))
 
 
-def _drawn(character: str, instead: str) -> str:
+def _safe_character(character: str, instead: str) -> str:
     if character == instead and character not in "\n\t":
         return character
     return instead if cell_len(character) else ""

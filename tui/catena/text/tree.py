@@ -1,7 +1,7 @@
-"""How a tree of prompts lies on the screen: which line comes after which, and what is drawn before each. Pure.
+"""Layout of a tree of prompts: the order of its lines and the line drawing before each. Pure.
 
-Only where branches part is anything indented. The branch that the person is on goes straight down; the others stand
-beside it, before it goes on, and so do the conversations that were forked.
+Lines are indented only where branches diverge. The person's branch goes straight down; other branches, and forked
+conversations, are listed beside it where they leave it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from catena_store.records import MessageState
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """One prompt, as a line."""
+    """One prompt as a line of the tree."""
 
     node: TreeNode
-    lead: str  # the lines of the branches to its left
-    folded: int  # prompts below it that are not shown
-    parts: bool  # several branches go on from it
+    lead: str  # line drawing of the branches to its left
+    folded: int  # number of hidden prompts below it
+    parts: bool  # several branches continue from it
 
 
 class TreeLayout:
-    """The tree, arranged around where the person stands."""
+    """The tree laid out around the person's prompt."""
 
     def __init__(self, places: FamilyTree) -> None:
         self.places = places
@@ -42,11 +42,11 @@ class TreeLayout:
         self.heads = frozenset(node.id for node in places.nodes if self._is_head(node))
 
     def node(self, id: str | None) -> TreeNode | None:
-        """The prompt of this id."""
+        """The prompt with this id."""
         return self._nodes.get(id or "")
 
     def path_to(self, id: str | None) -> list[TreeNode]:
-        """The prompts from the first one to this one."""
+        """The prompts from the root to this one."""
         way = []
         while id is not None and id in self._nodes:
             way.append(self._nodes[id])
@@ -54,32 +54,32 @@ class TreeLayout:
         return way[::-1]
 
     def branch_end(self, id: str) -> TreeNode:
-        """The last prompt of the branch that goes straight on from this one; what no agent took is no part of it."""
+        """The last prompt of the main branch from this one on, without prompts that no agent accepted."""
         at = self._nodes[id]
-        # Where the person stands their branch ends, whatever was said there before.
+        # The active branch ends at the person's prompt, even if older prompts follow it.
         if at.id in self.active:
             return self._nodes[str(self.places.here)]
-        while (after := self._straight_on(self._below.get(at.id, ()))) is not None and not _refused(after):
+        while (after := self._main_child(self._below.get(at.id, ()))) is not None and not _refused(after):
             at = after
         return at
 
     def pair(self, marked: Sequence[str], id: str) -> tuple[TreeNode, TreeNode] | None:
-        """The ends of the two branches to compare: those marked, or the marked or the active one and this."""
+        """The ends of the two branches to compare: two marked ones, or the marked or active one and this one."""
         others = list(marked) if len(marked) == 2 else [*marked, id]
         ids = others if len(others) == 2 else [self.places.here or id, id]
         left, right = (self.branch_end(each) for each in ids)
         return None if left.id == right.id else (left, right)
 
     def foreign(self, id: str) -> bool:
-        """True for a prompt that only another conversation has."""
+        """True for a prompt that belongs only to another conversation."""
         return id not in self.places.own
 
     def below(self, id: str) -> int:
-        """How many prompts come after it, on all branches."""
+        """The number of prompts below this one, on all branches."""
         return self._count.get(id, 0)
 
     def lines(self, folded: Collection[str]) -> list[TreeLine]:
-        """Every line that is to be drawn; nothing below what is folded."""
+        """The lines to draw, without those below folded prompts."""
         return list(self._lines(folded))
 
     def _is_head(self, node: TreeNode) -> bool:
@@ -88,8 +88,8 @@ class TreeLayout:
         above = self._nodes.get(node.parent_id or "")
         return above is None or not self.foreign(above.id) or above.conversation_id != node.conversation_id
 
-    def _straight_on(self, nodes: Sequence[TreeNode]) -> TreeNode | None:
-        """Where the branch goes on: to where the person is, else to what was said last; not into a fork."""
+    def _main_child(self, nodes: Sequence[TreeNode]) -> TreeNode | None:
+        """The child on the main branch: towards the person's prompt, else the newest; never a fork."""
         same = [node for node in nodes if node.id not in self.heads]
         return max(
             same,
@@ -98,21 +98,21 @@ class TreeLayout:
         )
 
     def _lines(self, folded: Collection[str]) -> Iterator[TreeLine]:
-        # What is still to be drawn, the next one last: a conversation can be thousands of prompts deep.
-        waiting = self._spread(self._below.get(None, ()), "", at_top=True)
+        # A stack instead of recursion: a conversation can be thousands of prompts deep.
+        waiting = self._children_lines(self._below.get(None, ()), "", at_top=True)
         while waiting:
             node, lead, indent = waiting.pop()
             below = self._below.get(node.id, ())
             hidden = self._count[node.id] if node.id in folded else 0
             yield TreeLine(node, lead, hidden, len(below) > 1)
             if not hidden:
-                waiting += self._spread(below, indent)
+                waiting += self._children_lines(below, indent)
 
-    def _spread(
+    def _children_lines(
         self, nodes: Sequence[TreeNode], indent: str, *, at_top: bool = False
     ) -> list[tuple[TreeNode, str, str]]:
-        """Side branches, oldest first, then what goes straight on; each with what stands before it, and after."""
-        main = self._straight_on(nodes)
+        """Side branches, oldest first, then the main one, in reverse; each with its lead and its children's indent."""
+        main = self._main_child(nodes)
         aside = [node for node in nodes if node is not main]
         spread = []
         for place, node in enumerate(aside):

@@ -1,4 +1,4 @@
-"""What a conversation cost, in words and in JSON: the last turn, this branch, all branches."""
+"""Usage of a conversation as text and JSON: last turn, branch, all branches and asides."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from catena_store.errors import StoreError
 from catena_store.records import Expense, TurnEnvironment
 
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
-_SMALL = 0.1  # of any currency; below it, hundredths say too little
+_SMALL = 0.1  # of any currency; smaller amounts have four decimals
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What was spent, each turn counted once in each of the three."""
+    """Usage of a turn, its branch and its conversation; each turn is counted once in each."""
 
     turn: Sequence[Expense]
     branch: Sequence[Expense]
     conversation: Sequence[Expense]
-    asides: Sequence[Expense] = ()  # their questions, counted as turns; of no branch
-    context: tuple[int, int] | None = None  # tokens in the last turn's session when it ended, of so many
+    asides: Sequence[Expense] = ()  # questions of asides, counted as turns; part of no branch
+    context: tuple[int, int] | None = None  # tokens in the last turn's session at its end, and its limit
 
 
 async def spending(reader: Reader, conversation_id: str, leaf_id: str | None) -> Spending:
-    """What the branch's last turn, the branch and the conversation cost."""
+    """Read the usage of the branch's last turn, the branch and the conversation."""
     turn_id = await usage.last_turn(reader, leaf_id)
     around: TurnEnvironment | None = None
     asides: Sequence[Expense] = ()
     with contextlib.suppress(StoreError):
         asides = await usage.of_asides(reader, conversation_id)
-    with contextlib.suppress(StoreError):  # that table may be lost; the cost is not kept there
+    with contextlib.suppress(StoreError):  # that table may be damaged; it holds no costs
         around = await environments.of_turn(reader, turn_id) if turn_id else None
     return Spending(
         turn=await usage.of_turn(reader, turn_id) if turn_id else [],
@@ -47,7 +47,7 @@ async def spending(reader: Reader, conversation_id: str, leaf_id: str | None) ->
 
 
 def costs(spent: Sequence[Expense]) -> dict[str, float]:
-    """The cost in each currency, "" where the agent named none; they are never added up."""
+    """The cost by currency, "" where the agent names none; currencies are never added up."""
     total: dict[str, float] = {}
     for each in spent:
         if each.cost is not None:
@@ -57,13 +57,13 @@ def costs(spent: Sequence[Expense]) -> dict[str, float]:
 
 
 def money(cost: float, currency: str) -> str:
-    """An amount as a person reads it."""
+    """An amount with its currency, for a person."""
     sign = _SIGNS.get(currency) or (f"{safe_line(currency)} " if currency else "")
     return f"{sign}{cost:,.4f}" if 0 < cost < _SMALL else f"{sign}{cost:,.2f}"
 
 
 def usage_text(spent: Sequence[Expense], what: str = "turn") -> str:
-    """One line: turns, cost, tokens, as far as agents tell them."""
+    """One line with turns, cost and tokens, as far as agents report them."""
     turns = sum(each.turns for each in spent)
     parts = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
     told = costs(spent)
@@ -76,7 +76,7 @@ def usage_text(spent: Sequence[Expense], what: str = "turn") -> str:
 
 
 def usage_lines(spending: Spending) -> Iterator[tuple[str, str]]:
-    """Title and words of each part; an empty title goes on with the part before."""
+    """Yield title and text of each part; an empty title continues the previous part."""
     if not spending.conversation and not spending.asides:
         yield "", "Nothing was spent yet."
         return
@@ -96,7 +96,7 @@ def usage_lines(spending: Spending) -> Iterator[tuple[str, str]]:
 
 
 def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:
-    """The JSON of one part; ``cost`` by currency."""
+    """One part as JSON, with ``cost`` by currency."""
     return {
         "turns": sum(each.turns for each in spent),
         "cost": costs(spent),

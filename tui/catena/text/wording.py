@@ -1,4 +1,4 @@
-"""A chain in words, for the screen and for ``catena show --chain``."""
+"""Wording for a person: chains and their links, lineage, checkpoints and logins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "not known"}
 
 
 def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
-    """Everything about one link, as names and values."""
+    """Yield the facts about one link as names and values; an empty name continues the previous fact."""
     link, probe = entry.link, entry.probe
     yield "session", link.session_id
     yield "agent", f"{link.agent} · {link.profile}" if link.profile else link.agent
@@ -50,7 +50,7 @@ def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
 def agent_title(
     name: str, profile: str, title_of: Callable[[AgentSpec], str] = lambda spec: spec.title
 ) -> str:
-    """What a person reads for the agent of a link."""
+    """The title of a link's agent, with its profile."""
     try:
         title = title_of(find_spec(name))
     except AgentMissing:
@@ -58,8 +58,8 @@ def agent_title(
     return f"{title} ({profile})" if profile else title
 
 
-def chain_as_text(chain: Chain) -> Iterator[str]:
-    """A chain as a person reads it, oldest link first, a block of lines each."""
+def chain_lines(chain: Chain) -> Iterator[str]:
+    """Yield a chain as text, oldest link first, a block of lines each."""
     if chain.older:
         yield f"… {chain.older:,} older"
     for number, entry in enumerate(chain.entries, chain.older + 1):
@@ -93,12 +93,12 @@ _HOW = "/lineage goes there"
 
 
 def kin_name(kin: Kin) -> str:
-    """What a next of kin is called."""
+    """The title of a source or fork."""
     return safe_line(kin.title or title_of(kin.preview) or "untitled")
 
 
 def lineage_line(lineage: Lineage, forked_at: datetime) -> str:
-    """One line; "" where there is no kin."""
+    """One line on the source and forks of a conversation; "" without any."""
     parts = []
     if lineage.source:
         parts.append(f"forked from “{kin_name(lineage.source)}” at {forked_at.astimezone():%H:%M}")
@@ -119,60 +119,60 @@ FREQUENCY_CHOICES = "turn (at the start of each), tool (after each call, too), m
 
 
 def checkpoint_name(checkpoint: Checkpoint) -> str:
-    """One in the middle of a sentence."""
+    """A checkpoint in the middle of a sentence: its label, or its time."""
     if checkpoint.label:
         return f"“{safe_line(checkpoint.label)}”"
     return f"the checkpoint of {format_clock(checkpoint.created_at)}"
 
 
 def checkpoint_place(listed: Listed) -> str:
-    """Where it stands, by the prompt that a person remembers."""
+    """The place of a checkpoint, named by its prompt."""
     if not listed.prompt:
         return "the beginning" if listed.checkpoint.message_id is None else ""
     return f"{'before' if listed.before else 'in the turn of'} {shortened(safe_line(listed.prompt), 40)}"
 
 
 def context_text(price: Price) -> str:
-    """How a prompt from there on would come to its context, in a word or two."""
+    """The source of the context for a prompt there: `native`, `new session` or `told` and the number of messages."""
     if not price.native:
         return f"told {price.told:,}"
     return "new session" if price.how is ContextSource.FRESH else "native"
 
 
 def format_clock(at: datetime) -> str:
-    """A time, with its day where that is not today."""
+    """A time of day, with its date unless that is today."""
     there = at.astimezone()
     today = there.date() == datetime.now().astimezone().date()
     return there.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
 
 
 def no_login_text(title: str, own_way: str | None) -> str:
-    """Where an agent offers no way to log in."""
+    """Text for an agent that offers no login method."""
     way = f" Its own way: {own_way}." if own_way else ""
     return f"{safe_line(title)} names no way to log in from here.{way}"
 
 
 def login_refused_text(title: str, why: str, own_way: str | None) -> str:
-    """Where the agent's own method failed."""
+    """Text for a failed login by the agent itself."""
     way = f" Another way: {own_way}." if own_way else ""
     return f"{safe_line(title)} did not log you in: {safe_line(why)}. Everything is as it was.{way}"
 
 
 def login_failed_text(program: str, status: int) -> str:
-    """Where a login in the terminal failed."""
+    """Text for a failed login in the terminal."""
     how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
     return f"The login did not succeed: {safe_line(program)} {how}. Everything is as it was."
 
 
 def login_not_started_text(program: str, why: str | None) -> str:
-    """Where the program of a login is not there."""
+    """Text for a login program that cannot be started."""
     return (
         f"The login cannot be started: {safe_line(program)}: {why or 'not found'}. Everything is as it was."
     )
 
 
 def method_kind_text(method: AuthMethod) -> str:
-    """How a method is done, for a list to choose from."""
+    """The kind of a login method, for a list to choose from."""
     match method.kind:
         case "terminal":
             return "in the terminal"
@@ -185,7 +185,7 @@ def method_kind_text(method: AuthMethod) -> str:
 def variable_lines(
     title: str, name: str, method: AuthMethod, variables: Sequence[Variable], settings_path: str
 ) -> list[str]:
-    """How to log in by environment variables; ``name`` is the agent's in the settings. Values are never told."""
+    """Lines on a login by environment variables, without their values; ``name`` is the agent's in the settings."""
     lines = [f"{safe_line(title)} reads this login from its environment when it starts."]
     if method.description:
         lines += ["", safe_line(method.description)]
@@ -204,5 +204,5 @@ def variable_lines(
 
 
 def is_agent_method(method: AuthMethod) -> bool:
-    """True where the running agent itself does it when it is asked to."""
+    """True for a login method that the running agent carries out itself."""
     return method.kind not in (TERMINAL, ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""The transcript of a branch: one virtualised widget, drawn row by row."""
+"""The transcript of a branch: one virtualised widget on Textual's line API."""
 
 from catena.transcript.widget.transcript import Transcript
 

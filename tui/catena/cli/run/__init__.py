@@ -1,1 +1,1 @@
-"""`catena run`: a prompt without a screen."""
+"""``catena run``: one prompt without a screen."""

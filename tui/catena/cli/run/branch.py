@@ -1,4 +1,4 @@
-"""Where the prompt of a headless run is said: at the end of its conversation, or on another branch of it."""
+"""The branch of a headless run's prompt: the end of its conversation, another branch, or a fork."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ from catena_store.windows import windows
 
 @dataclass(frozen=True, slots=True)
 class BranchRequest:
-    """Which branch the prompt is to begin or to go on with; messages by id or the beginning of one."""
+    """The branch that a prompt is to start or continue; messages by id or the beginning of one."""
 
     fork: bool = False
     at: str | None = None
     edit: str | None = None
 
     @property
-    def wanted(self) -> bool:
+    def requested(self) -> bool:
         return self.fork or self.at is not None or self.edit is not None
 
 
 @dataclass(frozen=True, slots=True)
-class BranchOrder:
-    """What was done before the prompt is said."""
+class NewBranch:
+    """A branch that the prompt starts, and the price of its context."""
 
     act: str  # fork, at or edit
-    source_id: str  # the conversation that it was done in
-    leaf_id: str | None  # the row that the prompt hangs from
-    edited_id: str | None  # the prompt that it is said instead of
+    source_id: str  # the original conversation
+    leaf_id: str | None  # the parent of the prompt
+    edited_id: str | None  # the prompt that it replaces
     price: Price
 
 
 @dataclass(frozen=True, slots=True)
-class BranchPlace:
-    """Where the prompt is said."""
+class PromptTarget:
+    """Conversation and window of the prompt."""
 
     conversation: Conversation
     window_id: str
-    branch: BranchOrder | None = None
+    branch: NewBranch | None = None
 
 
 @asynccontextmanager
-async def place_for(
+async def open_target(
     live: Conversations, db: Database, source: Conversation, request: BranchRequest, spec: AgentSpec
-) -> AsyncIterator[BranchPlace]:
-    """A window of no workspace where the prompt is to be said, for as long as it is needed.
+) -> AsyncIterator[PromptTarget]:
+    """A window without workspace for the prompt, open until the end of the block.
 
-    Raises Refused, NotFound, Ambiguous, and what a fork raises.
+    Raises Refused, NotFound, Ambiguous, and the errors of a fork.
     """
     at = await _message(db, source.record, request.at)
     edited = await _message(db, source.record, request.edit)
     if request.fork:
-        async with _fork(live, db, source, at, spec) as place:
-            yield place
+        async with _fork(live, db, source, at, spec) as target:
+            yield target
         return
     async with _window(db, source.id) as window_id:
         if (spec.name, spec.profile) != (source.record.agent, source.record.profile):
@@ -72,7 +72,7 @@ async def place_for(
         if at is not None:
             await source.window(window_id).go_to(at.id)
         if at is None and edited is None:
-            yield BranchPlace(source, window_id)
+            yield PromptTarget(source, window_id)
             return
         if edited is not None:
             leaf_id = edited.parent_id
@@ -82,19 +82,19 @@ async def place_for(
             leaf_id = window.leaf_id if window else None
         price = await source.chain.price(source.window(window_id), leaf_id=leaf_id)
         act = "at" if edited is None else "edit"
-        branch = BranchOrder(act, source.id, leaf_id, edited.id if edited else None, price)
-        yield BranchPlace(source, window_id, branch)
+        branch = NewBranch(act, source.id, leaf_id, edited.id if edited else None, price)
+        yield PromptTarget(source, window_id, branch)
 
 
 @asynccontextmanager
 async def _fork(
     live: Conversations, db: Database, source: Conversation, at: Message | None, spec: AgentSpec
-) -> AsyncIterator[BranchPlace]:
+) -> AsyncIterator[PromptTarget]:
     forked = await live.fork(source, window_id=None, at=at.id if at else None, agent=spec)
     made = forked.conversation
-    branch = BranchOrder("fork", source.id, made.record.fork_point_id, None, forked.price)
+    branch = NewBranch("fork", source.id, made.record.fork_point_id, None, forked.price)
     try:
-        yield BranchPlace(made, forked.window.id, branch)
+        yield PromptTarget(made, forked.window.id, branch)
     finally:
         await live.close(made.id)
         async with db.write() as tx:
@@ -104,7 +104,7 @@ async def _fork(
 
 @asynccontextmanager
 async def _window(db: Database, conversation_id: str) -> AsyncIterator[str]:
-    """A window at the conversation's newest leaf."""
+    """A window at the conversation's newest leaf, open until the end of the block."""
     window_id = new_id()
     async with db.write() as tx:
         leaf = await windows.newest_leaf(tx, conversation_id)
@@ -124,7 +124,7 @@ async def _message(db: Database, record: Record, named: str | None) -> Message |
 
 
 async def check_messages(db: Database, record: Record, request: BranchRequest) -> None:
-    """See to it, before anything is started, that the messages are there and can be what they are to be.
+    """Check before any agent is started that the requested messages exist and are of the right kind.
 
     Raises Refused, NotFound, Ambiguous.
     """

@@ -1,4 +1,4 @@
-"""What a headless run writes: the answer's text alone, or one JSON object a line."""
+"""Output of a headless run: the answer's text alone, or one JSON object a line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from catena.cli.run.branch import BranchOrder
-from catena.cli.run.writer import Outlet
+from catena.cli.run.branch import NewBranch
+from catena.cli.run.writer import BackgroundWriter
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe
@@ -16,68 +16,68 @@ from catena_acp.continuity.wording import BACK_IN_COMPOSER
 from catena_acp.events import PermissionOption
 from catena_store.records import ConversationRecord, Kind, Link, Message, Turn
 
-# What the next chunk may still make harmless: half a line end, or the beginning of a colour.
+# A partial line end or colour sequence at the end of a chunk, completed by the next one.
 _UNFINISHED = re.compile("(?:\r|\x1b(?:\\[[0-9;:]*)?|\x9b[0-9;:]*)$")
 
 
 class Output(Protocol):
-    """Where a headless run tells what happens, in order; every call returns at once."""
+    """Receiver of a headless run's events, in order; no call blocks."""
 
     def conversation(self, conversation: ConversationRecord, *, new: bool) -> None: ...
-    def branch(self, branch: BranchOrder) -> None:
-        """The prompt begins another branch."""
+    def branch(self, branch: NewBranch) -> None:
+        """Report the branch that the prompt starts."""
         ...
 
     def turn(self, turn: Turn, link: Link | None) -> None: ...
     def link(self, link: Link, why: str | None) -> None:
-        """A session came into the chain, or can carry no prompt any more."""
+        """Report a new link, or the end of one."""
         ...
 
     def message(self, message: Message) -> None:
-        """A row is new or changed; the same row may come any number of times."""
+        """Report a new or changed message; the same one may come any number of times."""
         ...
 
     def text(self, message: Message, text: str) -> None:
-        """An answer or a thought that was told before has this much more text."""
+        """Report text appended to a reported answer or thought."""
         ...
 
     def asked(self, asked: Asked) -> None: ...
     def answered(self, asked: Asked, option: PermissionOption | None, by: str) -> None: ...
     def usage(self, usage: Usage) -> None: ...
     def remark(self, text: str) -> None:
-        """Something worth knowing that nobody has to act on."""
+        """Report something that needs no action."""
         ...
 
     def problem(self, problem: Problem) -> None: ...
     def trouble(self, text: str, status: ExitStatus) -> None:
-        """The run itself cannot go on."""
+        """Report an error that ends the run."""
         ...
 
     def ended(self, ended: TurnEnded | None, status: int) -> None:
-        """The last word; None where no turn was ever begun."""
+        """Report the end of the run; None where no turn was begun."""
         ...
 
     async def flush(self) -> None: ...
 
 
 class PlainOutput:
-    """The answer's text to standard output; seams, notices and trouble to standard error."""
+    """Output of the answer's text to standard output, and of seams, notices and trouble to standard error."""
 
-    def __init__(self, out: Outlet, err: Outlet, *, one_terminal: bool) -> None:
+    def __init__(self, out: BackgroundWriter, err: BackgroundWriter, *, shared_terminal: bool) -> None:
         self._out = out
         self._err = err
-        self._one_terminal = one_terminal  # both streams end on the same screen
+        self._shared_terminal = shared_terminal  # both streams end on the same screen
         self._last_id: str | None = None
         self._last_character = "\n"
         self._held = ""
-        self._noted: set[str] = set()
+        self._noted_ids: set[str] = set()
         self._conversation_id = ""
-        self._noticed = False  # a row of the turn says already what went wrong
+        self._has_notice = False  # a notice of the turn says already what went wrong
 
     def conversation(self, conversation: ConversationRecord, *, new: bool) -> None:
         self._conversation_id = conversation.id
 
-    def branch(self, branch: BranchOrder) -> None:
+    def branch(self, branch: NewBranch) -> None:
         if branch.act == "fork":
             self._note(f"forked as {self._conversation_id}: {branch.price.words}")
         elif branch.price.before_logout:
@@ -94,7 +94,7 @@ class PlainOutput:
             case Kind.SEAM:
                 self._once(message, f"╌╌ {message.text} ╌╌")
             case Kind.NOTICE:
-                self._noticed = True
+                self._has_notice = True
                 self._once(message)
             case Kind.USER | Kind.AGENT | Kind.THOUGHT | Kind.TOOL | Kind.PLAN:
                 return
@@ -103,11 +103,11 @@ class PlainOutput:
         if message.kind is not Kind.AGENT or not text:
             return
         if self._last_id not in (None, message.id):
-            self._say("\n" if self._last_character == "\n" else "\n\n")
+            self._write("\n" if self._last_character == "\n" else "\n\n")
         self._last_id = message.id
         text = self._held + text
         self._held = held[0] if (held := _UNFINISHED.search(text)) else ""
-        self._say(safe(text.removesuffix(self._held)))
+        self._write(safe(text.removesuffix(self._held)))
 
     def asked(self, asked: Asked) -> None:
         return
@@ -125,7 +125,7 @@ class PlainOutput:
         self._note(text)
 
     def problem(self, problem: Problem) -> None:
-        if not self._noticed:
+        if not self._has_notice:
             self._note(_text_of(problem))
         for line in problem.detail:
             self._note(f"  {line}")
@@ -134,9 +134,9 @@ class PlainOutput:
         self._note(f"catena: {text}")
 
     def ended(self, ended: TurnEnded | None, status: int) -> None:
-        self._say(safe(self._held))
+        self._write(safe(self._held))
         if self._last_id is not None and self._last_character != "\n":
-            self._say("\n")
+            self._write("\n")
         if ended and ended.problem:
             self.problem(ended.problem)
 
@@ -144,35 +144,35 @@ class PlainOutput:
         await self._out.flush()
         await self._err.flush()
 
-    def _say(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if text:
             self._out.write(text)
             self._last_character = text[-1]
 
     def _once(self, message: Message, text: str | None = None) -> None:
-        if message.id not in self._noted:
-            self._noted.add(message.id)
+        if message.id not in self._noted_ids:
+            self._noted_ids.add(message.id)
             self._note(text or message.text)
 
     def _note(self, text: str) -> None:
         if self._out.broken:
-            return  # who has closed the answer's pipe is not told how it goes on
-        between = "\n" if self._one_terminal and self._last_character != "\n" else ""
+            return  # the answer's reader has closed the pipe
+        between = "\n" if self._shared_terminal and self._last_character != "\n" else ""
         self._err.write(f"{between}{safe(text)}\n")
 
 
 class JsonOutput:
-    """One JSON object a line to standard output; nothing else anywhere."""
+    """Output of one JSON object a line to standard output, and nothing else."""
 
-    def __init__(self, out: Outlet) -> None:
+    def __init__(self, out: BackgroundWriter) -> None:
         self._out = out
-        self._told: dict[str, str] = {}  # message id: its state when last told
+        self._states: dict[str, str] = {}  # by message id: the state last written
         self._ended = False
 
     def conversation(self, conversation: ConversationRecord, *, new: bool) -> None:
         self._line("conversation", {"format": FORMAT, "new": new} | record_shape(conversation))
 
-    def branch(self, branch: BranchOrder) -> None:
+    def branch(self, branch: NewBranch) -> None:
         price = branch.price
         self._line(
             "branch",
@@ -211,12 +211,12 @@ class JsonOutput:
         self._line("link_changed", {"link": record_shape(link), "why": why})
 
     def message(self, message: Message) -> None:
-        before = self._told.get(message.id)
-        self._told[message.id] = message.state
+        before = self._states.get(message.id)
+        self._states[message.id] = message.state
         match message.kind:
             case Kind.USER | Kind.AGENT | Kind.THOUGHT:
                 if before is None:
-                    # Its text follows in `text` events, so that joining those is the whole text.
+                    # Its text follows in `text` events, which joined are the complete text.
                     shape = _message_shape(message)
                     if files := message.data.get("attachments"):
                         shape["attachments"] = files
@@ -314,7 +314,7 @@ class JsonOutput:
 
 
 def _text_of(problem: Problem) -> str:
-    """A problem's words, for somebody who has no composer."""
+    """A problem's text for a person without a composer."""
     return problem.text.replace(BACK_IN_COMPOSER, " Your text is in the input history.")
 
 

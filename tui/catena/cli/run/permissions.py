@@ -1,4 +1,4 @@
-"""How a headless run answers an agent that asks for a permission: by rule, or by asking on the terminal."""
+"""Answers of a headless run to permission requests: by policy, or by asking on the terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _READING = frozenset({"read", "search"})
 _DIFF_LINES = 200
 
 
-def ruled(policy: Permissions, asked: Asked) -> PermissionOption | None:
-    """The answer that a policy other than `ask` gives; None, where nothing fits, is `cancelled`."""
+def policy_answer(policy: Permissions, asked: Asked) -> PermissionOption | None:
+    """The option that a policy chooses; None, where none fits, is `cancelled`. `ask` is treated as `deny`."""
     match policy:
         case Permissions.ALLOW:
             allow = True
@@ -30,22 +30,22 @@ def ruled(policy: Permissions, asked: Asked) -> PermissionOption | None:
             allow = False
         case _:
             assert_never(policy)
-    # What is meant for one run must not become a rule of the agent's where that can be helped.
+    # Prefer answers that do not become a rule of the agent.
     wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
     return next((option for kind in wanted for option in asked.options if option.kind == kind), None)
 
 
 class Terminal:
-    """The person, at a terminal: questions go out on standard error, answers come from where keys are typed."""
+    """Questions to the person at a terminal: written to standard error, answered on the terminal's input."""
 
     def __init__(self, keys: int, screen: int) -> None:
         self._keys = keys
         self._screen = screen
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     @classmethod
-    def at_hand(cls) -> Terminal | None:
-        """The terminal, if the person sees standard error there and can answer; else None."""
+    def find(cls) -> Terminal | None:
+        """The terminal on which the person sees standard error and can answer; None where there is none."""
         if sys.stderr is None or not sys.stderr.isatty():
             return None
         if sys.stdin is not None and sys.stdin.isatty():
@@ -58,16 +58,16 @@ class Terminal:
         return cls(keys, sys.stderr.fileno())
 
     async def ask(self, asked: Asked) -> PermissionOption | None:
-        """The option that the person chose; a refusal where the input ends, or where nobody can answer.
+        """Ask the person; a rejection where the input ends or the terminal cannot be read.
 
         There is no default: Enter alone asks again.
         """
         chosen = await self.choose(_question(asked), len(asked.options))
-        return ruled(Permissions.DENY, asked) if chosen is None else asked.options[chosen]
+        return policy_answer(Permissions.DENY, asked) if chosen is None else asked.options[chosen]
 
     async def choose(self, question: Iterable[str], options: int) -> int | None:
-        """Which option the person chose, from 0; None where the input ends, or where nobody can answer."""
-        async with self._one_at_a_time:
+        """Let the person choose an option, counted from 0; None where the input ends or the terminal cannot be read."""
+        async with self._lock:
             self._write("".join(f"{line}\n" for line in question))
             while options and self._in_foreground():
                 self._write(f"1-{options}? ")
@@ -80,7 +80,7 @@ class Terminal:
             return None
 
     def _in_foreground(self) -> bool:
-        """False for a job in the background, which reading from the terminal would stop."""
+        """False for a background job, which a read from the terminal would stop."""
         try:
             return os.tcgetpgrp(self._keys) == os.getpgrp()
         except OSError:
@@ -110,7 +110,7 @@ class Terminal:
         try:
             os.write(self._screen, text.encode())
         except OSError:
-            return  # the terminal is gone; reading from it says so
+            return  # the terminal is gone, which the next read reports
 
 
 def _question(asked: Asked) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""``catena run``: one prompt without a screen.
+"""``catena run``: one prompt without a screen, from its request to its exit status.
 
-The conversation that it makes is one like any other: listed, resumable, with a window of its own while it runs.
+Its conversation is like any other: listed and resumable, with a window of its own during the run.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from catena.app.services import serve_conversations
-from catena.cli.run.branch import BranchRequest, check_messages, place_for
+from catena.cli.run.branch import BranchRequest, check_messages, open_target
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import JsonOutput, Output, PlainOutput
 from catena.cli.run.permissions import Terminal
-from catena.cli.run.turn import HeadlessTurn, status_of, with_way_in
-from catena.cli.run.writer import Outlet
+from catena.cli.run.turn import HeadlessTurn, status_of, with_login_hint
+from catena.cli.run.writer import BackgroundWriter
 from catena.errors import ExitStatus, Refused, explain
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
@@ -42,7 +42,7 @@ from catena_store.windows.attachments import MOST_FILES, read_file
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What ``catena run`` was asked to do."""
+    """Arguments of ``catena run``."""
 
     prompt: str
     directory: str  # absolute
@@ -58,13 +58,13 @@ class Request:
 
 
 def run(request: Request) -> int:
-    """Send the prompt and stay until its turn has ended; returns the exit status."""
+    """Send the prompt and wait for the end of its turn; returns the exit status."""
     log_to_file(data_directory())
-    return asyncio.run(_told(request))
+    return asyncio.run(_run(request))
 
 
-async def _told(request: Request) -> int:
-    """Run, and end what is written as it must end, whatever happens."""
+async def _run(request: Request) -> int:
+    """Run with signal handling and output; errors are reported and the output ended in any case."""
     interrupts = Interrupts()
     interrupts.install()
     output = _output(request, interrupts)
@@ -87,7 +87,7 @@ async def _told(request: Request) -> int:
         output.trouble(text, status)
     finally:
         output.ended(headless.ended, status)
-        interrupts.only_writing_is_left()
+        interrupts.allow_cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await output.flush()
     return status
@@ -95,15 +95,15 @@ async def _told(request: Request) -> int:
 
 def _output(request: Request, interrupts: Interrupts) -> Output:
     encoding = sys.stdout.encoding
-    out = Outlet(sys.stdout.fileno(), encoding=encoding, on_broken=interrupts.nobody_reads)
+    out = BackgroundWriter(sys.stdout.fileno(), encoding=encoding, on_broken=interrupts.output_closed)
     if request.json:
         return JsonOutput(out)
-    err = Outlet(sys.stderr.fileno(), encoding=encoding)
-    return PlainOutput(out, err, one_terminal=sys.stdout.isatty() and sys.stderr.isatty())
+    err = BackgroundWriter(sys.stderr.fileno(), encoding=encoding)
+    return PlainOutput(out, err, shared_terminal=sys.stdout.isatty() and sys.stderr.isatty())
 
 
 class _HeadlessRun:
-    """One run, from the request to the end of its turn."""
+    """One run, from its request to the end of its turn."""
 
     def __init__(self, request: Request, output: Output, interrupts: Interrupts) -> None:
         self._request = request
@@ -113,46 +113,46 @@ class _HeadlessRun:
 
     @property
     def ended(self) -> TurnEnded | None:
-        """How the turn ended, known also where we were interrupted; None where none was begun."""
+        """The end of the turn, also after an interrupt; None where none was begun."""
         return self._turn.ended if self._turn else None
 
     async def status(self) -> int:
-        """Run. Raises Refused, AgentError, StoreError; cancelled by an interrupt."""
+        """Run the turn; returns the exit status. Raises Refused, AgentError, StoreError; cancelled by an interrupt."""
         settings = load_settings()
-        files = _attached(self._request.attach)
+        files = _read_files(self._request.attach)
         async with Database.open(default_path()) as db:
             db.on_repair(self._output.remark)
             try:
-                return await self._converse(db, settings, files)
+                return await self._run_turn(db, settings, files)
             finally:
                 if self._turn is None or not self._turn.said:
-                    # What was typed is not lost.
+                    # The prompt stays in the input history.
                     async with db.write() as tx:
                         await inputs.add(tx, self._request.prompt, self._request.directory)
 
-    async def _converse(self, db: Database, settings: Settings, files: Sequence[Attachment]) -> int:
+    async def _run_turn(self, db: Database, settings: Settings, files: Sequence[Attachment]) -> int:
         request = self._request
         existing = await self._existing(db)
         spec = await self._agent(db, settings, existing)
         require_command(spec)
         policy = request.permissions or settings.permissions
-        terminal = Terminal.at_hand() if policy is Permissions.ASK else None
-        # An agent that may only read is not lent our hands either.
+        terminal = Terminal.find() if policy is Permissions.ASK else None
+        # An agent that is only allowed to read may not write through the client either.
         may_write = policy is Permissions.ALLOW or terminal is not None
         async with (
             serve_conversations(
                 db, settings, chosen=spec, may_write=may_write, read=sys.stderr.isatty()
             ) as live,
-            _opened(live, db, spec, existing, request) as opened,
-            place_for(live, db, opened, request.branch, spec) as place,
+            _open(live, db, spec, existing, request) as opened,
+            open_target(live, db, opened, request.branch, spec) as target,
         ):
-            conversation, window = place.conversation, place.conversation.window(place.window_id)
+            conversation, window = target.conversation, target.conversation.window(place.window_id)
             for directory in request.further_directories:
                 await conversation.add_directory(directory)
             new = existing is None or conversation.id != existing.id
             self._output.conversation(conversation.record, new=new)
-            if place.branch:
-                self._output.branch(place.branch)
+            if target.branch:
+                self._output.branch(target.branch)
             self._turn = HeadlessTurn(
                 conversation,
                 window,
@@ -161,9 +161,9 @@ class _HeadlessRun:
                 policy=policy,
                 terminal=terminal,
             )
-            edited = place.branch.edited_id if place.branch else None
+            edited = target.branch.edited_id if target.branch else None
             ended = await self._turn.take(request.prompt, self._interrupts, files, edited=edited)
-            ended = self._turn.ended = await with_way_in(ended, conversation, window, settings)
+            ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
             await self._turn.settle()
         return self._interrupts.status or status_of(ended, refused=self._turn.refused)
 
@@ -191,8 +191,8 @@ class _HeadlessRun:
         return default_agent(settings, (newest.agent, newest.profile) if newest else None)
 
 
-def _attached(paths: Sequence[str]) -> list[Attachment]:
-    """The files of these paths. Raises Refused."""
+def _read_files(paths: Sequence[str]) -> list[Attachment]:
+    """Read the files to attach. Raises Refused."""
     if len(paths) > MOST_FILES:
         raise Refused(f"a prompt takes {MOST_FILES} files, not {len(paths)}")
     try:
@@ -202,16 +202,16 @@ def _attached(paths: Sequence[str]) -> list[Attachment]:
 
 
 @asynccontextmanager
-async def _opened(
+async def _open(
     live: Conversations,
     db: Database,
     spec: AgentSpec,
     existing: records.ConversationRecord | None,
     request: Request,
 ) -> AsyncIterator[Conversation]:
-    """The conversation, opened or made; one in which nothing was said leaves no trace. Raises ReadOnly.
+    """Open or create the conversation; an empty one is deleted at the end of the block. Raises ReadOnly.
 
-    To be forked, it may be another client's.
+    A conversation of another client can still be forked.
     """
     if existing is not None:
         conversation = await live.open(existing.id)

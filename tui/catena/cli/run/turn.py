@@ -1,4 +1,4 @@
-"""One turn of a headless run: what it tells, who answers its questions, and what its end means to a script."""
+"""One turn of a headless run: its events, its permission requests, its exit status and its login hint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import assert_never
 
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import Output
-from catena.cli.run.permissions import Terminal, ruled
+from catena.cli.run.permissions import Terminal, policy_answer
 from catena.errors import ExitStatus
 from catena.settings.agents import stored_agent_name
 from catena.settings.settings import Permissions, Settings
@@ -51,7 +51,7 @@ _GROWING = frozenset({Kind.AGENT, Kind.THOUGHT})
 
 
 class HeadlessTurn:
-    """Says one prompt in a window and follows it to its end."""
+    """Sends one prompt in a window and follows its turn to the end."""
 
     def __init__(
         self,
@@ -65,16 +65,16 @@ class HeadlessTurn:
     ) -> None:
         self.ended: TurnEnded | None = None
         self.said = False  # the prompt is in the store
-        self.refused = False  # a permission was
+        self.refused = False  # a permission request was rejected
         self._conversation = conversation
         self._window = window
         self._db = db
         self._output = output
         self._policy = policy
         self._terminal = terminal
-        self._news: asyncio.Queue[ConversationEvent] = asyncio.Queue()
+        self._events: asyncio.Queue[ConversationEvent] = asyncio.Queue()
         self._messages: dict[str, Message] = {}
-        self._told: dict[str, int] = {}  # message id: characters of its text that were told
+        self._sent: dict[str, int] = {}  # by message id: characters already written
         self._asked: dict[str, tuple[Asked, asyncio.Task[None]]] = {}
         self._usage: Usage | None = None
 
@@ -86,12 +86,12 @@ class HeadlessTurn:
         *,
         edited: str | None = None,
     ) -> TurnEnded:
-        """Say the prompt, or say it instead of an ``edited`` one; returns when its turn has ended.
+        """Send the prompt, or an edit of the prompt ``edited``; return the end of its turn.
 
         Raises ReadOnly, StoreError.
         """
-        # Never unsubscribed: where we are interrupted, the turn's end is told while the conversation is being closed.
-        self._conversation.subscribe(self._hear)
+        # Never unsubscribed: after an interrupt, the turn ends while the conversation is being closed.
+        self._conversation.subscribe(self._handle)
         if edited is None:
             await self._window.say(prompt, attachments)
         else:
@@ -100,49 +100,49 @@ class HeadlessTurn:
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
-                interrupts.turn_begins(self._stop)
-                while self.ended is None or not self._news.empty():
-                    await self._tell(await self._news.get())
-                interrupts.turn_is_over()
+                interrupts.begin_turn(self._stop)
+                while self.ended is None or not self._events.empty():
+                    await self._report(await self._events.get())
+                interrupts.end_turn()
                 for _, question in self._asked.values():
                     question.cancel()
                 return self.ended
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
         finally:
-            interrupts.turn_is_over()
+            interrupts.end_turn()
 
     async def settle(self) -> None:
-        """Let what is done with the session after a turn come to its end, before the agent is ended."""
+        """Wait for the work on the session that follows a turn, before the agent is ended."""
         await self._window.settled()
-        while not self._news.empty():
-            if isinstance(news := self._news.get_nowait(), Remarked):
-                self._output.remark(news.text)
+        while not self._events.empty():
+            if isinstance(event := self._events.get_nowait(), Remarked):
+                self._output.remark(event.text)
 
-    def _hear(self, news: ConversationEvent) -> None:
-        if news.window_id != self._window.id:
+    def _handle(self, event: ConversationEvent) -> None:
+        if event.window_id != self._window.id:
             return
-        if isinstance(news, TurnEnded):
-            self.ended = news
-        self._news.put_nowait(news)
+        if isinstance(event, TurnEnded):
+            self.ended = event
+        self._events.put_nowait(event)
 
     def _stop(self) -> None:
         self._tasks.create_task(self._window.stop())
 
-    async def _tell(self, news: ConversationEvent) -> None:
-        match news:
+    async def _report(self, event: ConversationEvent) -> None:
+        match event:
             case MessageAdded(message=message) | MessageChanged(message=message):
                 self._message(message)
             case MessageGrew(message_id=message_id, text=text):
-                self._grown(message_id, text)
+                self._append(message_id, text)
             case TurnStarted(turn=turn):
                 async with self._db.read() as reader:
                     link = await links.get(reader, turn.link_id)
                 self._output.turn(turn, link)
             case Asked():
-                await self._answer(news)
+                await self._answer(event)
             case AskSettled(ask_id=ask_id):
-                self._settled(ask_id)
+                self._close_question(ask_id)
             case SessionChanged(session=session):
                 if session.usage is not None and session.usage != self._usage:
                     self._usage = session.usage
@@ -164,18 +164,18 @@ class HeadlessTurn:
             ):
                 return
             case _:
-                assert_never(news)
+                assert_never(event)
 
     def _message(self, message: Message) -> None:
         self._messages[message.id] = message
         self._output.message(message)
-        told = self._told.get(message.id, 0)
-        if message.kind in _GROWING and len(message.text) > told:
-            self._grown(message.id, message.text[told:])
+        sent = self._sent.get(message.id, 0)
+        if message.kind in _GROWING and len(message.text) > sent:
+            self._append(message.id, message.text[sent:])
 
-    def _grown(self, message_id: str, text: str) -> None:
+    def _append(self, message_id: str, text: str) -> None:
         if (message := self._messages.get(message_id)) is not None:
-            self._told[message_id] = self._told.get(message_id, 0) + len(text)
+            self._sent[message_id] = self._sent.get(message_id, 0) + len(text)
             self._output.text(message, text)
 
     async def _answer(self, asked: Asked) -> None:
@@ -183,21 +183,21 @@ class HeadlessTurn:
         if self._terminal is not None:
             self._asked[asked.ask_id] = (asked, self._tasks.create_task(self._ask(asked, self._terminal)))
         else:
-            await self._give(asked, ruled(self._policy, asked), by="policy")
+            await self._send_answer(asked, policy_answer(self._policy, asked), by="policy")
 
     async def _ask(self, asked: Asked, terminal: Terminal) -> None:
         option = await terminal.ask(asked)
         self._asked.pop(asked.ask_id, None)
-        await self._give(asked, option, by="person")
+        await self._send_answer(asked, option, by="person")
 
-    async def _give(self, asked: Asked, option: PermissionOption | None, *, by: str) -> None:
+    async def _send_answer(self, asked: Asked, option: PermissionOption | None, *, by: str) -> None:
         if option is None or option.kind.startswith("reject"):
             self.refused = True
         self._output.answered(asked, option, by)
         await self._conversation.answer(asked.ask_id, option.id if option else None)
 
-    def _settled(self, ask_id: str) -> None:
-        """The question is no longer open; where it still stands on the terminal, nobody needs to answer it."""
+    def _close_question(self, ask_id: str) -> None:
+        """Cancel the question on the terminal after the agent withdrew it."""
         if (open_question := self._asked.pop(ask_id, None)) is not None:
             asked, question = open_question
             question.cancel()
@@ -205,7 +205,7 @@ class HeadlessTurn:
 
 
 def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
-    """What a turn's end means to a script; ``refused`` where the agent was refused a permission in it."""
+    """The exit status of a turn; ``refused`` where a permission request was rejected in it."""
     if ended.problem is not None:
         match ended.problem.trouble:
             case Trouble.AGENT_MISSING | Trouble.AGENT_GONE | Trouble.AGENT_SILENT:
@@ -245,10 +245,10 @@ def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
             assert_never(reason)
 
 
-async def with_way_in(
+async def with_login_hint(
     ended: TurnEnded, conversation: Conversation, window: Window, settings: Settings
 ) -> TurnEnded:
-    """The same end; where it wants a login, with one line more that says how."""
+    """The end of a turn with a line on how to log in added to a login problem."""
     problem = ended.problem
     if problem is None or problem.trouble is not Trouble.LOGIN_NEEDED:
         return ended

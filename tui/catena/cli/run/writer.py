@@ -1,7 +1,7 @@
-"""Writing to a standard stream without holding up the event loop.
+"""Writing to a standard stream without blocking the event loop.
 
-Where the reader pauses (``less``), a write blocks. On the loop that would also stop the agent's turn, the heartbeat of
-the lease, and Ctrl+C.
+A write blocks while the reader pauses (``less``). On the loop that would also stop the agent's turn, the heartbeat of
+the lease and Ctrl+C.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 
-class Outlet:
-    """A file descriptor that takes text in order, at once, and writes it on a thread of its own.
+class BackgroundWriter:
+    """Writer of text to a file descriptor, in order, in a daemon thread.
 
-    ``on_broken`` is called once, on the loop, when nobody reads any more; what comes after that is dropped. The
-    thread does not keep the process from ending.
+    ``on_broken`` is called once, on the loop, when the reader has closed the pipe; later text is dropped.
     """
 
     def __init__(
         self, descriptor: int, *, encoding: str = "utf-8", on_broken: Callable[[], None] | None = None
     ) -> None:
-        self.broken = False  # nobody reads any more
+        self.broken = False  # the reader has closed the pipe
         self._descriptor = descriptor
         self._encoding = encoding
         self._on_broken = on_broken
@@ -32,11 +31,11 @@ class Outlet:
         threading.Thread(target=self._write_all, name=f"outlet-{descriptor}", daemon=True).start()
 
     def write(self, text: str) -> None:
-        """Hand text over; returns at once."""
+        """Queue text, without waiting."""
         self._waiting.put(text.encode(self._encoding, "replace"))
 
     async def flush(self) -> None:
-        """Wait until everything handed over so far is written, or nobody reads."""
+        """Wait until all queued text is written, or the pipe is broken."""
         done = self._loop.create_future()
         self._waiting.put(done)
         await done
@@ -45,13 +44,13 @@ class Outlet:
         while True:
             match self._waiting.get():
                 case bytes() as data if not self.broken:
-                    self.broken = not self._written(data)
+                    self.broken = not self._write(data)
                     if self.broken and self._on_broken:
                         self._loop.call_soon_threadsafe(self._on_broken)
                 case asyncio.Future() as done:
                     self._loop.call_soon_threadsafe(_settle, done)
 
-    def _written(self, data: bytes) -> bool:
+    def _write(self, data: bytes) -> bool:
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]

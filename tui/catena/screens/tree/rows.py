@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
-from catena.text.formats import age, cut, title_of
+from catena.text.formats import age, title_of, truncate
 from catena.text.safe_text import safe, safe_line
 from catena.text.tree import TreeLayout, TreeLine
 from catena.text.wording import agent_title
@@ -61,7 +61,9 @@ def tree_row(
     node = line.node
     refused = node.state is MessageState.REFUSED or node.stop_reason is StopReason.NOT_SENT
     width = _LABEL_WIDE if wide else _LABEL_NARROW
-    labels = "".join(f"[{cut(safe_line(label), width)}] " for label in tree.places.labels.get(node.id, ()))
+    labels = "".join(
+        f"[{truncate(safe_line(label), width)}] " for label in tree.places.labels.get(node.id, ())
+    )
     name = f"{_name(tree, node)} · " if node.id in tree.heads else ""
     fold = "▸ " if line.folded else ""
     chosen = "* " if node.id in marked else ""
@@ -70,7 +72,7 @@ def tree_row(
     if hit is not None:
         return Row(
             node.id,
-            cut(safe_line(label), _FOUND_WIDE if wide else _FOUND_NARROW),
+            truncate(safe_line(label), _FOUND_WIDE if wide else _FOUND_NARROW),
             note=f"{_found_in(hit, wide=wide)}: {safe_line(hit.snippet)}",
             detail=f"{age(node.created_at, now):>6}" if wide else "",
             dim=refused,

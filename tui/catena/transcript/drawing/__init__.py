@@ -1,1 +1,1 @@
-"""Lines and cells: flow, colours, highlighting, render options."""
+"""Drawing basics: lines, wrapping, highlighting, palette and render options."""

@@ -1,4 +1,4 @@
-"""Highlighting of code: lexed off the event loop, kept for what was shown last."""
+"""Syntax highlighting: lexing in a thread, and a cache for the code shown last."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _KEPT = 48
 
 
 class HighlightCache:
-    """What is known of the colours of code blocks.
+    """Cache of lexed code blocks.
 
-    ``of`` answers at once, with None where a block was not lexed yet; what was asked for in vain is lexed by
-    ``lex_wanted``, in a thread if need be. With ``eager`` it is lexed on the spot.
+    ``of`` returns None for a block that is not lexed yet and records the request; ``lex_all`` lexes the requests, in a
+    thread, and ``add`` stores them. With ``eager`` blocks are lexed at once.
     """
 
     def __init__(self, *, eager: bool = False) -> None:
         self._eager = eager
         self._known: OrderedDict[_Key, tuple[ColouredLine, ...]] = OrderedDict()
         self._requested: dict[_Key, None] = {}
-        self.misses = 0  # how often the answer was "not yet"
+        self.misses = 0  # number of requests for blocks not lexed yet
 
     @property
     def has_requests(self) -> bool:
         return bool(self._requested)
 
     def of(self, code: str, language: str) -> tuple[ColouredLine, ...] | None:
-        """Return the coloured lines of ``code``, or None: not yet known, or to be left plain."""
+        """Return the highlighted lines of ``code``; None where it is not lexed yet or stays plain."""
         if not language or len(code) > MAX_CHARACTERS or code.count("\n") >= MAX_LINES:
             return None
         key = (language, code)
@@ -46,25 +46,25 @@ class HighlightCache:
         return None
 
     def take_requests(self) -> list[_Key]:
-        """Return what was asked for in vain, once."""
+        """Return and clear the requests."""
         wanted = list(self._requested)
         self._requested.clear()
         return wanted
 
     def add(self, lexed: dict[_Key, tuple[ColouredLine, ...]]) -> None:
-        """Keep what was lexed; the blocks that were shown longest ago are forgotten."""
+        """Store lexed blocks; the least recently used are dropped."""
         self._known.update(lexed)
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
 
 
 def lex_all(wanted: list[_Key]) -> dict[_Key, tuple[ColouredLine, ...]]:
-    """Lex blocks of code, each given by its language and text."""
+    """Lex code blocks, each given by language and text."""
     return {key: lex(key[1], key[0]) for key in wanted}
 
 
 def lex(code: str, language: str) -> tuple[ColouredLine, ...]:
-    """Return the lines of ``code`` with the role of each token; without roles where nobody knows the language."""
+    """Return the lines of ``code`` with the role of each token; without roles for an unknown language."""
     from pygments.lexers import get_lexer_by_name
     from pygments.token import Token
     from pygments.util import ClassNotFound
@@ -100,5 +100,5 @@ def lex(code: str, language: str) -> tuple[ColouredLine, ...]:
         for part in rest:
             lines.append([(part, role)] if part else [])
     coloured = tuple(tuple(line) for line in lines)
-    # A lexer may drop or change characters; then the text wins over the colours.
+    # A lexer may drop or change characters; the code stays plain then.
     return coloured if "\n".join("".join(p for p, _ in line) for line in coloured) == code else plain

@@ -1,4 +1,4 @@
-"""One row of the transcript, as it is drawn and as it is copied."""
+"""Lines of the transcript, with what is drawn and what is copied of them, and their prefixes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from textual.strip import Strip
 class Line:
     """A row of a message's body.
 
-    What is shown begins with ``lead`` characters of decoration, which nobody can select; the rest stands for ``text``.
-    Both have the same length wherever a part of the row can be told from the whole.
+    The drawn row begins with ``lead`` characters of decoration that cannot be selected; ``text`` is the copy of the
+    rest, of the same length wherever a part of the row can be copied.
     """
 
     segments: list[Segment]
     cells: int
-    text: str = ""  # what the whole row is when it is copied
+    text: str = ""  # the copy of the whole row
     lead: int = 0
-    joint: str = "\n"  # what stands between this row and the next one when both are copied
+    joint: str = "\n"  # separator from the next row when both are copied
     strip: Strip | None = field(
         default=None, compare=False, repr=False
     )  # composed with its gutter, at ``strip_key``
@@ -35,7 +35,7 @@ class Line:
         return "".join([segment.text for segment in self.segments])
 
     def copied(self, start: int, end: int) -> str:
-        """Return what the characters from ``start`` to ``end`` of the selectable part are when copied."""
+        """Return the copy of the characters from ``start`` to ``end`` of the selectable part."""
         content = self.shown[self.lead :]
         if start <= 0 and end >= len(content):
             return self.text
@@ -48,7 +48,7 @@ def blank() -> Line:
 
 
 def line_of(*pieces: tuple[str, Style], text: str | None = None, lead: int = 0) -> Line:
-    """Return a row made of styled pieces; it is copied as it is shown after ``lead``, or as ``text``."""
+    """Return a row of styled pieces; its copy is ``text``, by default what is drawn after ``lead``."""
     segments = [Segment(piece, style) for piece, style in pieces if piece]
     shown = "".join([segment.text for segment in segments])
     return Line(segments, cell_len(shown), shown[lead:].rstrip() if text is None else text, lead)
@@ -56,17 +56,17 @@ def line_of(*pieces: tuple[str, Style], text: str | None = None, lead: int = 0) 
 
 @dataclass(frozen=True, slots=True)
 class LinePrefix:
-    """What stands before the rows of a list item, a quotation or an indented block."""
+    """Prefix of the rows of a list item, a quotation or an indented block."""
 
     first: str
     rest: str
     style: Style
-    first_source: str | None = None  # None: the mark is decoration
+    first_source: str | None = None  # None for decoration
     rest_source: str | None = None
 
 
 def add_prefix(lines: Iterable[Line], mark: LinePrefix) -> list[Line]:
-    """Return ``lines`` with ``mark`` before each."""
+    """Return ``lines`` with ``mark`` before each one."""
     result: list[Line] = []
     shown, copied = mark.first, mark.first_source
     for line in lines:
@@ -78,6 +78,6 @@ def add_prefix(lines: Iterable[Line], mark: LinePrefix) -> list[Line]:
         segments = [Segment(shown, mark.style), *line.segments] if shown else line.segments
         result.append(Line(segments, line.cells + cell_len(shown), text, lead, line.joint))
         shown = mark.rest
-        # A row that continues a wrapped one is no line of its own in the source.
+        # A row that continues a wrapped one is not a line of the source.
         copied = mark.rest_source if line.joint == "\n" else None
     return result

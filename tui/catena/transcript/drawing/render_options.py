@@ -1,4 +1,4 @@
-"""What drawing a message depends on besides the message."""
+"""Render options of messages: palette, width and layout of the column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREFIX = "transcript--"
 
 @dataclass(frozen=True)
 class Palette:
-    """One complete style per role. The names are those of the component classes, with `_` for `-`."""
+    """One complete style for each role, named like its component class with `_` for `-`."""
 
     text: Style
     muted: Style  # the first of the two dimmer steps
@@ -54,7 +54,7 @@ class Palette:
         styles = {name: style_of(component_class(name)) for name in role_names()}
         text = styles["text"].color
         for roles, step in ((_MUTED, Style(dim=True)), (_FAINT, Style(color="bright_black"))):
-            # A theme of terminal colours may know no dimmer ones; percentages of those cannot be mixed.
+            # A theme of terminal colours may have no dimmer ones, since their percentages cannot be computed.
             for role in roles:
                 if styles[role].color == text:
                     styles[role] += step
@@ -62,7 +62,7 @@ class Palette:
 
     @classmethod
     def plain(cls) -> Palette:
-        """Return a palette without any style, for text alone."""
+        """Return a palette of empty styles."""
         return cls(**{name: Style() for name in role_names()})
 
     @cached_property
@@ -93,7 +93,7 @@ COLUMN = 100
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """The column that messages are drawn in. Widths are in cells."""
+    """Options for drawing messages; widths are in cells."""
 
     width: int  # of a message's body, without gutter and margins
     palette: Palette
@@ -102,13 +102,13 @@ class RenderOptions:
     highlights: HighlightCache | None = None  # None: code stays plain
 
     def within(self, cells: int) -> RenderOptions:
-        """Return the same look for a body that is ``cells`` narrower."""
+        """Return the options for a body that is ``cells`` narrower."""
         return replace(self, width=max(4, self.width - cells))
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """How a column lies in a widget of some width."""
+    """Layout of the column in a widget: margin, gutter and body, in cells."""
 
     margin: int
     gutter: int
@@ -116,7 +116,7 @@ class ColumnLayout:
 
     @classmethod
     def of(cls, width: int) -> ColumnLayout:
-        """Fit a column of at most 100 cells, its gutter included, into ``width``; below 60 gutter and margins go."""
+        """Fit a column of at most 100 cells with its gutter into ``width``; below 60 there is no gutter or margin."""
         if width < NARROW:
             return cls(0, 0, max(4, width))
         column = min(COLUMN, width - 2)

@@ -1,4 +1,4 @@
-"""Running text broken into rows, so that wide characters, joined emoji and endless words come out right."""
+"""Wrapping of text into rows by cell width, with wide characters, joined emoji and endless words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from catena.transcript.drawing.lines import Line
 
 Run = tuple[str, Style]
 
-# Characters that are one cell wide whatever stands beside them: text of these alone is measured by counting.
+# Characters that are one cell wide in every context: text of these alone is measured by counting.
 _SINGLE_WIDTH = frozenset(
     chr(code)
     for first, last in (
@@ -39,7 +39,7 @@ _NOT_LAST = frozenset("（「『【〈《〔［｛([{")
 
 
 class Span(NamedTuple):
-    """One row of a text: from where to where it goes, how wide it is, and where the next begins."""
+    """One row of a text: its range, its width in cells, and the start of the next row."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Span(NamedTuple):
 
 
 def is_single_width(text: str) -> bool:
-    """Tell whether every character of ``text`` takes exactly one cell."""
+    """Return whether every character of ``text`` takes exactly one cell."""
     return text.isascii() or _SINGLE_WIDTH.issuperset(text)
 
 
@@ -58,7 +58,7 @@ def width_of(text: str) -> int:
 
 
 def break_rows(text: str, width: int, first: int | None = None) -> list[Span]:
-    """Break ``text``, which has no newlines, at spaces, between ideographs and, where it must be, inside words.
+    """Break ``text``, which has no newlines, at spaces, between ideographs and, if necessary, inside words.
 
     ``first`` is the width of the first row where it differs. There is always at least one row.
     """
@@ -139,9 +139,9 @@ def _break_wide(text: str, width: int, limit: int) -> list[Span]:
 
 
 def wrap_runs(runs: Sequence[Run], width: int, *, first: int | None = None, joint: str = "\n") -> list[Line]:
-    """Lay styled text, which has no newlines, into rows of at most ``width`` cells.
+    """Wrap styled text, which has no newlines, into lines of at most ``width`` cells.
 
-    A wrapped row joins the next with what was dropped between them, the last one joins what follows with ``joint``.
+    The joint of a wrapped line is the text dropped at its break, that of the last line is ``joint``.
     """
     text = "".join([run[0] for run in runs])
     lines: list[Line] = []
@@ -165,7 +165,7 @@ def wrap_runs(runs: Sequence[Run], width: int, *, first: int | None = None, join
 
 
 def wrap_text(text: str, style: Style, width: int) -> list[Line]:
-    """Lay text as it stands: every newline is one, tabs reach to the next multiple of four."""
+    """Wrap plain text, keeping its newlines, with tabs to multiples of four."""
     lines: list[Line] = []
     for row in text.split("\n"):
         lines += wrap_runs([(row.expandtabs(4), style)], width)
@@ -173,12 +173,12 @@ def wrap_text(text: str, style: Style, width: int) -> list[Line]:
 
 
 def shorten(text: str, width: int) -> str:
-    """Return ``text`` in at most ``width`` cells, with `…` for what is left out of its middle."""
+    """Return ``text`` in at most ``width`` cells, with `…` in place of its middle."""
     if width_of(text) <= width:
         return text
     if width <= 1:
         return "…"[: max(0, width)]
-    tail = (width - 1) * 2 // 3  # the end of a path tells more than its beginning
+    tail = (width - 1) * 2 // 3  # the end of a path is more specific than its beginning
     return f"{fit(text, width - 1 - tail)}…{fit_end(text, tail)}"
 
 

@@ -1,1 +1,1 @@
-"""Markdown to lines: blocks, inline text, tables and code."""
+"""Markdown drawn as lines: blocks, inline text, tables and code."""

@@ -1,4 +1,4 @@
-"""Code blocks: the source as it is, indented, folded at the edge, coloured when the colours are known."""
+"""Code blocks drawn as lines: indented, wrapped, and highlighted once they have been lexed."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run, wrap_runs
 
-TAB = 4  # a tab reaches to the next multiple of so many columns
+TAB = 4  # tab width in columns
 _LANGUAGE = re.compile(r"[\w.+#-]+")
 
 
 def indentation(options: RenderOptions) -> int:
-    """Return by how many cells code is set in."""
+    """Return the indentation of code in cells."""
     return 2 if options.narrow else 3
 
 
 def language_of(info: str) -> str:
-    """Return the language that the first line of a fence names, or nothing."""
+    """Return the language in a fence's info string, or ""."""
     match = _LANGUAGE.match(info.strip().lstrip("{."))
     return match[0].lower() if match else ""
 
 
 def draw_code(source: str, info: str, options: RenderOptions) -> list[Line]:
-    """Draw a whole block of code."""
+    """Draw a code block."""
     source = safe(source)
     return draw_code_lines(source.split("\n"), highlighted_lines(source, info, options), options)
 
 
 def highlighted_lines(source: str, info: str, options: RenderOptions) -> Sequence[ColouredLine] | None:
-    """Return the coloured lines of a safe ``source``, if they are known yet."""
+    """Return the highlighted lines of a safe ``source``; None where it is not lexed yet."""
     if options.highlights is None:
         return None
     return options.highlights.of(source, language_of(info))
@@ -44,7 +44,7 @@ def highlighted_lines(source: str, info: str, options: RenderOptions) -> Sequenc
 def draw_code_lines(
     lines: Sequence[str], coloured: Sequence[ColouredLine] | None, options: RenderOptions
 ) -> list[Line]:
-    """Draw some lines of code, and with ``coloured``, which has as many, in colours."""
+    """Draw lines of code, highlighted where ``coloured`` has the same lines with roles."""
     indent = indentation(options)
     width = max(4, options.width - indent)
     base = options.palette.code_block

@@ -1,4 +1,4 @@
-"""The inside of a Markdown paragraph: markdown-it's inline tokens to styled runs."""
+"""Inline Markdown: markdown-it's inline tokens as styled runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-HREF = "href"  # the key of a link's address in the meta data of a style
+HREF = "href"  # key of a link's address in a style's meta data
 _TERMINAL_SCHEMES = ("http://", "https://", "mailto:", "ftp://")
 
 _STRONG = Style(bold=True)
@@ -27,7 +27,7 @@ def inline_runs(tokens: Sequence[Token], base: Style, palette: Palette) -> list[
     """Return one list of runs for each hard line of an inline token's children."""
     lines: list[list[Run]] = [[]]
     styles = [base]
-    links: list[tuple[str, int]] = []  # address, and how much text there was when it began
+    links: list[tuple[str, int]] = []  # address, and number of runs before the link
     length = 0
 
     def put(text: str, style: Style) -> None:
@@ -78,12 +78,12 @@ def inline_runs(tokens: Sequence[Token], base: Style, palette: Palette) -> list[
 
 
 def safe_line_ends(text: str) -> str:
-    """Return ``text`` safe and without newlines, which an inline token holds only where an entity made one."""
+    """Return ``text`` made safe, with newlines and tabs, which can come from entities, as spaces."""
     return safe(text).replace("\n", " ").replace("\t", " ")
 
 
 def link_style(href: str) -> Style:
-    """Return what makes text a link: its address for a click, and for the terminal where that can open it."""
+    """Return the style of a link: its address for clicks, and for the terminal where that can open it."""
     terminal = href if href.lower().startswith(_TERMINAL_SCHEMES) else None
     return Style(link=terminal, meta={HREF: href})
 

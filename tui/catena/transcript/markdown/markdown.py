@@ -1,4 +1,4 @@
-"""Markdown to rows. Parsing is markdown-it's; HTML in it is text."""
+"""Markdown blocks drawn as lines; parsed by markdown-it, with HTML as text."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _TASKS = {"[ ] ": ("☐ ", "[ ] "), "[x] ": ("☑ ", "[x] "), "[X] ": ("☑ ", "
 
 @lru_cache(maxsize=1)
 def parser() -> MarkdownIt:
-    """Return the one parser; the first call imports it, which takes some 20 ms."""
+    """Return the shared parser; the first call imports it, which takes about 20 ms."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
 def references_in(texts: Iterable[str]) -> References:
-    """Return the link reference definitions that safe texts make, one below the other: the first one counts."""
+    """Return the link reference definitions in safe texts; the first definition of a name counts."""
     environment: dict[str, Any] = {}
     for text in texts:
         parser().parse(text, environment)
@@ -47,7 +47,7 @@ def references_in(texts: Iterable[str]) -> References:
 def draw_markdown(
     text: str, options: RenderOptions, base: Style | None = None, references: References | None = None
 ) -> list[Line]:
-    """Draw a Markdown text in the style ``base``, the palette's own for text if None."""
+    """Draw a Markdown text in the style ``base``, by default the palette's text style."""
     text = safe(text)
     environment = {"references": dict(references)} if references else {}
     tokens = parser().parse(text, environment)
@@ -56,7 +56,7 @@ def draw_markdown(
 
 
 def groups(tokens: Sequence[Token]) -> list[Sequence[Token]]:
-    """Split ``tokens`` into the blocks that stand side by side."""
+    """Split ``tokens`` into adjacent blocks."""
     found: list[Sequence[Token]] = []
     depth = start = 0
     for index, token in enumerate(tokens):
@@ -68,7 +68,7 @@ def groups(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 
 
 class _BlockRenderer:
-    """Draws the tokens of one text."""
+    """Renderer of the tokens of one text."""
 
     def __init__(self, source: Sequence[str], options: RenderOptions, base: Style) -> None:
         self._source = source
@@ -76,7 +76,7 @@ class _BlockRenderer:
         self._base = base
 
     def sequence(self, tokens: Sequence[Token], options: RenderOptions, *, depth: int = 0) -> list[Line]:
-        """Blocks one below the other: a blank row between them, in lists only where the source has one."""
+        """Draw blocks with a blank row between them, in lists only where the source has one."""
         lines: list[Line] = []
         before: Token | None = None
         for group in groups(tokens):
@@ -93,7 +93,7 @@ class _BlockRenderer:
     def _needs_blank_row(self, before: Token, token: Token, depth: int) -> bool:
         if depth:
             return self._blank_above(token)
-        # A list that follows its introduction line by line belongs to it.
+        # A list directly below a paragraph belongs to it.
         is_list = token.type in ("bullet_list_open", "ordered_list_open")
         adjacent = before.map is not None and token.map is not None and before.map[1] == token.map[0]
         return not (is_list and before.type == "paragraph_open" and adjacent)
@@ -160,7 +160,7 @@ class _BlockRenderer:
         return lines
 
     def _take_task(self, item: Sequence[Token]) -> tuple[str, str]:
-        """Take the box of a task off the text of a list item."""
+        """Remove the task box from a list item; return it as drawn and as copied."""
         if len(item) > 2 and item[1].type == "paragraph_open" and item[2].children:
             first = item[2].children[0]
             task = _TASKS.get(first.content[:4]) if first.type == "text" else None

@@ -1,10 +1,10 @@
-"""Where a Markdown text can be cut, so that its pieces mean alone what they mean together.
+"""Splitting of a growing Markdown text into pieces that can be parsed separately.
 
-A cut is made only where a block at the top level certainly begins: at a fence at the left edge and after its end, and
-after a blank line before a line at the left edge that is no item of a list which is still open. In doubt there is none.
-Link reference definitions are the one thing that reaches over a cut; whoever draws the pieces hands them round.
+A piece ends only where a top-level block certainly begins: at a fence at the left edge and after its end, and after a
+blank line before a line at the left edge that is not an item of an open list. Link reference definitions are the only
+thing that reaches beyond a piece; the caller shares them between pieces.
 
-A text without end is not read to its end: from some line on it is one plain piece.
+Beyond a million characters or 10,000 lines the rest is one plain piece.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 _FENCE = re.compile(r"( {0,3})(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)$")
 _TOP_ITEM = re.compile(r"(?:([-*+])|(\d{1,9})([.)])) {1,4}\S")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
-_LONG_LIST = 1000  # characters of a list, after which it is cut at its next item
+_LONG_LIST = 1000  # characters of a list, after which it is split at its next item
 _ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
-_MOST_CHARACTERS = 1_000_000  # beyond which nothing but the end of an open fence is looked for
-_MOST_LINES = 10_000  # that were looked at one by one, beyond which no other is
-_LONG_RULE = 1000  # characters of a line that is surely none
-# What need not be looked at line by line: prose goes on up to a line that begins with no letter, code to a mark.
+_MOST_CHARACTERS = 1_000_000  # beyond which only the end of an open fence is searched
+_MOST_LINES = 10_000  # lines read one by one
+_LONG_RULE = 1000  # characters beyond which a line is never a rule
+# Lines that need not be read one by one: prose up to a line that begins with no letter, code up to a fence mark.
 _NO_LETTER = re.compile(r"\n[\W\d_]")
 _MARK = re.compile(r"\n[ \t]*[`~]")
 _NO_NEWLINE = re.compile(r"[^\n]")
@@ -28,21 +28,21 @@ _NO_NEWLINE = re.compile(r"[^\n]")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text; ``fence`` where it is one fenced block at the left edge and nothing else.
+    """A range of a text; ``fence`` for a single fenced block at the left edge, ``plain`` for unread text.
 
-    A long list is cut between two of its items. ``plain``: what is in it was not looked at.
+    A long list is split between two of its items.
     """
 
     start: int
     end: int
     fence: bool
-    joined: bool = False  # it goes on with the list of the piece before, without a blank row between them
+    joined: bool = False  # continues the list of the previous piece without a blank row
     plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """The first line of a fenced block: its mark, and how far it is set in."""
+    """An opening fence: its mark and indentation."""
 
     mark: str
     indent: int
@@ -55,38 +55,38 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class _ListState:
-    """A list at the left edge, as its last item leaves it."""
+    """State of a list at the left edge after its last item."""
 
     mark: str
-    number: int  # of the next item
-    indent: int  # of what belongs to the last one
+    number: int  # number of the next item
+    indent: int  # indentation of the last item's content
 
 
 class MarkdownSplitter:
-    """Cuts a text that grows at its end. What it has found never changes with what comes later."""
+    """Splitter of a text that grows at its end; finished pieces never change."""
 
     def __init__(self) -> None:
-        self.start = 0  # of the piece that is not finished
-        self.joined = False  # that piece goes on with the list of the one before it
-        self.plain = False  # that piece is the last one, and nothing is looked for in it
-        self._read = 0  # up to here every line was looked at
-        self._searched = 0  # from there up to here there is no newline
+        self.start = 0  # start of the unfinished piece
+        self.joined = False  # the unfinished piece continues the previous one's list
+        self.plain = False  # the unfinished piece is the plain rest
+        self._read = 0  # end of the lines read
+        self._searched = 0  # end of the text searched for a newline
         self._fence: Fence | None = None
-        self._whole_fence = False  # the open fence is at the left edge: it is a piece of its own
+        self._whole_fence = False  # the open fence is at the left edge and a piece of its own
         self._after_blank = False
         self._content = False  # the unfinished piece has more than blank lines
         self._list = False  # a list may be open
         self._list_state: _ListState | None = None
-        self._ambiguous_fence = False  # a fence that may have ended with its list: no more cuts
-        self._lines_read = 0  # lines
+        self._ambiguous_fence = False  # a fence may have ended with its list: no more splits
+        self._lines_read = 0
 
     @property
     def in_fence(self) -> bool:
-        """The unfinished piece is a fenced block of its own, and not closed yet."""
+        """True while the unfinished piece is an open fenced block."""
         return self._whole_fence and self._fence is not None
 
     def feed(self, text: str) -> list[Piece]:
-        """Return the pieces that were finished by what ``text``, whole, has more than the last time."""
+        """Return the newly finished pieces of ``text``, which is the complete text so far."""
         pieces: list[Piece] = []
         while not self.plain and text.find("\n", max(self._read, self._searched)) >= 0:
             self._skip(text)
@@ -104,7 +104,7 @@ class MarkdownSplitter:
         return pieces
 
     def finish(self, text: str) -> list[Piece]:
-        """Return the last pieces of ``text``, which will not grow any more."""
+        """Return the last pieces of the final ``text``."""
         pieces = self.feed(text)
         if self._read < len(text) and not self.plain:
             self._line(text[self._read :], self._read, len(text), pieces)
@@ -115,7 +115,7 @@ class MarkdownSplitter:
         return pieces
 
     def _skip(self, text: str) -> None:
-        """Leave out whole lines that change nothing; which ones does not depend on how the text came."""
+        """Skip lines that change no state; which ones does not depend on the chunks of the text."""
         if self._fence is None and self._after_blank:
             begun = _NO_NEWLINE.search(text, self._read)
             self._read = len(text) if begun is None else begun.start()
@@ -160,7 +160,7 @@ class MarkdownSplitter:
             indent = len(opening[1])
             if indent == 0 and not self._ambiguous_fence:
                 self._cut(start, pieces)
-                self.start = start  # blank lines before it belong to nothing
+                self.start = start  # blank lines before it belong to no piece
                 self._whole_fence = True
             self._fence = Fence(opening[2] or opening[3], indent)
         else:
@@ -177,7 +177,7 @@ class MarkdownSplitter:
         self._content, self._after_blank = True, False
 
     def _follow_list(self, line: str, start: int, pieces: list[Piece]) -> None:
-        """Cut a long list before an item at the left edge, where nothing but items was since it began."""
+        """Split a long list of nothing but items before an item at the left edge."""
         state = self._list_state
         if state is not None and line.startswith(" " * state.indent):
             return  # within the item

@@ -1,4 +1,4 @@
-"""Markdown tables, fitted to the width: cells wrap, and where columns would become slivers, rows become lists."""
+"""Markdown tables drawn as lines: cells wrap, and a table whose columns would be too narrow becomes a list."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = " │ "
 _CROSSING = "─┼─"
-_MIN_COLUMN = 6  # a column that cannot have so many cells, and needs them, makes the table a list
+_MIN_COLUMN = 6  # cells; a narrower column that needs more makes the table a list
 _BOLD = Style(bold=True)
 
 
@@ -52,7 +52,7 @@ def draw_table(tokens: Sequence[Token], options: RenderOptions, base: Style) -> 
 
 
 def fit_columns(natural: Sequence[int], width: int) -> list[int] | None:
-    """Share ``width`` among columns that would like ``natural`` cells each; None where it cannot be done decently."""
+    """Distribute ``width`` over columns of ``natural`` widths; None where a column would be too narrow."""
     room = width - len(_BETWEEN) * (len(natural) - 1)
     if sum(natural) <= room:
         return list(natural)

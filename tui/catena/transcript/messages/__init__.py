@@ -1,1 +1,1 @@
-"""One kind of message each: prompts, answers, tool calls, diffs, notices."""
+"""Drawing of each kind of message: prompts, answers, tool calls, diffs, notices and seams."""

@@ -1,4 +1,4 @@
-"""An answer: Markdown that grows at its end. What was read is never drawn again but at its last block."""
+"""An answer or thought as parts: Markdown that grows at its end, of which only the last block is drawn again."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _MARK = re.compile(r"`+|~+")
 
 
 class LongBlock:
-    """The block that begins at ``start`` of a text. A slice that is full is never drawn anew because of growth.
+    """A long block that begins at ``start`` of a text, drawn in slices; a full slice is never drawn again.
 
-    ``first`` is the index of its first part among the parts of the answer.
+    ``first`` is the index of its first part in the answer.
     """
 
     code = False
@@ -45,15 +45,15 @@ class LongBlock:
         self._text = text
         self._lead = lead
         self._slicer = Slicer(self._body(start), self._characters)
-        self._has_full_slice = False  # there is a full slice
+        self._has_full_slice = False
 
     @property
     def at(self) -> int:
-        """Where in the text the rest begins that is no full slice."""
+        """The end of the full slices in the text."""
         return self._slicer.start
 
     def full_parts(self, end: int) -> list[Part]:
-        """Return the parts that have become full before ``end``."""
+        """Return the parts of newly full slices before ``end``."""
         if not self._has_full_slice:
             self._slicer = Slicer(self._body(self.at), self._characters)
         parts = []
@@ -64,25 +64,25 @@ class LongBlock:
         return parts
 
     def last_part(self, end: int, *, source_end: int | None = None) -> Part:
-        """Return the part of what is left before ``end``; copied, it reaches to ``copied_to``, the end for None."""
+        """Return the last part, drawn up to ``end`` and copied up to ``source_end``, the end of the text for None."""
         start = self.at
         draw = partial(self._draw, start, end) if end + self.code > start else _draw_nothing
         return self._part(draw, Slice(start, max(start, end)), self._source_start(start), source_end)
 
     def growing(self, end: int) -> Part:
-        """Return the part of what is left while it grows."""
+        """Return the last part while the block grows."""
         return self.last_part(end)
 
     def covers(self, end: int) -> bool:
-        """Tell whether all slices are of a block that ends at ``end``: its last line may have begun another one."""
+        """Return whether all slices lie in a block that ends at ``end``; its last line may begin another block."""
         return not self._has_full_slice or self.at < self.drawn_end(end) + 2 * self.code
 
     def drawn_end(self, end: int) -> int:
-        """Return where what is drawn of a block ends that ends at ``end``."""
+        """Return the end of the drawn text of a block that ends at ``end``."""
         return self.at + len(self._text()[self.at : end].rstrip("\n"))
 
     def _body(self, at: int) -> int:
-        """Return where drawing begins, from ``at`` on."""
+        """Return the start of the drawn text from ``at`` on."""
         begun = _NO_NEWLINE.search(self._text(), at)
         return len(self._text()) if begun is None else begun.start()
 
@@ -110,7 +110,7 @@ class LongBlock:
 
 
 class LongProse(LongBlock):
-    """Text whose Markdown is not worth its price."""
+    """A block too long to be parsed as Markdown, drawn as plain text."""
 
     def __init__(self, text: Callable[[], str], start: int, *, first: int, lead: int, style: StyleOf) -> None:
         super().__init__(text, start, first=first, lead=lead)
@@ -121,7 +121,7 @@ class LongProse(LongBlock):
 
 
 class LongCode(LongBlock):
-    """A fenced block, its code without colours."""
+    """A long fenced block, without highlighting."""
 
     code = True
     _characters = CODE_CHARACTERS
@@ -155,7 +155,7 @@ class LongCode(LongBlock):
 
 
 class _OpenCodeBlock:
-    """The end of a block of code that is not closed yet; a line once drawn is kept."""
+    """The end of an open code block; drawn lines are kept."""
 
     def __init__(self, text: Callable[[], str], start: int) -> None:
         self.start = start
@@ -182,16 +182,16 @@ def _draw_nothing(options: RenderOptions) -> list[Line]:
     return []
 
 
-# What there may be without a place to cut, beyond which the Markdown in it is not worth its price.
+# Limits of a piece beyond which it is not parsed as Markdown.
 _MAX_PROSE = 48_000  # characters
 _MAX_ROWS = 1000
 _MAX_BRACKETS = 2000
-_MAX_LINE = 24_000  # characters of a line of code that is coloured
-_MAX_DEFINITIONS = 48_000  # characters in which definitions of links are read
-_MAX_INVISIBLE = 500  # blocks at the beginning of which nothing is drawn
+_MAX_LINE = 24_000  # characters of a highlighted line of code
+_MAX_DEFINITIONS = 48_000  # characters searched for link definitions
+_MAX_INVISIBLE = 500  # blocks at the beginning that may draw nothing
 _DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[[^\]]{1,999}\]:", re.MULTILINE)
-# The end of a growing text that would mean something else one character later: an underline that is about to become a
-# list, the marker of one, a fence, the head of a table.
+# The end of a growing text that may change its meaning with the next character: an underline or list marker, a fence,
+# the head of a table.
 _UNDECIDED = re.compile(
     r"(?:^|\n)(?: {0,3}(?:=+|-+|\*+|_+|\++|#+|`+|~+|\d{1,9}[.)]?)|\|[^\n]*(?:\n\|?[ :|-]*)?)$"
 )
@@ -199,26 +199,26 @@ _HOLD_AT_MOST = 400
 
 
 class Answer:
-    """The parts of a Markdown text. While it grows only the last part changes."""
+    """The parts of a Markdown text; while it grows only the last one changes."""
 
     def __init__(self, text: str, *, growing: bool, style: StyleOf, indent: int = 0, lead: int = 0) -> None:
         self.text = ""
         self.parts: list[Part] = []
         self.growing = growing
-        self.has_held_text = False  # some of the end is not shown, because it may still mean something else
+        self.has_held_text = False  # the end is not drawn yet, since its meaning may change
         self._hold_back = True
         self._style = style
         self._indent = indent
         self._lead = lead
         self._splitter = MarkdownSplitter()
         self._references: References = {}
-        self._definitions: list[Piece] = []  # with definitions of links
-        self._invisible_blocks = 0  # blocks at the beginning of which nothing is drawn
+        self._definitions: list[Piece] = []  # pieces with link definitions
+        self._invisible_blocks = 0  # blocks at the beginning that draw nothing
         self._pending_return = ""
-        self._text_end = 0  # where the last character is that is no newline, and one further
-        self._first_changed = 0  # the first part that is another one since the last call
+        self._text_end = 0  # end of the text without trailing newlines
+        self._first_changed = 0  # index of the first part changed by the current call
         self._tail: Part | None = None
-        self._open_block: LongBlock | None = None  # what is not finished, where it is code or long
+        self._open_block: LongBlock | None = None  # the unfinished block, where it is code or long
         if growing:
             self.grow(text)
         else:
@@ -226,7 +226,7 @@ class Answer:
             self._finish()
 
     def grow(self, text: str) -> int:
-        """Add ``text`` at the end; return the index of the first part that is another one now."""
+        """Append ``text``; return the index of the first changed part."""
         text = self._pending_return + text
         self._pending_return = "\r" if text.endswith("\r") else ""
         text = _normalize_newlines(text.removesuffix("\r"))
@@ -241,14 +241,14 @@ class Answer:
         return self._first_changed
 
     def release(self) -> int:
-        """Hold nothing back of the text as it is; return the index of the first part that is another one now."""
+        """Draw the held-back end; return the index of the first changed part."""
         self._hold_back = False
         self._remove_tail()
         self._add_tail()
         return self._first_changed
 
     def finish(self) -> int:
-        """The text is whole. Return the index of the first part that is another one now."""
+        """Finish the text; return the index of the first changed part."""
         self.growing = False
         self.text += "\n" if self._pending_return else ""
         self._remove_tail()
@@ -258,7 +258,7 @@ class Answer:
         self.has_held_text = False
         for piece in self._splitter.finish(self.text):
             self._add(piece)
-        # A definition of a link may stand below its use: then everything that may use it is drawn anew.
+        # A link definition may follow its use, so all parts are drawn again.
         if self._definitions:
             self._references = references_in(safe(self.text[a:b]) for a, b in self._definition_ranges())
             for part in self.parts:
@@ -316,7 +316,7 @@ class Answer:
         self._append((Part(draw, copied, size=size, breaks=breaks, lead=lead),))
 
     def _add_long(self, piece: Piece, begun: LongBlock | None) -> None:
-        """Add a block that is drawn as it stands; what was drawn of it while it grew stays."""
+        """Add a long block, keeping the slices drawn while it grew."""
         if begun is not None and not begun.covers(piece.end):
             self._remove_from(begun.first)
             begun = None
@@ -346,7 +346,7 @@ class Answer:
         self._append((self._tail,))
 
     def _open_block_at(self, start: int, *, code: bool) -> LongBlock | None:
-        """Return what was begun of the block at ``start``; what turned out to be another one is taken away."""
+        """Return the open block at ``start``; an open block that turned out to be another one is removed."""
         begun = self._open_block
         if begun is not None and (begun.start, begun.code) != (start, code):
             self._remove_from(begun.first)
@@ -369,7 +369,7 @@ class Answer:
         return rows > _MAX_ROWS or brackets > _MAX_BRACKETS
 
     def _is_short(self, piece: Piece) -> bool:
-        """Tell whether a block of code may be coloured."""
+        """Return whether a code block is short enough to be highlighted."""
         start, end = piece.start, piece.end
         if end - start > MAX_CHARACTERS or self.text.count("\n", start, end) > MAX_LINES:
             return False
@@ -400,7 +400,7 @@ class Answer:
 
 
 def fenced(source: str) -> tuple[str, list[str]]:
-    """Return what the first line of a fenced block says, and the block's lines; its end may be missing."""
+    """Return info string and lines of a fenced block, whose closing fence may be missing."""
     first, *lines = source.removesuffix("\n").split("\n")
     mark = first[: len(first) - len(first.lstrip(first[0]))]
     if lines and Fence(mark, 0).closed_by(lines[-1]):
@@ -409,7 +409,7 @@ def fenced(source: str) -> tuple[str, list[str]]:
 
 
 def _is_invisible(source: str) -> bool:
-    """A text of which nothing is drawn, such as definitions of links."""
+    """Return whether nothing is drawn of a text, such as of link definitions."""
     return source.lstrip()[0] in "[>" and not draw_markdown(source, RenderOptions(80, Palette.plain()))
 
 

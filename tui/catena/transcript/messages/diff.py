@@ -1,4 +1,4 @@
-"""The change of a file, as added and removed lines with a little around them."""
+"""Diff of a file: added and removed lines with context, computed and drawn."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
 
 CONTEXT = 3
-_MAX_COMPARED = (
-    1500  # changed lines of either side beyond which everything between first and last counts as changed
-)
+# Changed lines of either side; beyond that, everything from the first to the last changed line counts as changed.
+_MAX_COMPARED = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """A line of a diff: ``sign`` is `+`, `-` or a space, ``number`` counts in the file it is in."""
+    """A line of a diff; ``sign`` is `+`, `-` or a space, ``number`` its line number in the new or old file."""
 
     sign: str
     number: int
@@ -31,7 +30,7 @@ class DiffRow:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """The hunks of one file's change, and how much was added and removed."""
+    """The hunks of a file's diff, and the numbers of added and removed lines."""
 
     hunks: tuple[tuple[DiffRow, ...], ...]
     added: int
@@ -40,7 +39,7 @@ class FileChange:
 
 @lru_cache(maxsize=16)
 def change_of(old: str | None, new: str) -> FileChange:
-    """Compare two versions of a file; ``old`` is None for a new one."""
+    """Compare two versions of a file; ``old`` is None for a new file."""
     before, after = _lines(old or ""), _lines(new)
     blocks = list(_changed_ranges(before, after))
     added = sum(j2 - j1 for _, _, j1, j2 in blocks)
@@ -54,7 +53,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _changed_ranges(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Where the two differ, as ranges of either."""
+    """Yield the differing ranges of both."""
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
         head += 1
@@ -95,7 +94,7 @@ def _hunks(
 
 
 def draw_rows(rows: Sequence[DiffRow], options: RenderOptions, digits: int) -> list[Line]:
-    """Draw lines of one hunk; ``digits`` is the width of their numbers."""
+    """Draw the lines of a hunk, with line numbers of ``digits`` cells."""
     palette = options.palette
     styles = {"+": palette.added, "-": palette.removed, " ": palette.muted}
     signs = {"+": "+", "-": "−", " ": " "}
@@ -111,12 +110,12 @@ def draw_rows(rows: Sequence[DiffRow], options: RenderOptions, digits: int) -> l
 
 
 def draw_gap(options: RenderOptions) -> Line:
-    """Draw what stands between two hunks."""
+    """Draw the separator between two hunks."""
     return line_of(("⋯", options.palette.faint), text="", lead=1)
 
 
 def counts(added: int, removed: int, options: RenderOptions) -> list[tuple[str, Style]]:
-    """Return `+6 −2` as styled pieces; what is nought is left out."""
+    """Return `+6 −2` as styled runs; zeros are left out."""
     pieces: list[tuple[str, Style]] = []
     if added:
         pieces.append((f"+{added}", options.palette.added))

@@ -1,4 +1,4 @@
-"""How thoughts, plans, notices and seams are drawn."""
+"""Drawing of thoughts, plans, notices and seams."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMPACTING = {
 
 
 def draw_thought_line(message: Message, folded: bool, options: RenderOptions) -> Line:
-    """Draw the one line that a thought is folded to."""
+    """Draw the line of a thought, which is all of a folded one."""
     seconds = duration_of(message.data)
     if seconds is not None:
         words = f"thought for {duration_text(seconds, precise=False)}"
@@ -69,7 +69,7 @@ def is_trouble(message: Message) -> bool:
 
 
 def notice_details(message: Message) -> str:
-    """Return the lines below a notice, the agent's last words."""
+    """Return the details of a notice, such as the last lines of the agent's standard error."""
     detail = message.data.get("detail")
     if isinstance(detail, (list, tuple)):
         return "\n".join(str(line) for line in detail)
@@ -77,7 +77,7 @@ def notice_details(message: Message) -> str:
 
 
 def draw_notice(message: Message, folded: bool, options: RenderOptions) -> list[Line]:
-    """Draw a notice: what went wrong stands out, anything else is dim; a compaction divides what is above it."""
+    """Draw a notice: trouble stands out, anything else is dim, a compaction is a divider."""
     palette = options.palette
     more = f" {'▸' if folded else '▾'}" if notice_details(message) else ""
     if compacted := message.data.get("compacted"):
@@ -95,7 +95,7 @@ def draw_notice(message: Message, folded: bool, options: RenderOptions) -> list[
 
 
 def seam_words(message: Message) -> str:
-    """Return in words how the context got to the agent."""
+    """Return the text of a seam: how the context got to the agent."""
     if message.barrier or message.data.get("cleared"):
         return safe_line(message.text) or "cleared by you"
     if message.text.strip():
@@ -115,7 +115,7 @@ def seam_words(message: Message) -> str:
 
 
 def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Line]:
-    """Draw a seam: one dashed line across the column, in words. Its first two cells are the gutter's."""
+    """Draw a seam as text in a dashed line across the column; the gutter draws its first two cells."""
     style = options.palette.seam
     words = seam_words(message)
     unfolds = not (message.barrier or message.data.get("cleared"))
@@ -123,7 +123,7 @@ def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Li
 
 
 def _divider(words: str, more: str, style: Style, options: RenderOptions) -> list[Line]:
-    """Words in a dashed line across the column."""
+    """Draw text in a dashed line across the column."""
     head = "╌╌ " if options.narrow else "╌ "
     room = options.width - width_of(head) - len(more) - 3
     lines = wrap_runs([(words, style)], max(8, room))
@@ -135,5 +135,5 @@ def _divider(words: str, more: str, style: Style, options: RenderOptions) -> lis
 
 
 def draw_interrupted(options: RenderOptions) -> Line:
-    """Draw the end of an answer that was cut short."""
+    """Draw the mark of an interrupted answer."""
     return line_of(("interrupted", options.palette.muted + Style(italic=True)), text="")

@@ -1,4 +1,4 @@
-"""The parts that messages are drawn in: each has a height that is guessed until it is drawn."""
+"""Parts of messages: slices with a height that is estimated until they are drawn, and a cache of drawn rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from catena.transcript.drawing.wrapping import wrap_text
 from catena.transcript.markdown.code import draw_code_lines, highlighted_lines
 
 LINES = 200
-_CLUSTER_WINDOW = 64  # characters that are surely more than one that is seen
-_MAX_COUNTED = (
-    256_000  # characters; further on lines are not counted, since looking for each of them has its price
-)
+_CLUSTER_WINDOW = 64  # characters, more than any grapheme cluster has
+_MAX_COUNTED = 256_000  # characters from the origin in which lines are counted
 
 
 class Slice(NamedTuple):
-    """From where to where a slice goes, and what stands between it and the next one."""
+    """A range of a text, and the separator from the next one."""
 
     start: int
     end: int
@@ -32,9 +30,9 @@ class Slice(NamedTuple):
 
 
 class Slicer:
-    """Cuts what stands in a growing text from ``start`` on, at line ends, and endless lines at spaces.
+    """Cuts a growing text into slices from ``start`` on, at line ends, and endless lines at spaces.
 
-    A slice that was cut stays as it is; ``start`` is then where the next one begins.
+    A full slice never changes; ``start`` moves to the next one.
     """
 
     __slots__ = ("_characters", "_origin", "start")
@@ -45,7 +43,7 @@ class Slicer:
         self._characters = characters
 
     def cut(self, text: str, end: int) -> list[Slice]:
-        """Return the slices of ``text`` that are full before ``end``; something is always left."""
+        """Return the newly full slices of ``text`` before ``end``; some text is always left."""
         slices: list[Slice] = []
         while (piece := self._next(text, end)) is not None:
             slices.append(piece)
@@ -70,7 +68,7 @@ class Slicer:
 
 
 def _cluster_start(text: str, start: int, limit: int) -> int:
-    """Return the place nearest to ``limit``, not after it, where no joined emoji or combining mark is torn."""
+    """Return the start of the grapheme cluster at ``limit``, so that no cluster is cut."""
     begin = max(start, limit - _CLUSTER_WINDOW)
     last = begin + split_graphemes(text[begin : limit + 1])[0][-1][0]
     return last if last > begin else limit
@@ -80,11 +78,11 @@ Draw = Callable[[RenderOptions], list[Line]]
 StyleOf = Callable[[Palette], Style]
 
 CHARACTERS = 8_000  # of a slice of text
-CODE_CHARACTERS = 24_000  # of a slice of code: 200 lines of it are seldom as many
+CODE_CHARACTERS = 24_000  # of a slice of code; 200 lines seldom have as many
 
 
 class Part:
-    """A piece of a message that is drawn by itself. Rows in it count from its ``lead`` blank ones."""
+    """A separately drawn part of a message; its rows include ``lead`` blank ones at the top."""
 
     __slots__ = (
         "_breaks",
@@ -113,29 +111,29 @@ class Part:
     ) -> None:
         self.draw = draw
         self._source = source
-        self._size = size  # characters, and newlines among them, to guess the height by
+        self._size = size  # characters, and below newlines among them, to estimate the height
         self._breaks = breaks
         self.lead = lead
-        self.joint = joint  # what stands between it and the next part when both are copied
-        self.verbatim = verbatim  # what is drawn of it is its source, character by character
+        self.joint = joint  # separator from the next part when both are copied
+        self.verbatim = verbatim  # drawn character by character as its source
         self.lines: list[Line] | None = None
         self.height = 0
-        self.measured = False  # the height is true for the width it was last drawn at
-        self.provisional = False  # drawn while the highlighted_lines of its code were not known
+        self.measured = False  # the height was measured at the last width
+        self.provisional = False  # drawn before its code was highlighted
 
     @property
     def source(self) -> str:
-        """What the part is when it is copied whole."""
+        """The text of the whole part for copying."""
         return self._source if isinstance(self._source, str) else self._source()
 
     def estimate(self, width: int) -> int:
-        """Set the height to what the length of the text lets expect, and return it."""
+        """Estimate the height from the length of the text, and return it."""
         self.lines, self.measured = None, False
         self.height = self.lead + self._breaks + self._size // max(1, width) + 1
         return self.height
 
     def measure(self, options: RenderOptions) -> list[Line]:
-        """Return the rows below the lead, drawn if they are not there; the height is true after this."""
+        """Return the lines below the lead, drawn where needed, and set the height."""
         if self.lines is None:
             misses = options.highlights.misses if options.highlights else 0
             self.lines = self.draw(options)
@@ -151,7 +149,7 @@ def one_row(line: Callable[[RenderOptions], Line], source: str, *, lead: int = 0
 
 
 def text_parts(text: str, style: StyleOf, *, indent: int = 0, lead: int = 0) -> Iterator[Part]:
-    """Make parts of a text that is drawn as it stands, each short enough to be drawn at once."""
+    """Make parts of a plain text, each short enough to be drawn at once."""
     slicer = Slicer(0, CHARACTERS)
     full = slicer.cut(text, len(text))
     for start, end, joint in (*full, Slice(slicer.start, len(text))):
@@ -174,7 +172,7 @@ def code_parts(source: str, info: str, lines: Sequence[str], *, lead: int = 0) -
 
 
 def _line_groups(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield from which line to which to draw at once, and how many characters that is."""
+    """Yield ranges of lines to draw at once, with their number of characters."""
     start = size = 0
     for number, line in enumerate(lines):
         if number - start >= LINES or (size and size + len(line) > CODE_CHARACTERS):
@@ -185,7 +183,7 @@ def _line_groups(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
 
 
 def indented(draw: Draw, indent: int) -> Draw:
-    """Return a drawing that is set in by ``indent`` cells."""
+    """Return ``draw`` indented by ``indent`` cells."""
     mark = LinePrefix(" " * indent, " " * indent, Style.null())
     return lambda options: add_prefix(draw(options.within(indent)), mark)
 
@@ -204,33 +202,33 @@ _KEPT_ROWS = 1500
 
 
 class RowCache:
-    """The parts that have their rows, those that were seen longest ago first; heights stay true when rows go."""
+    """Cache of parts with drawn rows, least recently used first; heights stay when rows are dropped."""
 
     def __init__(self) -> None:
         self._rows: OrderedDict[Part, int] = OrderedDict()
         self._total = 0
 
     def touch(self, part: Part, rows: int) -> None:
-        """A part was looked at, and has so many rows."""
+        """Mark a part with its number of rows as most recently used."""
         self._total += rows - self._rows.pop(part, 0)
         self._rows[part] = rows
 
     def evict(self) -> None:
-        """Forget the rows of parts beyond 1,500 rows, but of the last one that was looked at."""
+        """Drop the rows of the oldest parts beyond 1,500 rows, except those of the newest part."""
         while self._total > _KEPT_ROWS and len(self._rows) > 1:
             part, rows = self._rows.popitem(last=False)
             self._total -= rows
             part.lines = None
 
     def forget(self) -> None:
-        """Forget all rows."""
+        """Drop all rows."""
         for part in self._rows:
             part.lines = None
         self._rows.clear()
         self._total = 0
 
     def drop_provisional(self) -> bool:
-        """Forget the rows that were drawn before their highlighted_lines were known; tell whether there were any."""
+        """Drop rows drawn before their code was highlighted; return whether there were any."""
         provisional = [part for part in self._rows if part.provisional]
         for part in provisional:
             part.lines, part.provisional = None, False

@@ -1,4 +1,4 @@
-"""How a prompt is drawn: as it was typed, with its siblings and attachments."""
+"""Drawing of prompts: text, siblings, attachments and state."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from catena.transcript.drawing.wrapping import width_of, wrap_runs, wrap_text
 from catena_store.records import Message, MessageState
 
 Siblings = tuple[int, int]  # position from 1, and how many
-SIBLING_STEP = "sibling"  # the key of -1 or +1 in the meta data of a style
+SIBLING_STEP = "sibling"  # key of -1 or +1 in a style's meta data
 
 
 def draw_prompt(first_rows: str, siblings: Siblings | None, options: RenderOptions) -> list[Line]:
-    """Draw the beginning of a prompt; where it has siblings, they stand at the right of its first row."""
+    """Draw the beginning of a prompt, with its siblings at the right of the first row."""
     options = _inside_bar(options)
     style = options.palette.prompt
     if siblings is None:
@@ -41,7 +41,7 @@ def draw_more(rows: str, options: RenderOptions) -> list[Line]:
 
 
 def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
-    """Draw what stands under the text of a prompt: its attachments, and what became of it."""
+    """Draw the lines below a prompt: its attachments and its state."""
     within = _inside_bar(options)
     lines = [
         line_of((text, options.palette.muted), text="")
@@ -61,13 +61,13 @@ def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
 
 
 def has_footer(message: Message) -> bool:
-    """True where something stands under the text of a prompt."""
+    """True where there are lines below a prompt."""
     refused = message.state is MessageState.REFUSED
     return refused or bool(message.data.get("steered")) or bool(attachments_of(message))
 
 
 def attachments_of(message: Message) -> list[str]:
-    """Return one line for each thing that came with a prompt."""
+    """Return one line for each attachment of a prompt."""
     value = message.data.get("attachments")
     names: list[str] = []
     for item in value if isinstance(value, (list, tuple)) else ():
@@ -80,7 +80,7 @@ def attachments_of(message: Message) -> list[str]:
 
 
 def arrows_width(siblings: Siblings) -> int:
-    """How many cells the siblings take."""
+    """The width of the siblings in cells."""
     return len(f"‹ {siblings[0]}/{siblings[1]} ›")
 
 
@@ -97,5 +97,5 @@ def _inside_bar(options: RenderOptions) -> RenderOptions:
 
 
 def _bar(lines: list[Line], options: RenderOptions) -> list[Line]:
-    """Where there is no gutter the bar is part of the text."""
+    """Draw the bar as part of the text where there is no gutter."""
     return add_prefix(lines, LinePrefix("▌ ", "▌ ", options.palette.prompt_bar)) if options.narrow else lines

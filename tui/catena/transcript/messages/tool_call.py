@@ -1,4 +1,4 @@
-"""What a tool call's message says, read from data that may hold anything."""
+"""A tool call read from its message's data, which may hold anything."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _VERBS = {
 }
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _GLYPHS = {"pending": "○", "in_progress": "●", "completed": "✓", "failed": "✗"}
-_UNKNOWN = "◌"  # cancelled, or nobody saw how it ended
+_UNKNOWN = "◌"  # cancelled, or of unknown outcome
 _COMMAND_KEYS = ("command", "cmd")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDiff:
-    """A file's two versions, as the agent told them."""
+    """Two versions of a file in a tool call."""
 
     path: str
     old: str | None
@@ -46,7 +46,7 @@ class ToolCallDiff:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call as it is drawn."""
+    """A tool call's values for drawing."""
 
     glyph: str
     failed: bool
@@ -62,7 +62,7 @@ class ToolCall:
 
     @property
     def unfolds(self) -> bool:
-        """There is more to see than its line."""
+        """True where there is more than its line."""
         return bool(self.diffs or self.texts or self.raw_input or self.raw_output or len(self.locations) > 1)
 
     @classmethod
@@ -93,7 +93,7 @@ class ToolCall:
 
 
 def relative(path: str, directory: str) -> str:
-    """Return ``path`` as seen from ``directory`` where it lies below it."""
+    """Return ``path`` relative to ``directory`` where it lies below it."""
     path = safe_line(path)
     if directory and PurePosixPath(path).is_relative_to(directory):
         return str(PurePosixPath(path).relative_to(directory))
@@ -166,7 +166,7 @@ _FENCE = re.compile(r"\s*(`{3,})[^\n`]*\n")
 
 
 def _strip_fence(text: str) -> str:
-    """Output that is one fenced block, without its fence."""
+    """Return output that is a single fenced block without its fence."""
     fence = _FENCE.match(text)
     if fence is None:
         return text

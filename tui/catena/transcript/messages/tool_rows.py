@@ -1,4 +1,4 @@
-"""How a tool call is drawn: one line, and below it, unfolded, what it did."""
+"""Drawing of tool calls: one line, and unfolded the locations, diffs, output and raw data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIFF_CHUNK = 200
 
 
 def draw_tool_line(message: Message, folded: bool, options: RenderOptions) -> Line:
-    """Draw a tool call's one line."""
+    """Draw the line of a tool call."""
     call = ToolCall.of(message, options.directory)
     palette = options.palette
     glyph_style = palette.failed if call.failed else palette.running if call.running else palette.muted
@@ -50,7 +50,7 @@ def draw_tool_line(message: Message, folded: bool, options: RenderOptions) -> Li
 
 
 def tool_parts(message: Message, *, folded: bool, raw: bool, directory: str) -> Iterator[Part]:
-    """Make the parts of a tool call; unfolded: its diffs, its output, its places, and its raw data where ``raw``."""
+    """Make the parts of a tool call; unfolded with locations, diffs and output, and with raw data for ``raw``."""
     yield one_row(partial(draw_tool_line, message, folded), "")
     if folded:
         return

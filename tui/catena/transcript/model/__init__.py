@@ -1,1 +1,1 @@
-"""The rows of a branch: entries, their heights, and where they come from."""
+"""Model of a branch's rows: the column of entries, their heights, and their source text."""

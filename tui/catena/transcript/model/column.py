@@ -1,4 +1,4 @@
-"""The column of messages: what stands at which row, and how it stays in place when a guess proves wrong."""
+"""The column of messages: order and gaps of entries, their rows, and anchors that hold while heights change."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from catena.transcript.model.entry import Entry
 from catena.transcript.model.heights import Heights
 from catena_store.records import Kind, Message, MessageState
 
-_GROWING = 50  # a message that grows is among so many last ones
+_GROWING = 50  # number of last messages among which growing ones are
 IN_GAP = -1
 
 _LINE_LIKE = frozenset({Kind.THOUGHT, Kind.TOOL})
 
 
 class ColumnRow(NamedTuple):
-    """A row of the column; ``line`` is None where it is blank. ``row`` counts from the beginning of its part."""
+    """A row of the column; ``line`` is None for a blank one, ``row`` counts within its part."""
 
     entry: Entry
     part: int  # IN_GAP above the entry
@@ -29,7 +29,7 @@ class ColumnRow(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A row that shall stand at the row ``at`` of the screen."""
+    """A row of a message that is to be at row ``at`` of the screen."""
 
     entry: Entry
     part: int
@@ -38,18 +38,18 @@ class Anchor(NamedTuple):
 
 
 class Column:
-    """Entries from the oldest to the newest. Knows nothing of the widget that shows it."""
+    """Entries from the oldest to the newest, independent of the widget."""
 
     def __init__(self, options: RenderOptions) -> None:
         self.options = options
         self.entries: list[Entry] = []
-        self.folds: dict[str, bool] = {}  # what was folded or unfolded by hand, by message
-        self.details: dict[str, str] = {}  # what a seam's session was told, by message
+        self.folds: dict[str, bool] = {}  # by message: folded or unfolded by the person
+        self.details: dict[str, str] = {}  # by message: prior context of a seam
         self._heights = Heights()
         self._positions: dict[str, int] = {}
         self._row_cache = RowCache()
 
-    # What there is
+    # Entries
 
     @property
     def total(self) -> int:
@@ -63,11 +63,11 @@ class Column:
         return self._positions[entry.message.id]
 
     def top(self, entry: Entry) -> int:
-        """Return the row that ``entry`` begins at, its gap included."""
+        """Return the first row of ``entry``, its gap included."""
         return self._heights.top(self.position(entry))
 
     def neighbour(self, entry: Entry, step: int, *, prompts: bool) -> Entry | None:
-        """Return the message, or prompt, ``step`` further on, or as far as there are any; None where there is none."""
+        """Return the entry, or prompt, ``step`` further on, or the last in that direction; None without any."""
         ordinal = entry.ordinal
         others = [
             other
@@ -83,14 +83,14 @@ class Column:
     # Changes
 
     def replace(self, messages: Sequence[Message]) -> None:
-        """Show these messages and no others."""
+        """Replace all messages."""
         self._row_cache.forget()
         self.entries = [Entry(message, ordinal) for ordinal, message in enumerate(order_messages(messages))]
         self._prepare(self.entries)
         self._recount()
 
     def prepend(self, messages: Sequence[Message]) -> None:
-        """Put older messages above."""
+        """Add older messages above."""
         known = self._positions
         older = [Entry(message, 0) for message in order_messages(messages) if message.id not in known]
         seam: list[Entry] = []
@@ -105,7 +105,7 @@ class Column:
         self._recount()
 
     def add(self, message: Message) -> Entry:
-        """Put a message at the end; a seam goes above the prompt that it belongs to."""
+        """Add a message at the end; a seam goes above its prompt."""
         last = self.entries[-1] if self.entries else None
         entry = Entry(message, last.ordinal + 1 if last else 0)
         self._prepare([entry])
@@ -118,7 +118,7 @@ class Column:
         return entry
 
     def change(self, message: Message, *, draw: bool) -> None:
-        """Take another version of a message."""
+        """Replace a message by a new version."""
         entry = self.entry(message.id)
         if entry is None:
             return
@@ -137,7 +137,7 @@ class Column:
         self._connect(self.position(entry))
 
     def grow(self, message_id: str, text: str, *, draw: bool) -> None:
-        """Add text at the end of a message."""
+        """Append text to a message."""
         entry = self.entry(message_id)
         if entry is None:
             return
@@ -151,7 +151,7 @@ class Column:
         self._heights[position] = entry.rows
 
     def fold(self, entry: Entry, folded: bool) -> None:
-        """Fold or unfold a message, and remember it."""
+        """Fold or unfold a message; later versions of it stay so."""
         self.folds[entry.message.id] = entry.folded = folded
         self.rebuild(entry)
 
@@ -168,7 +168,7 @@ class Column:
                 self.rebuild(entry)
 
     def set_options(self, options: RenderOptions) -> None:
-        """Draw everything in another look from now on; heights are kept where the width is."""
+        """Change the render options and drop all rows; heights stay while the width does."""
         same_width = options.width == self.options.width and options.narrow == self.options.narrow
         self.options = options
         self._row_cache.forget()
@@ -178,12 +178,12 @@ class Column:
             self._heights = Heights(entry.rows for entry in self.entries)
 
     def has_held_text(self, message_id: str) -> bool:
-        """Tell whether some of a growing message's end is not shown yet."""
+        """Return whether the end of a growing message is held back."""
         entry = self.entry(message_id)
         return entry is not None and entry.answer is not None and entry.answer.has_held_text
 
     def release(self) -> bool:
-        """Have growing messages shown to their last character; tell whether there was anything held back."""
+        """Draw the held-back ends of growing messages; return whether there were any."""
         held = [
             entry
             for entry in self.entries[-_GROWING:]
@@ -195,35 +195,32 @@ class Column:
         return bool(held)
 
     def drop_uncoloured_rows(self) -> bool:
-        """Have code that was drawn without its colours drawn again; tell whether there was any."""
+        """Drop rows of code drawn before it was highlighted; return whether there were any."""
         return self._row_cache.drop_provisional()
 
-    # Place
+    # Rows
 
     def measure(self, anchor: Anchor | None, height: int) -> int:
-        """Draw what ``height`` rows of screen show with ``anchor`` in its place, or the end for None.
+        """Draw the ``height`` rows around ``anchor``, or at the end for None, and return the top row.
 
-        Return the top row; all heights on the screen are true after this.
+        All heights on the screen are measured after this.
         """
         top = self._top_for(anchor, height)
-        while self._draw(top, top + height):  # every pass makes a guess true, and none is guessed again
+        while self._draw(top, top + height):  # every pass measures an estimate, and none is estimated again
             top = self._top_for(anchor, height)
         top = self._top_for(anchor, height)
         self._row_cache.evict()
         return top
 
     def anchor_at(self, top: int, height: int) -> Anchor | None:
-        """Return what is to stay where it is on a screen that begins at ``top``.
-
-        It is something that was drawn, if there is any: the height of anything else is a guess.
-        """
+        """Return the anchor of a screen that begins at ``top``, a measured row where there is one."""
         total = self.total
         if not total:
             return None
         row = min(max(0, top), total - 1)
         first, before = self._position_at(row), self._position_at(row - 1) if row else None
         if first.part == IN_GAP and first.measured:
-            # The gap itself may go when something is put above it.
+            # The gap itself may go when a message is added above it.
             return Anchor(first.entry, 0, 0, row + first.left - top)
         if first.measured or row == 0 or (first.row == 0 and before is not None and before.measured):
             return Anchor(first.entry, first.part, first.row, row - top)
@@ -236,7 +233,7 @@ class Column:
         return Anchor(first.entry, first.part, first.row, row - top)
 
     def row_of(self, anchor: Anchor) -> int:
-        """Return the row of the column that an anchor names."""
+        """Return the row number of an anchor."""
         entry = anchor.entry
         top = self.top(entry)
         if anchor.part == IN_GAP or entry.parts is None or not entry.parts:
@@ -245,7 +242,7 @@ class Column:
         return top + entry.gap + entry.heights.top(part) + anchor.row
 
     def rows(self, top: int, height: int) -> Iterator[ColumnRow]:
-        """Return the rows of the screen, as many as there are; what they show must be settled."""
+        """Yield the rows of a screen; they must be measured."""
         row, end = max(0, top), min(self.total, top + height)
         while row < end:
             place = self._position_at(row)
@@ -264,13 +261,13 @@ class Column:
             row += count
 
     def parts(self, entry: Entry) -> list[Part]:
-        """Return the parts of a message, made if they are not there."""
+        """Return the parts of a message, made where needed."""
         parts = entry.open(self.options)
         self._heights[self.position(entry)] = entry.rows
         return parts
 
     def lines(self, entry: Entry, part: int) -> list[Line]:
-        """Return the rows of a part of a message, drawn if they are not there, wherever it stands."""
+        """Return the lines of a part, drawn where needed, on or off the screen."""
         lines = entry.measure(part, self.options)
         self._row_cache.touch(self.parts(entry)[part], len(lines))
         return lines
@@ -303,7 +300,7 @@ class Column:
         return max(0, min(self.row_of(anchor) - anchor.at, end))
 
     def _draw(self, top: int, bottom: int) -> bool:
-        """Draw what lies between two rows and is not drawn; tell whether a height proved wrong."""
+        """Draw the undrawn parts between two rows; return whether a height changed."""
         if not self.entries or top >= self.total:
             return False
         changed = False
@@ -358,7 +355,7 @@ class Column:
         self._connect(start)
 
     def _connect(self, start: int, *, count: bool = True) -> None:
-        """Find gaps, and where the chain line runs, from entry ``start`` on."""
+        """Set gaps, links and the chain line from entry ``start`` on."""
         before: Entry | None = None
         for position in range(start - 1, -1, -1):
             if not self.entries[position].empty:
@@ -378,13 +375,13 @@ class Column:
 
 
 def precedes_prompt(message: Message, last: Message) -> bool:
-    """Tell whether ``message`` is a seam that hangs below the prompt ``last``: it tells of it and is read before it."""
+    """Return whether ``message`` is a seam whose parent is the prompt ``last``: it is shown above that prompt."""
     follows = message.parent_id == last.id and last.kind is Kind.USER
     return follows and message.kind is Kind.SEAM and not message.barrier
 
 
 def order_messages(messages: Sequence[Message]) -> list[Message]:
-    """Return messages with each seam above its prompt."""
+    """Return the messages with each seam above its prompt."""
     order: list[Message] = []
     for message in messages:
         if order and message.kind is Kind.SEAM and precedes_prompt(message, order[-1]):
@@ -395,7 +392,7 @@ def order_messages(messages: Sequence[Message]) -> list[Message]:
 
 
 def place_below(entry: Entry, before: Entry | None) -> None:
-    """Set the gap of ``entry`` below ``before``, what carried it, and whether the chain line joins the two."""
+    """Set the gap of ``entry`` below ``before``, its link, and whether the chain line joins the two."""
     message = entry.message
     kind = message.kind
     entry.link = message.link_id
@@ -403,6 +400,6 @@ def place_below(entry: Entry, before: Entry | None) -> None:
         entry.gap, entry.joined = 1, False
         return
     if entry.link is None and kind is not Kind.USER and not before.message.barrier:
-        entry.link = before.link  # not stamped yet, but of the same turn
+        entry.link = before.link  # without a link yet, but of the same turn
     entry.gap = 0 if kind in _LINE_LIKE and before.message.kind in _LINE_LIKE else 1
     entry.joined = before.link is not None and (before.link == entry.link or kind is Kind.SEAM)

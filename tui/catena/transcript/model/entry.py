@@ -1,4 +1,4 @@
-"""One message in the transcript: its parts, and how tall they are."""
+"""One message in the column: its parts and their heights."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from catena_store.records import Kind, Message, MessageState
 
 _FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})
 _INDENT = 2
-_SCREENFUL = 200  # rows, as many as a screen may have
-_MOST_OLD = 2000  # rows of what may be set as Markdown
+_SCREENFUL = 200  # rows of the largest screen
+_MOST_OLD = 2000  # rows of the largest text drawn as Markdown
 
 
 class Entry:
-    """A message as it stands in the column. Its rows begin with ``gap`` blank ones; heights are in rows."""
+    """A message in the column, with ``gap`` blank rows above; heights are in rows."""
 
     __slots__ = (
         "answer",
@@ -60,19 +60,19 @@ class Entry:
         self.message = message
         self.ordinal = ordinal  # grows downwards; never changes while the message stays
         self.folded = message.kind in _FOLDED_AT_FIRST
-        self.raw = False  # a tool call's raw data is shown too
+        self.raw = False  # a tool call's raw data is shown, too
         self.gap = 0
-        self.link: str | None = None  # what carried it, as far as the chain line is concerned
+        self.link: str | None = None  # the link drawn as the chain line
         self.joined = False  # the chain line runs through its gap
         self.siblings: Siblings | None = None
-        self.detail: str | None = None  # what a seam's session was told
+        self.detail: str | None = None  # the prior context of a seam
         self.answer: Answer | None = None
         self.parts: list[Part] | None = None  # None until the message is near the screen
         self.estimated_rows = 0
 
     @property
     def empty(self) -> bool:
-        """There is nothing to be drawn yet."""
+        """True while there is nothing to draw."""
         message = self.message
         match message.kind:
             case Kind.AGENT:
@@ -103,7 +103,7 @@ class Entry:
                 return False
 
     def estimate(self, width: int) -> None:
-        """Set all heights to what the lengths let expect."""
+        """Estimate all heights from text lengths."""
         if self.parts is None:
             self.estimated_rows = self._estimated_rows(width)
         else:
@@ -118,14 +118,14 @@ class Entry:
         return len(message.text) // width + message.text.count("\n") + 1
 
     def open(self, options: RenderOptions) -> list[Part]:
-        """Return the parts, made if they are not there."""
+        """Return the parts, made where needed."""
         if self.parts is None:
             self.parts = list(self._make_parts(options))
             self.heights = Heights(part.estimate(options.width) for part in self.parts)
         return self.parts
 
     def rebuild(self, options: RenderOptions) -> None:
-        """Make the parts anew, after the message or what is unfolded of it changed."""
+        """Make the parts again after a change of the message or its folding."""
         opened = self.parts is not None
         self.parts = self.answer = None
         if opened:
@@ -134,13 +134,13 @@ class Entry:
             self.estimate(options.width)
 
     def measure(self, index: int, options: RenderOptions) -> list[Line]:
-        """Return the rows of a part, drawn if need be; the heights are true for it after this."""
+        """Return the lines of a part, drawn where needed, and set its height."""
         lines = self.open(options)[index].measure(options)
         self.heights[index] = self.open(options)[index].height
         return lines
 
     def grow(self, text: str, options: RenderOptions, *, draw: bool) -> None:
-        """Add text at the end. With ``draw``, the parts that this freezes are drawn, so that nothing below moves."""
+        """Append text; with ``draw`` the parts that it completes are drawn, so that nothing below moves."""
         if self.answer is None or not self.answer.growing:
             self.message = replace(self.message, text=self.message.text + text)
             self.rebuild(options)
@@ -150,12 +150,12 @@ class Entry:
         self._replace_parts(parts, first, options, draw=draw)
 
     def release(self, options: RenderOptions) -> None:
-        """Show an answer to its last character, whatever that may still mean."""
+        """Draw the held-back end of an answer."""
         if self.answer is not None and self.answer.growing:
             self._replace_parts(self.open(options), self.answer.release(), options, draw=True)
 
     def finish(self, message: Message, options: RenderOptions, *, draw: bool) -> None:
-        """The message is whole now. Where its text is what had grown, only its end is drawn anew."""
+        """Replace a growing message by its final version; where the text continues, only its end is drawn again."""
         answer = self.answer
         if answer is None or not answer.growing or not message.text.startswith(answer.text):
             self.message = message
@@ -166,14 +166,14 @@ class Entry:
         self.message = message
         first = min(first, answer.finish())
         if answer.text == message.text:
-            answer.text = message.text  # one copy of it is enough
+            answer.text = message.text  # share one copy
         self._replace_parts(parts, first, options, draw=draw)
 
     def _replace_parts(self, parts: list[Part], first: int, options: RenderOptions, *, draw: bool) -> None:
         assert self.answer is not None
         head = 1 if self.message.kind is Kind.THOUGHT else 0
         first += head
-        # What may be on the screen is not beyond where the old rows ended; the rest keeps its guessed heights.
+        # Only rows up to the old end can be on the screen; the rest keeps estimated heights.
         old = self.heights.total - self.heights.top(min(first, len(parts)))
         left = min(old, _MOST_OLD) + _SCREENFUL if draw else 0
         del parts[first:]
@@ -186,7 +186,7 @@ class Entry:
                 part.measure(options)
                 left -= part.height
             if parts and len(parts) > first:
-                parts[-1].lines = None  # only its height was wanted, unless it is on the screen
+                parts[-1].lines = None  # only its height was needed
             parts.append(part)
             self.heights.append(part.height)
 
@@ -239,7 +239,7 @@ class Entry:
             yield from self.answer.parts
 
     def _trailing_parts(self, answer: Answer) -> Iterator[Part]:
-        """What stands under an answer: what was in it besides text, and that it was cut short."""
+        """Yield the parts below an answer: content that is not text, and the mark of an interruption."""
         message = self.message
         if message.kind is not Kind.AGENT:
             return
@@ -272,7 +272,7 @@ class Entry:
 
 
 def _blank(text: str) -> bool:
-    return not text or text.isspace()  # a long text is not copied for it, as it would be by stripping it
+    return not text or text.isspace()  # unlike strip(), this does not copy a long text
 
 
 def _draw_other(words: str, options: RenderOptions) -> list[Line]:

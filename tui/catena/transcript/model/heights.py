@@ -1,4 +1,4 @@
-"""Where each of many stacked things begins, when some of their heights change."""
+"""Heights of stacked items and their running sums."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from itertools import accumulate
 
 
 class Heights:
-    """Heights in rows, in order, with their sums; a change costs only what lies below it, when it is next asked for."""
+    """Heights in rows, with running sums computed lazily from the first change on."""
 
     __slots__ = ("_heights", "_tops", "_valid")
 
     def __init__(self, heights: Iterable[int] = ()) -> None:
         self._heights = list(heights)
         self._tops = [0]
-        self._valid = 0  # tops up to and including this index are right
+        self._valid = 0  # tops up to and including this index are valid
 
     def __len__(self) -> int:
         return len(self._heights)
@@ -32,12 +32,12 @@ class Heights:
         self._heights.append(height)
 
     def cut(self, length: int) -> None:
-        """Forget everything from index ``length`` on."""
+        """Remove all heights from index ``length`` on."""
         del self._heights[length:]
         self._valid = min(self._valid, length)
 
     def top(self, index: int) -> int:
-        """Return the number of rows above the thing at ``index``, which may be one past the last."""
+        """Return the number of rows above the item at ``index``, which may be one past the last."""
         self._sum()
         return self._tops[index]
 
@@ -47,7 +47,7 @@ class Heights:
         return self._tops[-1]
 
     def find(self, row: int) -> int:
-        """Return the index of the thing that ``row`` lies in, never of one without height.
+        """Return the index of the item that contains ``row``, never of one without height.
 
         ``row`` must be within 0 … total - 1.
         """

@@ -1,4 +1,4 @@
-"""What of a message is copied: its source, and the code in it."""
+"""Source text of a message for copying, and the code blocks in it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from catena.transcript.messages.tool_call import ToolCall, ToolCallDiff
 from catena.transcript.model.entry import Entry
 from catena_store.records import Kind
 
-_LONG = 48_000  # characters that are parsed at once
+_LONG = 48_000  # characters parsed at once
 _MAY_HOLD_CODE = re.compile(r"```|~~~| {4}|\t")
 
 
 def text_of(entry: Entry) -> str:
-    """Return a message as text, exactly as it was said; a tool call as its line, its diffs and its output."""
+    """Return the exact text of a message; of a tool call its line, diffs and output."""
     message = entry.message
     match message.kind:
         case Kind.USER:
@@ -44,7 +44,7 @@ def text_of(entry: Entry) -> str:
 
 
 def code_blocks_of(entry: Entry) -> list[str]:
-    """Return the code blocks of a message in order, each as it was written and without its last newline."""
+    """Return the code blocks of a message in order, each without its last newline."""
     message = entry.message
     if message.kind is Kind.TOOL:
         call = ToolCall.of(message)
@@ -62,7 +62,7 @@ def _code_in(text: str) -> list[str]:
 
 
 def _code_in_pieces(text: str) -> Iterator[str]:
-    """The code of a long text: only blocks that may hold any are parsed, and none that is drawn as it stands."""
+    """Yield the code blocks of a long text; only pieces that may contain code are parsed."""
     for piece in split(text):
         source = text[piece.start : piece.end]
         if piece.fence:

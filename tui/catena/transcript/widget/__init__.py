@@ -1,1 +1,1 @@
-"""The widget: scrolling, browsing, selection and search over the rows."""
+"""The transcript widget: scrolling, browsing, selection and search."""

@@ -1,4 +1,4 @@
-"""Going through the transcript: message by message, prompt by prompt, and to choose one prompt of them."""
+"""Browsing of the transcript by message and prompt, and the choice of a prompt."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _REST = Style(dim=True)
 
 
 class BrowsableTranscript(TranscriptView):
-    """Has one message in focus; while one prompt is to be chosen, everything else is dim."""
+    """Transcript view with a message in focus; during the choice of a prompt all others are dim."""
 
     _choosing = False
-    _hovered: str | None = None  # the message below the mouse
+    _hovered: str | None = None  # the message below the pointer
 
     def browse(self, on: bool) -> None:
-        """Begin with the newest message on the screen, or end."""
+        """Focus the newest message on the screen, or end browsing."""
         if not on:
             self.choosing = False
             self.current = None
@@ -35,12 +35,12 @@ class BrowsableTranscript(TranscriptView):
 
     @property
     def idle_at_end(self) -> bool:
-        """The end is in sight, and nobody has anything in hand of what stands above it."""
+        """True while following the end with nothing focused, chosen or selected."""
         return self.following and self.current is None and not self.choosing and self.text_selection is None
 
     @property
     def choosing(self) -> bool:
-        """A prompt is to be chosen: it is lit, the rest is dim."""
+        """True during the choice of a prompt, when all others are dim."""
         return self._choosing
 
     @choosing.setter
@@ -50,7 +50,7 @@ class BrowsableTranscript(TranscriptView):
             self._repaint()
 
     def choose_prompt(self) -> bool:
-        """Begin to choose a prompt, with the newest one; False where none is loaded."""
+        """Begin the choice of a prompt at the newest one; False where none is loaded."""
         newest = next((entry for entry in reversed(self._column.entries) if _is_prompt(entry)), None)
         if newest is None:
             return False
@@ -59,12 +59,12 @@ class BrowsableTranscript(TranscriptView):
         return True
 
     def restore_position(self, scroll: int | None) -> None:
-        """Go to what ``position`` gave; None: to the end."""
+        """Scroll to a result of ``position``; None is the end."""
         self._viewport.restore_position(scroll)
         self._place(None)
 
     def move(self, step: int, *, prompts: bool = False) -> None:
-        """Go on by ``step`` messages, or prompts; the message is brought on the screen."""
+        """Move the focus by ``step`` messages, or prompts, and scroll to it."""
         now = None if self.current is None else self._column.entry(self.current)
         if now is None:
             self.browse(True)
@@ -73,10 +73,10 @@ class BrowsableTranscript(TranscriptView):
         if target is not None:
             self._go_to(target)
         elif step < 0 and self._more_above:
-            self.scroll_home(animate=False)  # what is above is read, and the next press finds it
+            self.scroll_home(animate=False)  # loads what is above, for the next key press
 
     def move_to_branch_point(self, step: int) -> bool:
-        """Go to the next prompt that has siblings, upwards or downwards; False where none is loaded."""
+        """Move the focus to the next prompt with siblings, upwards or downwards; False where none is loaded."""
         now = None if self.current is None else self._column.entry(self.current)
         if now is None:
             return False
@@ -89,21 +89,21 @@ class BrowsableTranscript(TranscriptView):
         return False
 
     def focus_message(self, message_id: str) -> bool:
-        """Have this message in focus, where it stands; False where it is not loaded."""
+        """Focus a message without scrolling; False where it is not loaded."""
         if self._column.entry(message_id) is None:
             return False
         self.current = message_id
         return True
 
     def record(self, message_id: str | None) -> Record | None:
-        """A message that is loaded."""
+        """Return a message that is loaded; None for others."""
         entry = self._column.entry(message_id or "")
         return None if entry is None else entry.message
 
     def prompt_above(self, message_id: str | None, *, with_siblings: bool = False) -> Record | None:
-        """The prompt that a message came from, itself where it is one; of those that are loaded, and can be edited.
+        """Return the nearest editable prompt at or above a message, of those that are loaded.
 
-        None for the newest message. ``with_siblings``: the next one above that has any.
+        Without ``message_id`` start at the newest message; ``with_siblings`` finds one that has siblings.
         """
         entries = self._column.entries
         start = self._column.entry(message_id) if message_id else entries[-1] if entries else None
@@ -115,7 +115,7 @@ class BrowsableTranscript(TranscriptView):
         return None
 
     def prompt_below(self, parent_id: str | None) -> Record | None:
-        """The prompt that hangs from this message, where it is loaded."""
+        """Return the prompt whose parent is this message, if it is loaded."""
         for entry in reversed(self._column.entries):
             if entry.message.kind is Kind.USER and entry.message.parent_id == parent_id:
                 return entry.message
@@ -126,7 +126,7 @@ class BrowsableTranscript(TranscriptView):
         self._viewport.reveal(entry)
         self._sync()
 
-    # What is drawn of it
+    # Drawing
 
     def _row_decorator(self) -> Callable[[ColumnRow, Strip], Strip] | None:
         current, choosing = self.current, self._choosing
@@ -146,7 +146,7 @@ class BrowsableTranscript(TranscriptView):
         return decorate
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """A prompt below the mouse offers its buttons."""
+        """Show the buttons of the prompt below the pointer."""
         rows, offset = self._viewport.rows, event.get_content_offset(self)
         inside = offset is not None and 0 <= offset.y < len(rows)
         row = rows[offset.y] if inside and offset is not None else None
@@ -154,7 +154,7 @@ class BrowsableTranscript(TranscriptView):
         self._hover(row.entry.message.id if row is not None and prompt else None)
 
     def on_leave(self) -> None:
-        """The mouse is elsewhere."""
+        """Hide the buttons."""
         self._hover(None)
 
     def _hover(self, message_id: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What a prompt that is pointed at offers to the mouse, at the right of its first row."""
+"""Buttons of a prompt at the right of its first row, for the pointer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from catena.transcript.model.column import ColumnRow
 from catena.transcript.widget.row_renderer import RowRenderer
 from catena_store.records import Kind
 
-BRANCH_ACT = "branch"  # the key of an act's name in the meta data of a style
+BRANCH_ACT = "branch"  # key of an act's name in a style's meta data
 
 _OFFERED = (("edit", "edit"), ("again", "again"), ("fork", "fork"))
 _SPACE = "  "
@@ -19,16 +19,16 @@ _TEXT_KEPT = 8  # cells of the prompt that stay readable
 
 
 def has_buttons(row: ColumnRow) -> bool:
-    """True for the row that the buttons stand on."""
+    """True for the first row of a prompt."""
     message = row.entry.message
     prompt = message.kind is Kind.USER and not message.data.get("steered")
     return prompt and row.part == 0 and row.row == 0 and row.line is not None
 
 
 def add_buttons(strip: Strip, row: ColumnRow, renderer: RowRenderer, *, over_text: bool) -> Strip:
-    """Put the buttons at the end of a row, left of the siblings, as many as there is room for.
+    """Draw as many buttons as fit at the end of a row, left of the siblings.
 
-    ``over_text``: they may lie over what is written there, for somebody who points at it.
+    With ``over_text`` they may cover the prompt's text.
     """
     layout, palette = renderer.layout, renderer.palette
     siblings = row.entry.siblings

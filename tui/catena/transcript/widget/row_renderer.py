@@ -1,4 +1,4 @@
-"""The rows of the screen: bodies with their gutter and margins, and what is laid over them."""
+"""Rendering of rows as strips: line, gutter and margins, and overlays of styles."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from catena.text.safe_strips import only_text
+from catena.text.safe_strips import safe_segments
 from catena.transcript.drawing.render_options import ColumnLayout, Palette, RenderOptions
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena_store.records import Kind
 
-Overlay = tuple[int, int, Style]  # from and to which character of the selectable part, and in which style
+Overlay = tuple[int, int, Style]  # start and end in characters of the selectable part, and the style
 
 _FOCUS = "┃"
 _FOCUS_PROMPT = "█"
 
 
 class RowRenderer:
-    """Composes rows for one width and palette, and keeps what it composed on the line it belongs to."""
+    """Renderer of rows for one width and palette; each line caches its strip."""
 
     def __init__(self, width: int, palette: Palette) -> None:
         self.width = width
@@ -38,15 +38,15 @@ class RowRenderer:
 
     @property
     def empty(self) -> Strip:
-        """A row below the end."""
+        """A blank row, for below the end."""
         return self._blank("", False)
 
     def lead(self, row: ColumnRow) -> int:
-        """Return how many characters stand left of what can be selected in a row."""
+        """Return the number of characters left of the selectable part of a row."""
         return self.layout.margin + self.layout.gutter + (row.line.lead if row.line is not None else 0)
 
     def render(self, row: ColumnRow, *, focused: bool) -> Strip:
-        """Return a row as it is drawn, as wide as the widget."""
+        """Return a row as a strip of the widget's width."""
         mark = self._mark(row, focused)
         line = row.line
         if line is None:
@@ -67,7 +67,7 @@ class RowRenderer:
         if cells < self.width:
             segments.append(Segment(" " * (self.width - cells), self._space))
         strip = Strip(
-            only_text([Segment(text, style or self._space) for text, style, _ in segments if text]),
+            safe_segments([Segment(text, style or self._space) for text, style, _ in segments if text]),
             max(cells, self.width),
         )
         strip = strip.adjust_cell_length(self.width, self._space)
@@ -75,7 +75,7 @@ class RowRenderer:
         return strip
 
     def overlay(self, strip: Strip, lead: int, overlays: Sequence[Overlay]) -> Strip:
-        """Return ``strip`` with styles laid over some of its characters, which count from the selectable part."""
+        """Return ``strip`` with styles over ranges of its selectable part, which begins after ``lead`` characters."""
         segments = list(strip)
         for start, end, style in overlays:
             segments = _restyle(segments, lead + max(0, start), lead + end, style)

@@ -1,4 +1,4 @@
-"""The search that is on in a transcript: its hits, and the one that was gone to."""
+"""Search in the transcript: its matches, the current hit, and their highlighting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_HITS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """The ``index``-th place, from 0, where a message holds the text that is looked for."""
+    """The ``index``-th match in a message, from 0."""
 
     message_id: str
     index: int
@@ -28,7 +28,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class HitLocation:
-    """Where a hit is drawn: a part of a message, a row of it below its lead, and the characters there."""
+    """Location of a hit: a part of a message, a row below its lead, and the first character there."""
 
     message_id: str
     part: int
@@ -37,14 +37,14 @@ class HitLocation:
 
 
 class TextMatcher:
-    """One search, without regard to case."""
+    """Case-insensitive matcher of one text."""
 
     def __init__(self, text: str) -> None:
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
         self._lower = text.lower() if text.isascii() else None
 
     def hits(self, column: Column) -> list[SearchHit]:
-        """Return every place in the loaded messages, oldest first; at most 10,000."""
+        """Return the hits in the loaded messages, oldest first; at most 10,000."""
         found: list[SearchHit] = []
         for entry in column.entries:
             count = min(self._count(searchable(entry)), _MAX_HITS - len(found))
@@ -54,7 +54,7 @@ class TextMatcher:
         return found
 
     def location(self, column: Column, entry: Entry, index: int) -> HitLocation | None:
-        """Return where the ``index``-th hit of a message is drawn, or the last before it; None if none is drawn."""
+        """Return the location of the ``index``-th hit of a message, or of the last one before it; None without any."""
         last: HitLocation | None = None
         passed: int | None = None  # the last part whose hits were only counted
         for number, part in enumerate(column.parts(entry)):
@@ -62,7 +62,7 @@ class TextMatcher:
             if source and not (count := self._count(source)):
                 continue
             if source and part.verbatim and index >= count:
-                index -= count  # what is above the hit need not be drawn
+                index -= count  # parts above the hit need not be drawn
                 passed, last = number, None
                 continue
             for row, start, _ in self.spans(column.lines(entry, number)):
@@ -76,13 +76,13 @@ class TextMatcher:
         return last
 
     def _count(self, text: str) -> int:
-        """Return how often it is in ``text``; a long one is not looked through character by character."""
+        """Return the number of matches in ``text``."""
         if self._lower is not None and text.isascii():
             return text.lower().count(self._lower)
         return sum(1 for _ in self._pattern.finditer(text))
 
     def spans(self, lines: Sequence[Line]) -> Iterator[tuple[int, int, int]]:
-        """Yield the row that each hit begins on, and its start and end there; a wrapped one ends beyond its row."""
+        """Yield row, start and end of each match; a wrapped one ends beyond its first row."""
         pieces: list[str] = []
         starts: list[int] = []
         at = 0
@@ -99,7 +99,7 @@ class TextMatcher:
             yield row, match.start() - starts[row], match.end() - starts[row]
 
     def row_spans(self, lines: Sequence[Line]) -> dict[int, list[tuple[int, int, int]]]:
-        """Return for each row the hits on it: where they are, and in which row they begin."""
+        """Return the matches by row: start, end, and the row on which each begins."""
         found: dict[int, list[tuple[int, int, int]]] = {}
         for row, start, end in self.spans(lines):
             origin = row
@@ -114,7 +114,7 @@ class TextMatcher:
 
 
 def searchable(entry: Entry) -> str:
-    """Return the text of a message that a search looks at."""
+    """Return the searchable text of a message."""
     message = entry.message
     match message.kind:
         case Kind.TOOL:
@@ -131,7 +131,7 @@ def searchable(entry: Entry) -> str:
 
 
 class Search:
-    """One text that is looked for, and where one stands among its places."""
+    """A search for one text: its hits and the current one."""
 
     def __init__(self, text: str, column: Column) -> None:
         self.matcher = TextMatcher(text)
@@ -145,7 +145,7 @@ class Search:
         return None if self.index is None else self.hits[self.index]
 
     def begin(self, column: Column, rows: Sequence[ColumnRow]) -> None:
-        """Begin at the newest hit that is on the screen or above it."""
+        """Start at the newest hit on the screen or above it."""
         last = rows[-1].entry.ordinal if rows else 0
         for index in range(len(self.hits) - 1, -1, -1):
             entry = column.entry(self.hits[index].message_id)
@@ -155,22 +155,22 @@ class Search:
         self.index = 0 if self.hits else None
 
     def entry(self, column: Column) -> Entry | None:
-        """Return the message of the hit that was gone to."""
+        """Return the message of the current hit."""
         return None if self.hit is None else column.entry(self.hit.message_id)
 
     def locate(self, column: Column, entry: Entry) -> HitLocation | None:
-        """Find where the hit that was gone to is drawn; None where it is not."""
+        """Find the location of the current hit; None where it is not drawn."""
         self.location = None if self.hit is None else self.matcher.location(column, entry, self.hit.index)
         return self.location
 
     def anchor(self, column: Column, entry: Entry, at: int) -> Anchor:
-        """Return the anchor that brings the spot to the row ``at`` of the screen."""
+        """Return the anchor that shows the current hit on row ``at`` of the screen."""
         assert self.location is not None
         lead = column.parts(entry)[self.location.part].lead
         return Anchor(entry, self.location.part, self.location.row + lead, at)
 
     def step(self, step: int) -> SearchHit | None:
-        """Go on by ``step`` hits, around the ends."""
+        """Move by ``step`` hits, around the ends."""
         if not self.hits:
             return None
         self.index = (0 if step > 0 else -1) % len(self.hits) if self.index is None else self.index + step
@@ -178,13 +178,13 @@ class Search:
         return self.hits[self.index]
 
     def refresh(self, column: Column) -> None:
-        """The loaded messages are others now; the hit that was gone to stays the one."""
+        """Search the loaded messages again and keep the current hit."""
         hit = self.hit
         self.hits = self.matcher.hits(column)
         self.index = self.hits.index(hit) if hit in self.hits else None
 
     def overlays(self, column: Column, row: ColumnRow, palette: Palette) -> Iterator[Overlay]:
-        """Return what is laid over the hits of a row."""
+        """Yield the overlays of a row's hits."""
         if row.line is None or row.part == IN_GAP:
             return
         part = column.parts(row.entry)[row.part]
@@ -203,7 +203,7 @@ class Search:
             yield start, end, palette.hit_current if current else palette.hit
 
     def _row_spans(self, lines: list[Line]) -> dict[int, list[tuple[int, int, int]]]:
-        """Look through the rows of a part once, however many of them are on the screen."""
+        """Return the matches in the rows of a part, computed once for all its rows on the screen."""
         if lines is not self._span_cache[0]:
             self._span_cache = lines, self.matcher.row_spans(lines)
         return self._span_cache[1]

@@ -1,4 +1,4 @@
-"""Selected text: from a character of one message to a character of another, whatever is on the screen."""
+"""Selection of text across messages, on or off the screen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTSIDE = 1_000_000  # columns left of any text
 
 
 class Point(NamedTuple):
-    """A place between two characters; it stays the same while messages come, grow and go above and below."""
+    """A position between two characters that stays valid while messages are added, grow or go."""
 
     ordinal: int
     part: int
@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
     @classmethod
     def of(cls, offset: Offset) -> Point:
-        """Read what Textual was given as an offset."""
+        """Decode an offset made with ``row_offset``."""
         y = offset.y
         row = y & (1 << _ROW_BITS) - 1
         part = y >> _ROW_BITS & (1 << _PART_BITS) - 1
@@ -38,20 +38,20 @@ class Point(NamedTuple):
 
 
 def row_offset(row: ColumnRow) -> int:
-    """Return what stands for a row where Textual wants an offset's y."""
+    """Return a row encoded as the y of a Textual offset."""
     part, index = (0, 0) if row.part == IN_GAP else (row.part, row.row)
     return (row.entry.ordinal << _PART_BITS | part) << _ROW_BITS | index
 
 
 def whole_entries(first: Entry, last: Entry) -> Selection:
-    """Return the selection of everything from one message to another."""
+    """Return the selection from one whole message to another."""
     start = Offset(-OUTSIDE, first.ordinal << _PART_BITS + _ROW_BITS)
     end = Offset(OUTSIDE, (((last.ordinal + 1) << _PART_BITS) - 1) << _ROW_BITS)
     return Selection(start, end)
 
 
 def word_at(row: ColumnRow, place: Offset) -> Selection | None:
-    """Return the selection of the word at a place in a row; None where there is none."""
+    """Return the selection of the word at an offset in a row; None where there is none."""
     if row.line is None or place.y != row_offset(row):
         return None
     content = row.line.shown[row.line.lead :]
@@ -62,7 +62,7 @@ def word_at(row: ColumnRow, place: Offset) -> Selection | None:
 
 
 def selected_columns(row: ColumnRow, selection: Selection) -> tuple[int, int] | None:
-    """Return from where to where a row is selected, in characters of its selectable part; None: not at all."""
+    """Return the selected range of a row's selectable part, in characters; None where nothing is selected."""
     if row.line is None:
         return None
     y = row_offset(row)
@@ -76,9 +76,9 @@ def selected_columns(row: ColumnRow, selection: Selection) -> tuple[int, int] | 
 
 
 def selected_text(column: Column, selection: Selection) -> str:
-    """Return what was selected, as it is in the source: without gutter, without the newlines of wrapped rows.
+    """Return the selected text as in the source, without gutter and without the breaks of wrapped rows.
 
-    Blocks that are selected whole come as their source, others as they are shown.
+    A block selected as a whole is copied as its source, a partly selected one as it is drawn.
     """
     start = Point.of(selection.start) if selection.start is not None else None
     end = Point.of(selection.end) if selection.end is not None else None
@@ -107,7 +107,7 @@ def selected_text(column: Column, selection: Selection) -> str:
 
 
 def whole_text(column: Column, entry: Entry) -> str:
-    """Return what a message is when it is copied as it stands, folded or not."""
+    """Return the text of a whole message for copying, as folded or unfolded as it is drawn."""
     match entry.message.kind:
         case Kind.USER | Kind.AGENT:
             return (entry.answer.text if entry.answer is not None else entry.message.text).strip("\n")

@@ -1,4 +1,4 @@
-"""The transcript: the messages of a branch, drawn row by row on Textual's line API."""
+"""The transcript widget: the messages of a branch, with folding, copying, search and the pointer."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from catena_store.records import Message as Record
 
 
 class Transcript(BrowsableTranscript):
-    """The messages of a branch. It knows their records and nothing else; its methods belong to the event loop.
+    """The messages of a branch, drawn from their records; not thread-safe.
 
-    While ``following`` the end stays in sight; otherwise nothing that is on the screen moves, whatever comes.
+    While ``following`` the view stays at the end; otherwise the rows on the screen stay where they are.
     """
 
     DEFAULT_CSS = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
@@ -42,17 +42,17 @@ class Transcript(BrowsableTranscript):
     ]
 
     class OlderRequested(Message):
-        """The top of what is loaded is near, and there is more above: read a page, and ``prepend`` it."""
+        """A request for older messages, to be passed to ``prepend``."""
 
     class LinkOpened(Message):
-        """A link was clicked."""
+        """A click on a link."""
 
         def __init__(self, href: str) -> None:
             super().__init__()
             self.href = href
 
     class FoldToggled(Message):
-        """A message was folded or unfolded."""
+        """A message folded or unfolded."""
 
         def __init__(self, message_id: str, folded: bool) -> None:
             super().__init__()
@@ -60,7 +60,7 @@ class Transcript(BrowsableTranscript):
             self.folded = folded
 
     class SiblingRequested(Message):
-        """The sibling before (-1) or after (1) a prompt is wanted."""
+        """A click for the previous (-1) or next (1) sibling of a prompt."""
 
         def __init__(self, message_id: str, step: int) -> None:
             super().__init__()
@@ -68,7 +68,7 @@ class Transcript(BrowsableTranscript):
             self.step = step
 
     class BranchRequested(Message):
-        """A button of a prompt was clicked: `edit`, `again` or `fork`."""
+        """A click on a button of a prompt: `edit`, `again` or `fork`."""
 
         def __init__(self, message_id: str, act: str) -> None:
             super().__init__()
@@ -76,7 +76,7 @@ class Transcript(BrowsableTranscript):
             self.act = act
 
     class SeamOpened(Message):
-        """A seam was unfolded and nobody said yet what was told: answer with ``set_seam_detail``."""
+        """A seam unfolded without its detail, which ``set_seam_detail`` sets."""
 
         def __init__(self, message_id: str) -> None:
             super().__init__()
@@ -93,12 +93,12 @@ class Transcript(BrowsableTranscript):
     ) -> None:
         super().__init__(directory=directory, clock=clock, frame=frame, id=id, classes=classes)
         self._search: Search | None = None
-        self._selection_start: str | None = None  # the message that selecting by keys began with
+        self._selection_start: str | None = None  # the first message of a selection by keys
 
     # The messages
 
     def show(self, messages: Sequence[Record], *, more_above: bool, scroll: int | None = None) -> None:
-        """Replace everything by ``messages``, oldest first; ``scroll`` is what ``position`` gave, None the end."""
+        """Replace all messages, oldest first; ``scroll`` is a result of ``position``, None the end."""
         self._pending_text.clear()
         self._column.replace(messages)
         self._more_above, self._older_requested = more_above, False
@@ -107,7 +107,7 @@ class Transcript(BrowsableTranscript):
         self._place(None)
 
     def prepend(self, messages: Sequence[Record], *, more_above: bool) -> None:
-        """Put an older page above; what is on the screen does not move."""
+        """Add a page of older messages; the rows on the screen do not move."""
         anchor = self._viewport.anchor()
         self._column.prepend(messages)
         self._more_above, self._older_requested = more_above, False
@@ -115,34 +115,34 @@ class Transcript(BrowsableTranscript):
         self._place(anchor)
 
     def add(self, message: Record) -> None:
-        """Put a message at the end; one that is there already is changed."""
+        """Add a message at the end, or change it where it exists."""
         if self._column.entry(message.id) is not None:
             self.change(message)
         else:
             self.add_all((message,))
 
     def add_all(self, messages: Sequence[Record]) -> None:
-        """Put messages at the end that are not there yet; they are drawn once."""
+        """Add new messages at the end, drawn once."""
         anchor = self._viewport.anchor()
         for message in messages:
             self._column.add(message)
         self._place(anchor)
 
     def change(self, message: Record) -> None:
-        """Take another version of a message, whole."""
+        """Replace a message by a new version."""
         anchor = self._viewport.anchor()
         self._pending_text.pop(message.id, None)
         self._column.change(message, draw=not self.following)
         self._place(anchor)
 
     def set_siblings(self, positions: Mapping[str, Siblings]) -> None:
-        """Say of prompts which of how many siblings they are; drawn `‹ 2/3 ›`."""
+        """Set position and number of siblings of prompts, drawn as `‹ 2/3 ›`."""
         anchor = self._viewport.anchor()
         self._column.set_siblings(positions)
         self._place(anchor)
 
     def set_seam_detail(self, message_id: str, text: str) -> None:
-        """Say what the session of a seam was told; shown where it is unfolded."""
+        """Set the prior context of a seam, shown where it is unfolded."""
         self._column.details[message_id] = text
         entry = self._column.entry(message_id)
         if entry is not None:
@@ -152,7 +152,7 @@ class Transcript(BrowsableTranscript):
             self._place(anchor)
 
     def _messages_changed(self) -> None:
-        """Other messages are there than before."""
+        """Update focus, selection and search after messages were replaced or removed."""
         self._selection_start = None
         if self.current is not None and self._column.entry(self.current) is None:
             self.current = None
@@ -165,13 +165,13 @@ class Transcript(BrowsableTranscript):
     # Folding
 
     def toggle_fold(self, message_id: str | None = None) -> None:
-        """Unfold a message that is folded, and the reverse; the one in focus for None."""
+        """Fold or unfold a message; the one in focus for None."""
         entry = self._column.entry(message_id or self.current or "")
         if entry is not None and entry.foldable:
             self._fold(entry, not entry.folded)
 
     def fold_all(self, folded: bool) -> None:
-        """Fold or unfold everything that folds."""
+        """Fold or unfold all foldable messages."""
         anchor = self._viewport.anchor()
         for entry in self._column.entries:
             if entry.foldable and entry.folded != folded:
@@ -179,7 +179,7 @@ class Transcript(BrowsableTranscript):
         self._place(anchor)
 
     def toggle_raw(self, message_id: str | None = None) -> None:
-        """Show or hide the raw data of a tool call, unfolded."""
+        """Show or hide the raw data of a tool call, and unfold it."""
         entry = self._column.entry(message_id or self.current or "")
         if entry is not None and entry.message.kind is Kind.TOOL:
             entry.raw = entry.folded or not entry.raw
@@ -198,7 +198,7 @@ class Transcript(BrowsableTranscript):
     # Copying
 
     def text_of(self, message_id: str) -> str:
-        """Return a message as it was written; nothing for one that is not loaded."""
+        """Return the text of a message; "" for one that is not loaded."""
         self._flush_growth()
         entry = self._column.entry(message_id)
         return "" if entry is None else sources.text_of(entry)
@@ -213,7 +213,7 @@ class Transcript(BrowsableTranscript):
         self._flush_growth()
         anchor = self._viewport.anchor()
         text = selecting.selected_text(self._column, selection)
-        self._place(anchor)  # what was drawn for it may have proved a height wrong
+        self._place(anchor)  # drawing for the selection may have corrected heights
         return text, "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -222,7 +222,7 @@ class Transcript(BrowsableTranscript):
         self._repaint()
 
     def action_extend(self, step: int) -> None:
-        """Select whole messages from the one in focus on, one more with every ``step``."""
+        """Extend the selection of whole messages by ``step``, from the one in focus."""
         if self.current is None:
             self.browse(True)
         elif self._selection_start is not None:
@@ -240,9 +240,9 @@ class Transcript(BrowsableTranscript):
     # Finding
 
     def find(self, text: str) -> list[SearchHit]:
-        """Look for ``text`` in all loaded messages, and go to the newest hit on the screen or above it.
+        """Search all loaded messages and go to the newest hit on the screen or above it.
 
-        Hits are highlighted until another text is looked for; an empty one ends the search.
+        Hits stay highlighted until the next search; an empty text ends the search.
         """
         self._flush_growth()
         self._search = Search(text, self._column) if text else None
@@ -254,7 +254,7 @@ class Transcript(BrowsableTranscript):
         return self._search.hits
 
     def find_step(self, step: int) -> SearchHit | None:
-        """Go to another hit, around the ends; None where there is none."""
+        """Move by ``step`` hits, around the ends; None without hits."""
         if self._search is None:
             return None
         hit = self._search.step(step)
@@ -263,7 +263,7 @@ class Transcript(BrowsableTranscript):
 
     @property
     def hit_position(self) -> tuple[int, int]:
-        """Which hit one is at, from 1, 0 for none; and how many there are."""
+        """The number of the current hit, from 1, or 0 for none; and the number of hits."""
         search = self._search
         return (
             (0, 0) if search is None else (0 if search.index is None else search.index + 1, len(search.hits))
@@ -301,11 +301,11 @@ class Transcript(BrowsableTranscript):
     # The pointer
 
     def focus_on_click(self) -> bool:
-        """A click selects text; it takes the keys from nobody."""
+        """Keep the focus where it is: a click selects text."""
         return False
 
     def on_click(self, event: events.Click) -> None:
-        """A click opens a link, goes to a sibling or folds; a second one selects a word, a third the message."""
+        """Open a link, go to a sibling or fold by a click; select a word by two, the message by three."""
         event.prevent_default()
         rows = self._viewport.rows
         offset = event.get_content_offset(self)

@@ -1,4 +1,4 @@
-"""The widget that a viewport is shown in: scrolling, painting, and the frames in which what grew is drawn."""
+"""The scrolling widget around a viewport: painting, and the frames in which growing text is drawn."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from catena.transcript.widget.viewport import Viewport
 
 
 class FrameClock:
-    """Calls ``flush`` at most once per frame, and never so often that drawing takes more than half of the time.
+    """Calls ``flush`` on request, at most once per frame and so that drawing takes at most half of the time.
 
-    ``schedule`` calls a function after a number of seconds. Nothing is scheduled unless something was wanted.
+    ``schedule`` calls a function after a number of seconds.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class FrameClock:
         self.waiting = False
 
     def request(self) -> None:
-        """There is something to draw."""
+        """Request a flush."""
         if not self.waiting:
             self.waiting = True
             self._schedule(max(0.001, self._due - self._now()), self._run)
 
     def add_cost(self, seconds: float) -> None:
-        """Painting what the last flush changed took so long."""
+        """Add the seconds that painting after the last flush took."""
         self._cost += seconds
         self._due = max(self._due, self._now() + self._cost)
 
@@ -68,12 +68,12 @@ class FrameClock:
         self._due = max(began + self._frame, ended + self._cost)
 
 
-FRAME = 0.04  # seconds between two flushes of what grew, at least
-_HELD = 0.3  # seconds after which an undecided end of a growing answer is shown as it is
+FRAME = 0.04  # minimum seconds between two flushes
+_HELD = 0.3  # seconds after which the held-back end of a growing answer is drawn
 
 
 class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
-    """Shows a column of messages. Whoever changes the column takes an anchor before and places it after."""
+    """Scrolling view of a column of messages; a change of the column takes an anchor before and places it after."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "page_up", "page up", show=False),
@@ -102,11 +102,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._viewport = Viewport(self._column)
         self._more_above = False
         self._older_requested = False
-        self._strips: list[Strip] = []  # the screen as it is
+        self._strips: list[Strip] = []  # the rows on the screen
         self._thumb = (0, 0)  # height and top of the scroll bar's thumb, in eighths of a cell
-        self._syncing_scroll = (
-            False  # the scroll position is being set to what the viewport has, not by the person
-        )
+        self._syncing_scroll = False  # the viewport sets the scroll position, not the person
         self._painting = False
         self._lex_running = False
         self._pending_text: dict[str, list[str]] = {}
@@ -114,16 +112,16 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._clock = FrameClock(self._flush, self.set_timer, now=clock, frame=frame)
         self._release_scheduled = False
 
-    # Where one is
+    # Scrolling
 
     @property
     def following(self) -> bool:
-        """The end stays in sight."""
+        """True while the view follows the end."""
         return self._viewport.following
 
     @property
     def busy(self) -> bool:
-        """Something is going to be drawn without anybody asking for it."""
+        """True while drawing is scheduled."""
         return self._clock.waiting or self._lex_running or self._release_scheduled or bool(self._pending_text)
 
     def follow(self) -> None:
@@ -131,9 +129,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._scroll_to_anchor(None)
 
     def position(self) -> int | None:
-        """Return the place on the screen's top row, for ``show``; None while following.
+        """Return the reading position of the top row, for ``show``; None while following.
 
-        It holds for as long as the branch does, whatever is added at its end or loaded above.
+        It stays valid for the branch, whatever is added at its end or loaded above.
         """
         return self._viewport.position()
 
@@ -147,41 +145,41 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._scroll_to_anchor(None)
 
     def action_scroll_home(self) -> None:
-        """Home."""
+        """Scroll to the top."""
         self.scroll_home()
 
     def action_scroll_end(self) -> None:
-        """End."""
+        """Scroll to the end and follow it."""
         self.scroll_end()
 
     def action_page_up(self) -> None:
-        """Page up, without an animation."""
+        """Scroll up by a page, without animation."""
         self.scroll_page_up(animate=False)
 
     def action_page_down(self) -> None:
-        """Page down, without an animation."""
+        """Scroll down by a page, without animation."""
         self.scroll_page_down(animate=False)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """The person scrolled, with whatever there is to scroll with."""
+        """Move the viewport after the person scrolled."""
         if self._viewport.ready and self.scrollable_content_region.height != self._viewport.height:
-            return  # Textual moves it before it tells of a new size: nobody scrolled, and ``on_resize`` comes
+            return  # a resize, not the person; Textual scrolls before ``on_resize``
         if not self._syncing_scroll and self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = new_value
         if not self._syncing_scroll and self._viewport.ready and round(new_value) != self._viewport.top:
             self._viewport.scroll_to(round(new_value))
             self._sync()
 
-    # What grows
+    # Growing text
 
     def grow(self, message_id: str, text: str) -> None:
-        """Add text at the end of a message; it is drawn with the next frame. May be called at any rate."""
+        """Append text to a message, to be drawn with the next frame; may be called at any rate."""
         self._pending_text.setdefault(message_id, []).append(text)
         if self.is_attached:
             self._clock.request()
 
     def _flush(self) -> None:
-        """Draw what grew."""
+        """Draw the pending text."""
         grown, self._pending_text = self._pending_text, {}
         anchor = self._viewport.anchor()
         for message_id, texts in grown.items():
@@ -194,7 +192,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self.set_timer(_HELD, self._release)
 
     def _release(self) -> None:
-        """Show what was held back of texts that did not go on since."""
+        """Draw held-back text unless more has come since."""
         self._release_scheduled = False
         if not self._pending_text and self._column.release():
             self._place(self._viewport.anchor())
@@ -206,17 +204,17 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     # Drawing
 
     def on_mount(self) -> None:
-        """Import what Markdown needs, off the event loop, so that the first answer need not wait for it."""
+        """Import the Markdown parser in a thread, so that the first answer does not wait for it."""
         self.call_after_refresh(asyncio.to_thread, parser)
         if self._pending_text:
             self._clock.request()
 
     def on_resize(self) -> None:
-        """Another size: everything is wrapped anew, and what was on top stays on top."""
+        """Wrap all rows for the new size, keeping the top row."""
         self._resize()
 
     def notify_style_update(self) -> None:
-        """Another theme: everything is drawn in other styles."""
+        """Draw all rows in the styles of the new theme."""
         super().notify_style_update()
         if self._viewport.ready and self.is_attached:
             self._resize()
@@ -238,12 +236,12 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._sync()
 
     def _sync(self) -> None:
-        """Tell Textual what the viewport shows, and have it paint what changed."""
+        """Set Textual's size and scroll position from the viewport and repaint."""
         viewport = self._viewport
         if not viewport.ready:
             return
         total = self._column.total
-        # Setting it the usual way lays out the whole screen, with every row that is streamed.
+        # The usual assignment would lay out the whole screen at every streamed row.
         self.set_reactive(Widget.virtual_size, Size(self.size.width, total))
         moved = round(self.scroll_y) != viewport.top
         if moved:
@@ -258,7 +256,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self.call_later(self._lex)
 
     def _move_thumb(self, total: int) -> None:
-        """Tell the scroll bar where it is; it is drawn again only where one could see a difference."""
+        """Update the scroll bar, and redraw it only where the thumb visibly changed."""
         bar, viewport = self.vertical_scrollbar, self._viewport
         bar.set_reactive(ScrollBar.window_virtual_size, total)
         bar.set_reactive(ScrollBar.position, float(viewport.top))
@@ -269,7 +267,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             bar.refresh()
 
     def _repaint(self) -> None:
-        """Paint the rows that are others now."""
+        """Repaint the rows that changed."""
         if not self._viewport.ready:
             return
         before = self._strips
@@ -286,15 +284,15 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self.refresh_lines(self._viewport.top + y)
 
     def _overlays(self) -> Callable[[ColumnRow], Iterable[Overlay]] | None:
-        """Return what is laid over rows, such as a selection."""
+        """Return a function for the overlays of a row, such as the selection."""
         return None
 
     def _row_decorator(self) -> Callable[[ColumnRow, Strip], Strip] | None:
-        """Return what is done to rows that are drawn, such as dimming them."""
+        """Return a function that changes rendered rows, such as by dimming."""
         return None
 
     def watch_current(self) -> None:
-        """Another message is in focus."""
+        """Repaint for another message in focus."""
         self._repaint()
 
     def _check_top(self) -> None:
@@ -303,10 +301,10 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._request_older()
 
     def _request_older(self) -> None:
-        """The top of what is loaded is near, and there is more above."""
+        """Request older messages, near the top of the loaded ones."""
 
     async def _lex(self) -> None:
-        """Colour the code that was drawn plain."""
+        """Highlight the code that was drawn plain."""
         wanted = self._highlights.take_requests()
         try:
             self._highlights.add(await asyncio.to_thread(lex_all, wanted))
@@ -316,11 +314,11 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._place(self._viewport.anchor())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Those of the app but the last look: rows are looked at when they are made, not whenever they are painted."""
+        """Return the app's filters without the safety filter, which rows pass when they are rendered."""
         return [each for each in super().get_line_filters() if not isinstance(each, SafeStrips)]
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Paint; how long it takes decides when the next frame is."""
+        """Render lines, and count the time towards the frame's cost."""
         began = self._now()
         self._painting = True
         try:
@@ -330,7 +328,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._clock.add_cost(self._now() - began)
 
     def render_line(self, y: int) -> Strip:
-        """Return a row of the screen; for the pointer, which asks outside of painting, with where its text is."""
+        """Return a row of the screen; outside of painting, for the pointer, with the offsets of its text."""
         if not 0 <= y < len(self._strips):
             return Strip.blank(self.size.width, self.rich_style)
         strip = self._strips[y]

@@ -1,4 +1,4 @@
-"""What of the column is on the screen, and how it stays there. Knows nothing of Textual's widgets."""
+"""The visible part of the column and its position, independent of Textual's widgets."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _PART_BITS, _ROW_BITS = 12, 20
 
 
 class ReadingPosition(NamedTuple):
-    """A row of a message, by which a reading position is kept: it holds whatever is added below or loaded above."""
+    """A row of a message as a reading position, valid whatever is added below or loaded above."""
 
-    depth: int  # of the message in its tree
+    depth: int  # depth of the message in the tree
     part: int
     row: int
 
     @classmethod
     def unpack(cls, number: int) -> ReadingPosition:
-        """Read what ``pack`` gave."""
+        """Read a result of ``pack``."""
         part = number >> _ROW_BITS & (1 << _PART_BITS) - 1
         return cls(number >> _PART_BITS + _ROW_BITS, part - 1, number & (1 << _ROW_BITS) - 1)
 
     def pack(self) -> int:
-        """Return the place as one integer of at most 63 bits."""
+        """Return the position as an integer of at most 63 bits."""
         part = min(self.part + 1, (1 << _PART_BITS) - 1)
         row = min(self.row, (1 << _ROW_BITS) - 1)
         return (self.depth << _PART_BITS | part) << _ROW_BITS | row
 
 
 class Viewport:
-    """A screen of some size on a column: its top row, whether it follows the end, and the rows that it shows."""
+    """The visible rows of a column: size, top row, and whether it follows the end."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -45,11 +45,11 @@ class Viewport:
         self.height = 0
         self.rows: list[ColumnRow] = []
         self._renderer: RowRenderer | None = None
-        self._pending_position: ReadingPosition | None = None  # to be gone to as soon as there is a size
+        self._pending_position: ReadingPosition | None = None  # restored as soon as there is a size
 
     @property
     def ready(self) -> bool:
-        """It has a size."""
+        """True once it has a size."""
         return self._renderer is not None and self.height > 0
 
     @property
@@ -62,7 +62,7 @@ class Viewport:
         return self.top >= self.column.total - self.height
 
     def resize(self, width: int, height: int, palette: Palette) -> None:
-        """Show the column in another size or palette; what is on top stays on top."""
+        """Change size or palette, keeping the top row."""
         anchor = self.anchor()
         before = None
         if anchor is not None and anchor.part != IN_GAP and anchor.entry.parts:
@@ -81,11 +81,11 @@ class Viewport:
         self.place(anchor)
 
     def anchor(self) -> Anchor | None:
-        """Return what is to stay where it is; None for the end."""
+        """Return the anchor of the current position; None while following the end."""
         return None if self.following or not self.height else self.column.anchor_at(self.top, self.height)
 
     def place(self, anchor: Anchor | None = None) -> None:
-        """Show the column with ``anchor`` in its place, the end for None."""
+        """Show the rows around ``anchor`` in its place; None is the end."""
         if not self.ready:
             return
         if self._pending_position is not None:
@@ -94,18 +94,18 @@ class Viewport:
         self.rows = list(self.column.rows(self.top, self.height))
 
     def go_to(self, anchor: Anchor | None) -> None:
-        """Move to ``anchor``, or to the end for None; follow it if that is where one comes to stand."""
+        """Move to ``anchor``, or to the end for None, and follow the end if it is reached."""
         self.place(anchor)
         self.following = anchor is None or self.at_end
 
     def scroll_to(self, top: int) -> None:
-        """Move so that ``top`` is the first row, as far as heights that are guessed allow."""
+        """Move so that ``top`` is the first row, as far as estimated heights allow."""
         self.go_to(self.column.anchor_at(max(0, top), self.height))
 
     def reveal(self, entry: Entry) -> None:
-        """Bring a message on the screen: moving no more than is needed, its beginning where it is too tall."""
+        """Scroll a message into view, no further than needed; the beginning of one that is too tall."""
         head = IN_GAP if entry.gap else 0
-        for _ in range(3):  # its height may be a guess until it is drawn
+        for _ in range(3):  # its height may be an estimate until it is drawn
             top = self.column.top(entry)
             if self.top <= top + entry.gap and top + entry.rows <= self.top + self.height:
                 return
@@ -113,17 +113,17 @@ class Viewport:
             self.go_to(Anchor(entry, head, 0, below))
 
     def show_row(self, anchor: Anchor) -> None:
-        """Bring a row on the screen, to where ``anchor`` has it if it is not in sight."""
+        """Move to ``anchor`` unless its row is visible."""
         if not self.top <= self.column.row_of(anchor) < self.top + self.height:
             self.go_to(anchor)
 
     def restore_position(self, place: int | None) -> None:
-        """Go, with the next ``place``, to what ``position`` gave; None: to the end."""
+        """Restore a result of ``position`` with the next ``place``; None is the end."""
         self._pending_position = None if place is None else ReadingPosition.unpack(place)
         self.following = place is None
 
     def position(self) -> int | None:
-        """Return the top row's place, packed; None while following."""
+        """Return the packed position of the top row; None while following."""
         if self._pending_position is not None:
             return self._pending_position.pack()
         if self.following or not self.rows:
@@ -137,7 +137,7 @@ class Viewport:
         overlays: Callable[[ColumnRow], Iterable[Overlay]] | None,
         decorate: Callable[[ColumnRow, Strip], Strip] | None = None,
     ) -> list[Strip]:
-        """Return the rows as they are drawn, as many as the screen has; ``dress`` changes them at last."""
+        """Return the strips of the screen's rows; ``decorate`` changes each at the end."""
         renderer = self.renderer
         strips: list[Strip] = []
         for row in self.rows:
@@ -152,7 +152,7 @@ class Viewport:
 
     def _anchor_of(self, place: ReadingPosition) -> Anchor | None:
         entries = self.column.entries
-        # A seam stands above its prompt, so depths are not quite in order.
+        # A seam is drawn above its prompt, so depths are not strictly in order.
         exact = (entry for entry in entries if entry.message.depth == place.depth)
         entry = next(exact, None) or next(
             (each for each in entries if each.message.depth > place.depth), None

@@ -107,7 +107,7 @@ class LoginActions:
                 environment=login.env,
                 directory=login.cwd,
                 heading=f"$ {safe_line(shlex.join(login.argv))}",
-                stay="The login did not succeed. Enter goes back to Catena.",
+                wait_message="The login did not succeed. Enter goes back to Catena.",
             )
         except OSError as error:
             self._say(tab, login_words.login_not_started_text(program, error.strerror), wrong=True)

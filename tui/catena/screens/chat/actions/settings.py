@@ -11,7 +11,7 @@ from textual.app import App
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match
 from catena.settings.agents import REHEARSAL, agent_of_setting, find_agent, stored_agent, stored_agent_name
-from catena.settings.installed_agents import agent_lines
+from catena.settings.installed_agents import agent_statuses
 from catena.settings.settings import Settings
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
@@ -91,7 +91,7 @@ async def choose_agent(
     priced = await _prices_by_row(agent_rows(settings, last_used), settings, prices)
 
     async def with_versions() -> list[Row]:
-        lines = await agent_lines(settings)
+        lines = await agent_statuses(settings)
         versions = {line.name: line.version for line in lines if line.version}
         return _with_prices(agent_rows(settings, last_used, versions), priced)
 
