@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.errors import SettingsInvalid
+from catena.errors import InvalidSettings
 from catena.settings.agents import default_agent, find_agent, stored_agent, stored_agent_name
 from catena.settings.settings import AgentSetting, load_settings
 from catena_acp.errors import AgentMissing
@@ -148,7 +148,7 @@ def test_m14_a_mistake_in_a_profile_is_named_with_file_and_line(
 ) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
-    with pytest.raises(SettingsInvalid) as refused:
+    with pytest.raises(InvalidSettings) as refused:
         load_settings(path)
     assert str(refused.value).startswith(f"{path}:{line}: {why}"), str(refused.value)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.errors import SettingsInvalid
+from catena.errors import InvalidSettings
 from catena.settings.settings import (
     FREQUENCIES,
     AgentSetting,
@@ -111,7 +111,7 @@ def test_w21_what_makes_no_sense_is_named_with_file_and_line(
 ) -> None:
     path = written(tmp_path, text)
 
-    with pytest.raises(SettingsInvalid) as caught:
+    with pytest.raises(InvalidSettings) as caught:
         load_settings(path)
 
     assert caught.value.line == line
@@ -123,12 +123,12 @@ def test_a_file_that_is_not_text_is_said_so(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(b"agent = '\xff'\n")
 
-    with pytest.raises(SettingsInvalid, match="is not UTF-8 text"):
+    with pytest.raises(InvalidSettings, match="is not UTF-8 text"):
         load_settings(path)
 
 
 def test_a_directory_in_the_place_of_the_file_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match="cannot be read"):
+    with pytest.raises(InvalidSettings, match="cannot be read"):
         load_settings(tmp_path)
 
 
@@ -142,7 +142,7 @@ def test_k10_parking_is_on_unless_it_is_switched_off(tmp_path: Path, written_as:
 
 @pytest.mark.parametrize("wrong", ['"sometimes"', "1", '["on"]'])
 def test_k10_whether_to_park_is_on_or_off(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(SettingsInvalid, match='`park` must be "on" or "off"') as told:
+    with pytest.raises(InvalidSettings, match='`park` must be "on" or "off"') as told:
         load_settings(written(tmp_path, f'agent = "mine"\npark = {wrong}\n'))
     assert told.value.line == 2
 

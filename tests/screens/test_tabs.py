@@ -182,7 +182,7 @@ async def test_m06_a_second_catena_in_the_same_directory_opens_one_empty_tab(tmp
 async def test_h10_an_empty_chat_leaves_no_trace(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         conversation_id = person.tab.conversation.id
-    assert person.app.come_back is None
+    assert person.app.resume_id is None
     async with Database.open(default_path()) as db, db.read() as reader:
         assert await conversations.get(reader, conversation_id) is None
 
@@ -191,7 +191,7 @@ async def test_h10_leaving_names_the_conversation_to_come_back_to(tmp_path: Path
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "remember me")
         conversation_id = person.tab.conversation.id
-    assert person.app.come_back == conversation_id
+    assert person.app.resume_id == conversation_id
 
 
 async def test_an_empty_chat_with_a_draft_stays_for_the_next_time(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ class ExitStatus(IntEnum):
     STOPPED = 130
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """A command that cannot be carried out; ``str()`` of it is one line for the person."""
 
     def __init__(self, text: str, status: ExitStatus = ExitStatus.USAGE) -> None:
@@ -27,7 +27,7 @@ class Refused(Exception):
         self.status = status
 
 
-class SettingsInvalid(Exception):
+class InvalidSettings(Exception):
     """An invalid settings file; ``str()`` of it names the file and, where known, the line."""
 
     def __init__(self, path: Path, line: int | None, why: str) -> None:
@@ -45,9 +45,9 @@ def explain(error: Exception) -> tuple[str, ExitStatus]:
     from catena_store.errors import Ambiguous, NotFound, StoreError, StoreUnusable
 
     match error:
-        case Refused():
+        case CommandRefused():
             status = error.status
-        case SettingsInvalid() | StoreUnusable() | NotFound() | Ambiguous() | AgentMissing():
+        case InvalidSettings() | StoreUnusable() | NotFound() | Ambiguous() | AgentMissing():
             status = ExitStatus.USAGE
         case StoreError() | AgentError():
             status = ExitStatus.FAILED

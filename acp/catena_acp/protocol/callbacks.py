@@ -33,7 +33,7 @@ Deliver = Callable[[str, Event], None]
 
 
 @dataclass(slots=True)
-class _PendingPermission:
+class _PermissionRequest:
     """An open permission request; the answer is an option's id, or None for `cancelled`."""
 
     session_id: str
@@ -60,7 +60,7 @@ class Callbacks:
         self._files = files
         self._permission_id = permission_id
         self._permission_count = 0
-        self._permissions: dict[str, _PendingPermission] = {}
+        self._permissions: dict[str, _PermissionRequest] = {}
         self._file_queue = FileQueue(has_room)
         self._cancelling: set[str] = set()
         self._directories: dict[str, tuple[str, ...]] = {}
@@ -94,7 +94,7 @@ class Callbacks:
         self._permission_count += 1
         ask_id = self._permission_id(self._permission_count)
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._permissions[ask_id] = _PendingPermission(session_id, request_id, answer)
+        self._permissions[ask_id] = _PermissionRequest(session_id, request_id, answer)
         self._deliver(session_id, incoming.permission_of(ask_id, request))
         try:
             option_id = await answer

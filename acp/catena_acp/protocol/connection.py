@@ -54,7 +54,7 @@ class Requests:
         self._exit_error = exit_error
         self.agent_name = ""
 
-    async def ask(
+    async def send(
         self,
         request: Callable[[], Awaitable[object]],
         *,
@@ -89,7 +89,7 @@ class Requests:
             self._transport.forget(call)
         return _object(call.result)
 
-    async def raw(
+    async def send_raw(
         self, method: str, params: dict[str, Any], *, limit: float, session_id: str | None = None
     ) -> Json:
         """Make a request that the SDK has no method for."""
@@ -164,7 +164,7 @@ class Connection:
 
     async def initialize(self, client_version: str, limit: float) -> None:
         """Initialise the connection. Raises ProtocolBroken for another version of the protocol."""
-        answer = await self._requests.ask(
+        answer = await self._requests.send(
             lambda: self._sdk.initialize(
                 protocol_version=PROTOCOL_VERSION,
                 client_capabilities=client_capabilities(self._files),
@@ -188,7 +188,7 @@ class Connection:
     # Sessions.
 
     async def new_session(self, setup: SessionSetup) -> SessionOpened:
-        answer = await self._requests.ask(
+        answer = await self._requests.send(
             lambda: self._sdk.new_session(
                 cwd=setup.cwd,
                 additional_directories=session_directories(setup, self._abilities),
@@ -210,7 +210,7 @@ class Connection:
         self, method: Callable[..., Awaitable[object]], session_id: str, setup: SessionSetup
     ) -> SessionOpened:
         with self._delivery.collect_replay(session_id) as replay:
-            answer = await self._requests.ask(
+            answer = await self._requests.send(
                 lambda: method(
                     session_id=session_id,
                     cwd=setup.cwd,
@@ -231,7 +231,7 @@ class Connection:
         An agent that does not know the key forks the whole session and does not say so.
         """
         self._require(self._abilities.fork, "session/fork")
-        answer = await self._requests.ask(
+        answer = await self._requests.send(
             lambda: self._sdk.fork_session(
                 session_id=session_id,
                 cwd=setup.cwd,
@@ -250,7 +250,7 @@ class Connection:
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
         """One page of the agent's sessions; ``cursor`` is ``next`` of the previous page, valid only now."""
         self._require(self._abilities.list, "session/list")
-        answer = await self._requests.ask(
+        answer = await self._requests.send(
             lambda: self._sdk.list_sessions(cwd=cwd, cursor=cursor), limit=self._limits.setting
         )
         return page_of(answer)
@@ -259,7 +259,7 @@ class Connection:
         """Close a session where the agent offers that; a refusal is not an error."""
         if self._abilities.close:
             with suppress(AgentRefused):
-                await self._requests.ask(
+                await self._requests.send(
                     lambda: self._sdk.close_session(session_id=session_id), limit=self._limits.closing
                 )
         self._forget(session_id)
@@ -281,7 +281,7 @@ class Connection:
 
     async def delete_session(self, session_id: str) -> None:
         self._require(self._abilities.delete, "session/delete")
-        await self._requests.raw(
+        await self._requests.send_raw(
             "session/delete", {"sessionId": session_id}, limit=self._limits.setting, session_id=session_id
         )
         self._forget(session_id)
@@ -294,7 +294,7 @@ class Connection:
             raise ValueError("a prompt needs at least one block")
         self._running_prompts[session_id] = self._running_prompts.get(session_id, 0) + 1
         try:
-            answer = await self._requests.ask(
+            answer = await self._requests.send(
                 lambda: self._sdk.prompt(
                     session_id=session_id, prompt=[content_block(block) for block in blocks]
                 ),
@@ -325,7 +325,7 @@ class Connection:
         prompt = [
             content_block(block).model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks
         ]
-        answer = await self._requests.raw(
+        answer = await self._requests.send_raw(
             "_session/steering",
             {
                 "sessionId": session_id,
@@ -344,7 +344,7 @@ class Connection:
     # Settings.
 
     async def set_mode(self, session_id: str, mode_id: str) -> None:
-        await self._requests.ask(
+        await self._requests.send(
             lambda: self._sdk.set_session_mode(session_id=session_id, mode_id=mode_id),
             limit=self._limits.setting,
             session_id=session_id,
@@ -353,14 +353,14 @@ class Connection:
     async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
         """Set a config option; return all options of the session."""
         if self._states.is_legacy_model(session_id, option_id):
-            await self._requests.raw(
+            await self._requests.send_raw(
                 "session/set_model",
                 {"sessionId": session_id, "modelId": str(value)},
                 limit=self._limits.setting,
                 session_id=session_id,
             )
             return self._states.set_option(session_id, option_id, value)
-        answer = await self._requests.ask(
+        answer = await self._requests.send(
             lambda: self._sdk.set_config_option(config_id=option_id, session_id=session_id, value=value),
             limit=self._limits.setting,
             session_id=session_id,
@@ -373,13 +373,13 @@ class Connection:
     # Logins.
 
     async def authenticate(self, method_id: str) -> None:
-        await self._requests.ask(
+        await self._requests.send(
             lambda: self._sdk.authenticate(method_id=method_id), limit=self._limits.login
         )
 
     async def logout(self) -> None:
         self._require(self._abilities.logout, "logout")
-        await self._requests.raw("logout", {}, limit=self._limits.setting)
+        await self._requests.send_raw("logout", {}, limit=self._limits.setting)
 
     # The end.
 

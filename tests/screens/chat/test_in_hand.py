@@ -136,7 +136,7 @@ async def test_r12_who_leaves_while_the_store_is_slow_finds_the_text_in_one_plac
     app = await leave_meanwhile(tmp_path, *MOMENTS[moment], patched=monkeypatch, refuses=False)
     found = [text for texts in (await kept(tmp_path)).values() for text in texts]
     assert sum(text.count(TYPED) for text in found) == 1
-    assert TYPED not in "\n".join(app.not_sent)
+    assert TYPED not in "\n".join(app.unsent_lines)
     if moment == "an edit":
         assert sum(text.count("a draft") for text in found) == 1
 
@@ -147,7 +147,7 @@ async def test_r12_who_leaves_while_the_disk_is_full_is_told_what_could_not_be_k
 ) -> None:
     app = await leave_meanwhile(tmp_path, *MOMENTS[moment], patched=monkeypatch, refuses=True)
     kept_of_it = [text for texts in (await kept(tmp_path)).values() for text in texts if TYPED in text]
-    told = "\n".join(app.not_sent)
+    told = "\n".join(app.unsent_lines)
     if moment == "one that waited, taken back":
         assert kept_of_it == [TYPED]  # it still waits
     else:
@@ -187,7 +187,7 @@ async def test_r12_what_was_sent_before_an_agent_was_chosen_is_told_at_the_end(t
         await person.say(TYPED)
         await person.sees("which agent?")
         app = person.app
-    assert app.not_sent == ["What you had typed:", TYPED]
+    assert app.unsent_lines == ["What you had typed:", TYPED]
 
 
 async def test_r12_a_question_beside_is_the_draft_where_we_end_before_it_was_asked(

@@ -381,7 +381,7 @@ async def test_r01_whoever_leaves_while_a_prompt_waits_is_told_that_it_is_not_se
         await person.press("w")
         await person.sees("sends again at")
         app = person.app
-    (line,) = app.not_sent
+    (line,) = app.unsent_lines
     assert line.startswith("Not sent: the prompt of “ratelimit early 600” that waited until ")
 
 

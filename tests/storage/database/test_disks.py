@@ -204,7 +204,7 @@ async def test_s05_a_read_only_store_can_be_read_on_the_screen_and_a_prompt_says
                 await person.press("escape")
                 await person.back()
         assert person.app.return_code in (0, None)
-        assert person.app.not_sent[-1] == "new words"
+        assert person.app.unsent_lines[-1] == "new words"
 
 
 def test_s05_a_read_only_disk_can_be_listed_and_shown_and_a_run_says_why_not(

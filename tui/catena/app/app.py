@@ -60,8 +60,8 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._environment = environment
         self._first_frame_shown = asyncio.Event()
         self._exited = asyncio.Event()
-        self.come_back: str | None = None  # the active conversation at exit, once its tabs are stored
-        self.not_sent: list[str] = []  # lines on texts that were not sent before exit
+        self.resume_id: str | None = None  # the active conversation at exit, once its tabs are stored
+        self.unsent_lines: list[str] = []  # lines on texts that were not sent before exit
         for theme in themes.themes():
             self.register_theme(theme)
         wanted = start.settings.theme
@@ -119,10 +119,10 @@ class CatenaApp(App[None], inherit_bindings=False):
             async with _open_tabs(self._start) as tabs:
                 await self._show(tabs)
                 await self._exited.wait()
-                self.not_sent = lost_by_leaving(tabs.tabs, utc_now())
-                self.come_back = await tabs.leave()
-                self.not_sent += drafts_left(tabs.unkept)
-                self.not_sent += typed_in_vain(tabs.in_hand.homeless)
+                self.unsent_lines = lost_by_leaving(tabs.tabs, utc_now())
+                self.resume_id = await tabs.leave()
+                self.unsent_lines += drafts_left(tabs.unkept)
+                self.unsent_lines += typed_in_vain(tabs.in_hand.homeless)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
 
@@ -140,7 +140,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             self.exit(return_code=int(status), message=Text(f"catena: {text}"))
         else:
             print(f"catena: {text}", file=sys.stderr)
-        self.not_sent += self.chat.written_in_vain()
+        self.unsent_lines += self.chat.written_in_vain()
 
     def _handle_exception(self, error: Exception) -> None:
         """Log an unexpected error and show one line of it."""
@@ -220,9 +220,9 @@ async def _run(start: Start) -> int:
     async with app.services():
         await app.run_async()
     with contextlib.suppress(OSError):
-        for line in app.not_sent:
+        for line in app.unsent_lines:
             print(line)
-    if app.come_back is not None:
+    if app.resume_id is not None:
         with contextlib.suppress(OSError):
-            print(f"To come back: catena --resume {app.come_back}")
+            print(f"To come back: catena --resume {app.resume_id}")
     return app.return_code or 0

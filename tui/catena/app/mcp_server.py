@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from catena import __version__
-from catena.errors import ExitStatus, Refused
+from catena.errors import CommandRefused, ExitStatus
 from catena.settings.settings import load_settings
 from catena_acp.continuity.sessions.fork_points import settled_point
 from catena_acp.conversation.checkpoints.checkpoints import drawn, found, label_of
@@ -40,7 +40,7 @@ ASKED = (
 _SAVED = "Saved as checkpoint {id}{label}: the conversation as it is now. Files are not part of it."
 
 
-class NotHere(AgentError):
+class ConversationGone(AgentError):
     """Error of tools whose window no longer shows their conversation."""
 
 
@@ -123,7 +123,9 @@ class AgentCheckpoints:
             window_id = next(iter(at_work))
         window = await windows.get(reader, window_id) if window_id else None
         if record is None or window is None or window.conversation_id != record.id:
-            raise NotHere("The person's window no longer shows the conversation that these tools are for.")
+            raise ConversationGone(
+                "The person's window no longer shows the conversation that these tools are for."
+            )
         return record, window, at_work.get(window.id)
 
 
@@ -162,9 +164,9 @@ def available() -> bool:
 
 
 def serve_tools(conversation_id: str, window_id: str) -> int:
-    """Serve the tools until standard input ends. Raises Refused where the extra is missing."""
+    """Serve the tools until standard input ends. Raises CommandRefused where the extra is missing."""
     if not available():
-        raise Refused(_MISSING)
+        raise CommandRefused(_MISSING)
     asyncio.run(_serve(conversation_id, window_id))
     return ExitStatus.ANSWERED
 

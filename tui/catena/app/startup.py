@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from catena.errors import Refused
+from catena.errors import CommandRefused
 from catena.settings.settings import Start, load_settings
 from catena.workspace.directories import existing_directory
 
@@ -27,7 +27,7 @@ def open_screen(
         directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
     )
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise Refused('the screen needs a terminal; `catena run "PROMPT"` works without one')
+        raise CommandRefused('the screen needs a terminal; `catena run "PROMPT"` works without one')
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
     from catena.app.app import run
 

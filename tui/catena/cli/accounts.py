@@ -14,7 +14,7 @@ from typing import Any
 
 from catena import __version__
 from catena.cli.run.permissions import Terminal
-from catena.errors import ExitStatus, Refused
+from catena.errors import CommandRefused, ExitStatus
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent_name
 from catena.settings.settings import Settings, load_settings, settings_path
@@ -49,18 +49,18 @@ class Account:
 def log_in(account: Account, method_id: str | None) -> int:
     """Log in by the method with this id, by the only one, or by one that the person chooses on the terminal.
 
-    Returns the exit status; raises Refused.
+    Returns the exit status; raises CommandRefused.
     """
     return asyncio.run(_with_agent(account, lambda spec, settings: _log_in(spec, settings, method_id)))
 
 
 def log_out(account: Account) -> int:
-    """Log out where the agent offers that; returns the exit status, raises Refused."""
+    """Log out where the agent offers that; returns the exit status, raises CommandRefused."""
     return asyncio.run(_with_agent(account, lambda spec, _: _log_out(spec)))
 
 
 def print_methods(account: Account, *, json: bool) -> int:
-    """Print the agent's login methods; returns the exit status, raises Refused."""
+    """Print the agent's login methods; returns the exit status, raises CommandRefused."""
     return asyncio.run(_with_agent(account, lambda spec, _: _print_methods(spec, json=json)))
 
 
@@ -73,7 +73,7 @@ async def _with_agent(account: Account, work: Callable[[AgentSpec, Settings], Aw
         require_command(spec)
         return await work(spec, settings)
     except (AgentMissing, AgentGone, AgentSilent) as error:
-        raise Refused(str(error), ExitStatus.NO_AGENT) from error
+        raise CommandRefused(str(error), ExitStatus.NO_AGENT) from error
 
 
 def _directory() -> str:
@@ -109,7 +109,9 @@ async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) ->
         method = await _choose_method(spec, methods, method_id)
         if login_words.is_agent_method(method):
             if agent is None:
-                raise Refused(login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
+                raise CommandRefused(
+                    login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED
+                )
             await _authenticate(agent, spec, method)
             return ExitStatus.ANSWERED
     if method.kind == TERMINAL:
@@ -119,7 +121,7 @@ async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) ->
 
 async def _choose_method(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str | None) -> AuthMethod:
     if not methods:
-        raise Refused(login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
+        raise CommandRefused(login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
     if method_id is not None:
         for method in methods:
             if method_id in (method.id, method.name):
@@ -132,7 +134,7 @@ async def _choose_method(spec: AgentSpec, methods: Sequence[AuthMethod], method_
             return methods[chosen]
     ways = ", ".join(f"--method {safe_line(each.id)} ({safe_line(each.name)})" for each in methods)
     asked = f"{safe_line(spec.title)} has no such way to log in" if method_id else "which way to log in"
-    raise Refused(f"{asked}: {ways}")
+    raise CommandRefused(f"{asked}: {ways}")
 
 
 def _question(spec: AgentSpec, methods: Sequence[AuthMethod]) -> list[str]:
@@ -152,7 +154,7 @@ async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> No
         await agent.authenticate(method.id)
     except AgentError as error:
         words = login_words.login_refused_text(spec.title, str(error), login_hint(spec.name))
-        raise Refused(words, ExitStatus.FAILED) from error
+        raise CommandRefused(words, ExitStatus.FAILED) from error
     print(f"You are logged in to {title}.")
 
 
@@ -163,11 +165,11 @@ async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
         status = await run_program(login.argv, environment=login.env, directory=login.cwd)
     except OSError as error:
         words = login_words.login_not_started_text(login.argv[0], error.strerror)
-        raise Refused(words, ExitStatus.FAILED) from error
+        raise CommandRefused(words, ExitStatus.FAILED) from error
     if was_interrupted(status):
         return ExitStatus.STOPPED
     if status:
-        raise Refused(login_words.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
+        raise CommandRefused(login_words.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
     print(f"You are logged in to {safe_line(spec.title)}.")
     return ExitStatus.ANSWERED
 
@@ -192,7 +194,7 @@ async def _log_out(spec: AgentSpec) -> int:
             await agent.logout()
         except NotOffered as error:
             words = f"{title} offers no logout to its clients. {logout_hint(spec.name)}."
-            raise Refused(words, ExitStatus.FAILED) from error
+            raise CommandRefused(words, ExitStatus.FAILED) from error
     print(f"You are logged out of {title}. Conversations stay; the next login is told them where they go on.")
     return ExitStatus.ANSWERED
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from catena.errors import ExitStatus, Refused
+from catena.errors import CommandRefused, ExitStatus
 from catena.settings.settings import Permissions
 from catena.workspace.directories import existing_directory
 
@@ -56,10 +56,10 @@ def run_command(arguments: Sequence[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that raises its errors as Refused, one line each."""
+    """An argument parser that raises its errors as CommandRefused, one line each."""
 
     def error(self, message: str) -> NoReturn:
-        raise Refused(f"{message} ({self.prog} --help says how)")
+        raise CommandRefused(f"{message} ({self.prog} --help says how)")
 
 
 def _screen(arguments: Sequence[str]) -> int:
@@ -95,7 +95,9 @@ def _screen(arguments: Sequence[str]) -> int:
         print(f"catena {__version__}")
         return ExitStatus.ANSWERED
     if chosen.directory and not Path(chosen.directory).expanduser().exists():
-        raise Refused(f"{chosen.directory}: no such directory, and no such command (catena --help says how)")
+        raise CommandRefused(
+            f"{chosen.directory}: no such directory, and no such command (catena --help says how)"
+        )
     from catena.app.startup import open_screen
 
     return open_screen(
@@ -182,7 +184,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _branch(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> BranchRequest:
-    """The branch of the prompt, from `--fork`, `--at` and `--edit`. Raises Refused."""
+    """The branch of the prompt, from `--fork`, `--at` and `--edit`. Raises CommandRefused."""
     from catena.cli.run.branch import BranchRequest
 
     branch = BranchRequest(fork=chosen.fork, at=chosen.at, edit=chosen.edit)
@@ -372,13 +374,13 @@ def _add_directories(parser: argparse.ArgumentParser) -> None:
 def _prompt(argument: str | None) -> str:
     piped = sys.stdin is not None and not sys.stdin.isatty()
     if argument is None and not piped:
-        raise Refused("no prompt: name one, or send it on standard input (catena run --help says how)")
+        raise CommandRefused("no prompt: name one, or send it on standard input (catena run --help says how)")
     if argument is None or argument == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
     else:
         text = argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if not text.strip():
-        raise Refused("the prompt is empty")
+        raise CommandRefused("the prompt is empty")
     return text
 
 

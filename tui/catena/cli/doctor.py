@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from catena import __version__
-from catena.errors import ExitStatus, Refused, SettingsInvalid
+from catena.errors import CommandRefused, ExitStatus, InvalidSettings
 from catena.log import LOG_NAME
 from catena.settings.installed_agents import AgentStatus, agent_statuses
 from catena.settings.settings import Settings, load_settings, settings_path
@@ -43,7 +43,7 @@ def print_findings() -> int:
         settings, settings_words = load_settings(), "none, defaults hold"
         if settings_path().exists():
             settings_words = "valid"
-    except SettingsInvalid as error:
+    except InvalidSettings as error:
         settings, settings_words = None, str(error)
     agents = asyncio.run(agent_statuses(settings or Settings()))
     _print("catena", f"{__version__} · Python {platform.python_version()} · {platform.platform(terse=True)}")
@@ -104,10 +104,10 @@ def _print(what: str, words: str) -> None:
 
 
 def salvage_store() -> int:
-    """Salvage a damaged store into a new one. Raises Refused, StoreError."""
+    """Salvage a damaged store into a new one. Raises CommandRefused, StoreError."""
     path = default_path()
     if not path.exists():
-        raise Refused(f"{path} is not there, so there is nothing to save")
+        raise CommandRefused(f"{path} is not there, so there is nothing to save")
     if asyncio.run(_is_sound(path)):
         _say(f"{path} is sound: nothing was done.")
         return ExitStatus.ANSWERED
@@ -115,10 +115,10 @@ def salvage_store() -> int:
     try:
         saved = salvage(path)
     except StoreBusy as error:
-        raise Refused(
+        raise CommandRefused(
             f"{path} is open in another program; end every Catena, then try again", ExitStatus.HELD_ELSEWHERE
         ) from error
-    for line in _saved_lines(saved):
+    for line in _salvage_lines(saved):
         _say(line)
     return ExitStatus.ANSWERED
 
@@ -137,7 +137,7 @@ async def _is_sound(path: Path) -> bool:
         raise
 
 
-def _saved_lines(saved: Salvaged) -> list[str]:
+def _salvage_lines(saved: Salvaged) -> list[str]:
     lines = [
         f"Saved {counted(saved.conversations, 'conversation')} with {counted(saved.messages, 'message')}."
     ]
@@ -158,12 +158,12 @@ def _saved_lines(saved: Salvaged) -> list[str]:
 
 
 def back_up_store(target: str) -> int:
-    """Write a backup of the store to a new file. Raises Refused, StoreError."""
+    """Write a backup of the store to a new file. Raises CommandRefused, StoreError."""
     path, copy = default_path(), Path(target).expanduser().absolute()
     if not path.exists():
-        raise Refused(f"{path} is not there, so there is nothing to copy")
+        raise CommandRefused(f"{path} is not there, so there is nothing to copy")
     if copy.exists():
-        raise Refused(f"{copy} is there already; name a new file")
+        raise CommandRefused(f"{copy} is there already; name a new file")
 
     async def written() -> None:
         async with Database.open(path) as db:
@@ -196,17 +196,19 @@ _SEQUENCES = (
 
 
 def reset_terminal() -> int:
-    """Reset this process's terminal to its usual modes. Raises Refused where there is none."""
+    """Reset this process's terminal to its usual modes. Raises CommandRefused where there is none."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
-        raise Refused("there is no terminal here to restore") from error
+        raise CommandRefused("there is no terminal here to restore") from error
     try:
         # The line discipline first: in raw mode, line ends do not return to the first column.
         subprocess.run(["stty", "sane"], stdin=terminal, check=False)
         os.write(terminal, "".join(_SEQUENCES).encode("ascii") + b"\r")
     except FileNotFoundError as error:
-        raise Refused("`stty` is not installed, and the terminal cannot be restored without it") from error
+        raise CommandRefused(
+            "`stty` is not installed, and the terminal cannot be restored without it"
+        ) from error
     finally:
         os.close(terminal)
     return ExitStatus.ANSWERED

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from catena.errors import SettingsInvalid
+from catena.errors import InvalidSettings
 
 if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from catena_acp.port import AgentSpec
@@ -83,7 +83,7 @@ def settings_path() -> Path:
 def load_settings(path: Path | None = None) -> Settings:
     """Read the settings; defaults where there is no file.
 
-    Raises SettingsInvalid where the file cannot be read, is not TOML, or has an unknown key or invalid value.
+    Raises InvalidSettings where the file cannot be read, is not TOML, or has an unknown key or invalid value.
     """
     path = path or settings_path()
     try:
@@ -91,9 +91,9 @@ def load_settings(path: Path | None = None) -> Settings:
     except (FileNotFoundError, NotADirectoryError):
         return Settings()
     except UnicodeDecodeError as error:
-        raise SettingsInvalid(path, None, "is not UTF-8 text") from error
+        raise InvalidSettings(path, None, "is not UTF-8 text") from error
     except OSError as error:
-        raise SettingsInvalid(path, None, f"cannot be read: {error.strerror}") from error
+        raise InvalidSettings(path, None, f"cannot be read: {error.strerror}") from error
     return _Reading(path, text).settings()
 
 
@@ -128,7 +128,7 @@ class _Reading:
             found = re.search(r"\s*\(at line (\d+), column \d+\)$", str(error))
             line = int(found[1]) if found else len(self._text.splitlines())
             why = str(error)[: found.start()] if found else str(error).removesuffix(" (at end of document)")
-            raise SettingsInvalid(self._path, line, f"not TOML: {why}") from error
+            raise InvalidSettings(self._path, line, f"not TOML: {why}") from error
 
     def _tables(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
         value = document.get("agents", {})
@@ -249,8 +249,8 @@ class _Reading:
             if key not in known:
                 raise self._wrong((*at, key), f"is not a setting; there are {', '.join(known)}")
 
-    def _wrong(self, at: tuple[str, ...], why: str) -> SettingsInvalid:
-        return SettingsInvalid(self._path, line_of(self._text, at), f"`{'.'.join(at)}` {why}")
+    def _wrong(self, at: tuple[str, ...], why: str) -> InvalidSettings:
+        return InvalidSettings(self._path, line_of(self._text, at), f"`{'.'.join(at)}` {why}")
 
 
 def line_of(text: str, key: tuple[str, ...]) -> int | None:

@@ -66,11 +66,11 @@ def usage_text(spent: Sequence[Expense], what: str = "turn") -> str:
     """One line with turns, cost and tokens, as far as agents report them."""
     turns = sum(each.turns for each in spent)
     parts = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
-    told = costs(spent)
-    if told:
-        parts.append(_amounts(told))
+    amounts = costs(spent)
+    if amounts:
+        parts.append(_amounts(amounts))
     parts += _tokens(spent)
-    if not told and len(parts) == 1:
+    if not amounts and len(parts) == 1:
         parts.append("no cost or tokens told")
     return " · ".join(parts)
 
@@ -87,8 +87,8 @@ def usage_lines(spending: Spending) -> Iterator[tuple[str, str]]:
     yield "all branches", usage_text(spending.conversation)
     if spending.asides:
         yield "asides", usage_text(spending.asides, "question")
-        if told := costs([*spending.conversation, *spending.asides]):
-            yield "in all", _amounts(told)
+        if amounts := costs([*spending.conversation, *spending.asides]):
+            yield "in all", _amounts(amounts)
     if len(costs([*spending.conversation, *spending.asides])) > 1:
         yield "", "Several currencies: they are listed beside each other, not added up."
     for index, (who, spent) in enumerate(_by_agent(spending.conversation)):
@@ -120,8 +120,8 @@ def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:
     }
 
 
-def _amounts(told: dict[str, float]) -> str:
-    return " and ".join(money(cost, currency) for currency, cost in told.items())
+def _amounts(amounts: dict[str, float]) -> str:
+    return " and ".join(money(cost, currency) for currency, cost in amounts.items())
 
 
 def _tokens(spent: Sequence[Expense]) -> Iterator[str]:

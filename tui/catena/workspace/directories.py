@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from catena.errors import Refused
+from catena.errors import CommandRefused
 
 
 def existing_directory(named: str | None, *, base: str | None = None) -> str:
@@ -12,13 +12,13 @@ def existing_directory(named: str | None, *, base: str | None = None) -> str:
 
     A relative name counts from ``base``, or else from the current directory.
 
-    Raises Refused where there is no such directory.
+    Raises CommandRefused where there is no such directory.
     """
     try:
         path = (Path(base or ".") / Path(named or ".").expanduser()).resolve(strict=True)
     except (OSError, RuntimeError) as error:  # RuntimeError: `~nobody`, or links in a circle
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise Refused(f"{named or 'the current directory'}: {why}") from error
+        raise CommandRefused(f"{named or 'the current directory'}: {why}") from error
     if not path.is_dir():
-        raise Refused(f"{named}: not a directory")
+        raise CommandRefused(f"{named}: not a directory")
     return str(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catena.errors import Refused
+from catena.errors import CommandRefused
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, default_path
 from catena_store.records import ConversationRecord
@@ -11,13 +11,13 @@ from catena_store.records import ConversationRecord
 async def find_conversation(reader: Reader, *, directory: str, named: str | None) -> ConversationRecord:
     """The conversation of that id, unique beginning of an id, or title; the newest of the directory if none is named.
 
-    Raises Refused, NotFound or Ambiguous.
+    Raises CommandRefused, NotFound or Ambiguous.
     """
     if named is not None:
         return await conversations.find(reader, named)
     newest = await conversations.latest(reader, cwd=directory)
     if newest is None:
-        raise Refused(
+        raise CommandRefused(
             f"there is no conversation yet in {directory} (`catena list` shows those of other directories)"
         )
     return newest

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from catena.errors import Refused
+from catena.errors import CommandRefused
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.inspection.price import Price
@@ -58,7 +58,7 @@ async def open_target(
 ) -> AsyncIterator[PromptTarget]:
     """A window without workspace for the prompt, open until the end of the block.
 
-    Raises Refused, NotFound, Ambiguous, and the errors of a fork.
+    Raises CommandRefused, NotFound, Ambiguous, and the errors of a fork.
     """
     at = await _message(db, source.record, request.at)
     edited = await _message(db, source.record, request.edit)
@@ -126,15 +126,17 @@ async def _message(db: Database, record: Record, named: str | None) -> Message |
 async def check_messages(db: Database, record: Record, request: BranchRequest) -> None:
     """Check before any agent is started that the requested messages exist and are of the right kind.
 
-    Raises Refused, NotFound, Ambiguous.
+    Raises CommandRefused, NotFound, Ambiguous.
     """
     at = await _message(db, record, request.at)
     edited = await _message(db, record, request.edit)
     if at is not None and at.kind is Kind.USER:
-        raise Refused(f"{at.id} is a prompt: --edit says it anew, and --at goes on after an answer")
+        raise CommandRefused(f"{at.id} is a prompt: --edit says it anew, and --at goes on after an answer")
     if edited is not None and edited.kind is not Kind.USER:
-        raise Refused(
+        raise CommandRefused(
             f"{edited.id} is no prompt: --edit says a prompt anew, and --at goes on after a message"
         )
     if edited is not None and edited.data.get("steered"):
-        raise Refused(f"{edited.id} was said into a turn; --edit takes the prompt that the turn began with")
+        raise CommandRefused(
+            f"{edited.id} was said into a turn; --edit takes the prompt that the turn began with"
+        )

@@ -19,7 +19,7 @@ from catena.cli.run.output import JsonOutput, Output, PlainOutput
 from catena.cli.run.permissions import Terminal
 from catena.cli.run.turn import HeadlessTurn, status_of, with_login_hint
 from catena.cli.run.writer import BackgroundWriter
-from catena.errors import ExitStatus, Refused, explain
+from catena.errors import CommandRefused, ExitStatus, explain
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
 from catena.settings.settings import Permissions, Settings, load_settings
@@ -82,7 +82,7 @@ async def _run(request: Request) -> int:
     except ReadOnly as error:
         status = ExitStatus.HELD_ELSEWHERE
         output.trouble(str(error), ExitStatus.HELD_ELSEWHERE)
-    except (Refused, StoreError, AgentError) as error:
+    except (CommandRefused, StoreError, AgentError) as error:
         text, status = explain(error)
         output.trouble(text, status)
     finally:
@@ -117,7 +117,7 @@ class _HeadlessRun:
         return self._turn.ended if self._turn else None
 
     async def status(self) -> int:
-        """Run the turn; returns the exit status. Raises Refused, AgentError, StoreError; cancelled by an interrupt."""
+        """Run the turn; returns the exit status. Raises CommandRefused, AgentError, StoreError; may be cancelled."""
         settings = load_settings()
         files = _read_files(self._request.attach)
         async with Database.open(default_path()) as db:
@@ -162,7 +162,7 @@ class _HeadlessRun:
                 terminal=terminal,
             )
             edited = target.branch.edited_id if target.branch else None
-            ended = await self._turn.take(request.prompt, self._interrupts, files, edited=edited)
+            ended = await self._turn.run(request.prompt, self._interrupts, files, edited=edited)
             ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
             await self._turn.settle()
         return self._interrupts.status or status_of(ended, refused=self._turn.refused)
@@ -192,13 +192,13 @@ class _HeadlessRun:
 
 
 def _read_files(paths: Sequence[str]) -> list[Attachment]:
-    """Read the files to attach. Raises Refused."""
+    """Read the files to attach. Raises CommandRefused."""
     if len(paths) > MOST_FILES:
-        raise Refused(f"a prompt takes {MOST_FILES} files, not {len(paths)}")
+        raise CommandRefused(f"a prompt takes {MOST_FILES} files, not {len(paths)}")
     try:
         return [read_file(path) for path in paths]
     except NotAttachable as error:
-        raise Refused(str(error)) from error
+        raise CommandRefused(str(error)) from error
 
 
 @asynccontextmanager

@@ -78,7 +78,7 @@ class HeadlessTurn:
         self._asked: dict[str, tuple[Asked, asyncio.Task[None]]] = {}
         self._usage: Usage | None = None
 
-    async def take(
+    async def run(
         self,
         prompt: str,
         interrupts: Interrupts,

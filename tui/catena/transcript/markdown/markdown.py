@@ -55,7 +55,7 @@ def draw_markdown(
     return _BlockRenderer(text.split("\n"), options, style).sequence(tokens, options)
 
 
-def groups(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+def split_blocks(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     """Split ``tokens`` into adjacent blocks."""
     found: list[Sequence[Token]] = []
     depth = start = 0
@@ -79,7 +79,7 @@ class _BlockRenderer:
         """Draw blocks with a blank row between them, in lists only where the source has one."""
         lines: list[Line] = []
         before: Token | None = None
-        for group in groups(tokens):
+        for group in split_blocks(tokens):
             drawn = self.block(group, options, depth)
             if not drawn:
                 continue
@@ -144,7 +144,7 @@ class _BlockRenderer:
         number = int(opening.attrs.get("start", 1)) if ordered else 0
         marker = self._base + self._palette.muted
         lines: list[Line] = []
-        for index, item in enumerate(groups(group[1:-1])):
+        for index, item in enumerate(split_blocks(group[1:-1])):
             if ordered:
                 shown = copied = f"{number + index}{item[0].markup or '.'} "
             else:

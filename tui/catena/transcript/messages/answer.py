@@ -23,7 +23,7 @@ from catena.transcript.messages.parts import (
     Slicer,
     StyleOf,
     code_parts,
-    indented,
+    with_indent,
 )
 
 _NO_NEWLINE = re.compile(r"[^\n]")
@@ -298,7 +298,7 @@ class Answer:
             self._remove_from(begun.first)
         source = self.text[piece.start : piece.end]
         if piece.fence:
-            info, lines = fenced(source)
+            info, lines = parse_fence(source)
             self._append(code_parts(source, info, lines, lead=self._next_lead()))
             return
         if _DEFINITION.search(source) is not None:
@@ -378,7 +378,7 @@ class Answer:
     def _append(self, parts: Iterable[Part]) -> None:
         for part in parts:
             if self._indent:
-                part.draw = indented(part.draw, self._indent)
+                part.draw = with_indent(part.draw, self._indent)
             self.parts.append(part)
 
     def _slice(self, start: int, end: int | None) -> str:
@@ -399,7 +399,7 @@ class Answer:
         return draw_markdown(tail, options, self._style(options.palette))
 
 
-def fenced(source: str) -> tuple[str, list[str]]:
+def parse_fence(source: str) -> tuple[str, list[str]]:
     """Return info string and lines of a fenced block, whose closing fence may be missing."""
     first, *lines = source.removesuffix("\n").split("\n")
     mark = first[: len(first) - len(first.lstrip(first[0]))]

@@ -118,8 +118,8 @@ def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Li
     """Draw a seam as text in a dashed line across the column; the gutter draws its first two cells."""
     style = options.palette.seam
     words = seam_words(message)
-    unfolds = not (message.barrier or message.data.get("cleared"))
-    return _divider(words, f" {'▸' if folded else '▾'}" if unfolds else "", style, options)
+    has_details = not (message.barrier or message.data.get("cleared"))
+    return _divider(words, f" {'▸' if folded else '▾'}" if has_details else "", style, options)
 
 
 def _divider(words: str, more: str, style: Style, options: RenderOptions) -> list[Line]:

@@ -182,7 +182,7 @@ def _line_groups(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     yield start, len(lines), size
 
 
-def indented(draw: Draw, indent: int) -> Draw:
+def with_indent(draw: Draw, indent: int) -> Draw:
     """Return ``draw`` indented by ``indent`` cells."""
     mark = LinePrefix(" " * indent, " " * indent, Style.null())
     return lambda options: add_prefix(draw(options.within(indent)), mark)

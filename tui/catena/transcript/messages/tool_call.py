@@ -61,7 +61,7 @@ class ToolCall:
     raw_output: str
 
     @property
-    def unfolds(self) -> bool:
+    def has_details(self) -> bool:
         """True where there is more than its line."""
         return bool(self.diffs or self.texts or self.raw_input or self.raw_output or len(self.locations) > 1)
 

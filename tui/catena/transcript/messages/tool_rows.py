@@ -66,7 +66,7 @@ def tool_parts(message: Message, *, folded: bool, raw: bool, directory: str) -> 
             if value:
                 yield _label(label)
                 yield from text_parts(value.strip("\n"), lambda palette: palette.muted, indent=_INDENT)
-    elif not call.unfolds:
+    elif not call.has_details:
         yield _label("nothing more is known of it")
 
 

@@ -8,7 +8,7 @@ from difflib import unified_diff
 
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.markdown.splitter import split
-from catena.transcript.messages.answer import fenced
+from catena.transcript.messages.answer import parse_fence
 from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
 from catena.transcript.messages.tool_call import ToolCall, ToolCallDiff
 from catena.transcript.model.entry import Entry
@@ -66,7 +66,7 @@ def _code_in_pieces(text: str) -> Iterator[str]:
     for piece in split(text):
         source = text[piece.start : piece.end]
         if piece.fence:
-            yield "\n".join(fenced(source)[1])
+            yield "\n".join(parse_fence(source)[1])
         elif not piece.plain and len(source) < _LONG and _MAY_HOLD_CODE.search(source) is not None:
             yield from _code_in(source)
 

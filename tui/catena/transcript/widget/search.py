@@ -47,7 +47,7 @@ class TextMatcher:
         """Return the hits in the loaded messages, oldest first; at most 10,000."""
         found: list[SearchHit] = []
         for entry in column.entries:
-            count = min(self._count(searchable(entry)), _MAX_HITS - len(found))
+            count = min(self._count(searchable_text(entry)), _MAX_HITS - len(found))
             found += (SearchHit(entry.message.id, index) for index in range(count))
             if len(found) >= _MAX_HITS:
                 break
@@ -113,7 +113,7 @@ class TextMatcher:
         return found
 
 
-def searchable(entry: Entry) -> str:
+def searchable_text(entry: Entry) -> str:
     """Return the searchable text of a message."""
     message = entry.message
     match message.kind:

@@ -43,7 +43,7 @@ def row_offset(row: ColumnRow) -> int:
     return (row.entry.ordinal << _PART_BITS | part) << _ROW_BITS | index
 
 
-def whole_entries(first: Entry, last: Entry) -> Selection:
+def entries_selection(first: Entry, last: Entry) -> Selection:
     """Return the selection from one whole message to another."""
     start = Offset(-OUTSIDE, first.ordinal << _PART_BITS + _ROW_BITS)
     end = Offset(OUTSIDE, (((last.ordinal + 1) << _PART_BITS) - 1) << _ROW_BITS)
@@ -92,7 +92,7 @@ def selected_text(column: Column, selection: Selection) -> str:
         first = start if start is not None and entry.ordinal == start.ordinal else None
         last = end if end is not None and entry.ordinal == end.ordinal else None
         text = (
-            whole_text(column, entry)
+            entry_text(column, entry)
             if first is None and last is None
             else _part_text(column, entry, first, last)
         )
@@ -106,7 +106,7 @@ def selected_text(column: Column, selection: Selection) -> str:
     return safe("".join(pieces))
 
 
-def whole_text(column: Column, entry: Entry) -> str:
+def entry_text(column: Column, entry: Entry) -> str:
     """Return the text of a whole message for copying, as folded or unfolded as it is drawn."""
     match entry.message.kind:
         case Kind.USER | Kind.AGENT:

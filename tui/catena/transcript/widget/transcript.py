@@ -234,7 +234,7 @@ class Transcript(BrowsableTranscript):
         first, last = self._column.entry(start), self._column.entry(end)
         if first is not None and last is not None:
             first, last = sorted((first, last), key=lambda entry: entry.ordinal)
-            self.screen.selections = {self: selecting.whole_entries(first, last)}
+            self.screen.selections = {self: selecting.entries_selection(first, last)}
             self._selection_start = start
 
     # Finding
@@ -318,7 +318,7 @@ class Transcript(BrowsableTranscript):
             if word is not None:
                 self.screen.selections = {self: word}
         elif event.chain == 3:
-            self.screen.selections = {self: selecting.whole_entries(row.entry, row.entry)}
+            self.screen.selections = {self: selecting.entries_selection(row.entry, row.entry)}
         elif self.text_selection is None:
             self._handle_click(row, event.style.meta)
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from textual.content import Content
 
-from catena.errors import Refused
+from catena.errors import CommandRefused
 from catena.screens.chat.actions.branches import BranchActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
@@ -211,7 +211,7 @@ class UsageActions:
             path = await asyncio.to_thread(
                 partial(existing_directory, named, base=tab.conversation.record.cwd)
             )
-        except Refused as refused:
+        except CommandRefused as refused:
             desk.say(str(refused), wrong=True)
             return
         shown = safe_line(path)
