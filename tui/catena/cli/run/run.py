@@ -146,7 +146,7 @@ class _HeadlessRun:
             _open(live, db, spec, existing, request) as opened,
             open_target(live, db, opened, request.branch, spec) as target,
         ):
-            conversation, window = target.conversation, target.conversation.window(place.window_id)
+            conversation, window = target.conversation, target.conversation.window(target.window_id)
             for directory in request.further_directories:
                 await conversation.add_directory(directory)
             new = existing is None or conversation.id != existing.id
