@@ -1,4 +1,4 @@
-"""Steps that neither a stop, nor our own end, nor a busy store may leave half done."""
+"""Run a step to completion despite cancellation; retry writes while the store is busy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PAUSES = (0.1, 0.4, 1.0, 2.0)  # seconds between tries to write what must be wr
 
 
 async def shielded(step: Coroutine[Any, Any, T]) -> T:
-    """Await a step to its end, cancelled or not; ``heed_a_stop`` raises the cancellation afterwards."""
+    """Await a step to its end despite cancellation; ``raise_if_cancelled`` raises that afterwards."""
     task = asyncio.ensure_future(step)
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):
@@ -31,7 +31,7 @@ def raise_if_cancelled() -> None:
 
 
 async def with_retries(step: Callable[[], Awaitable[T]]) -> T:
-    """Do a step that writes; again where the store is busy or full, for a few seconds. Raises StoreError."""
+    """Run a step that writes, and again while the store is busy or full, for a few seconds. Raises StoreError."""
     for pause in _PAUSES:
         try:
             return await step()

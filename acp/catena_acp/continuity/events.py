@@ -1,8 +1,8 @@
-"""What a conversation tells whoever listens to it: a screen, a headless run, a test.
+"""Events that a conversation publishes to its listeners: a screen, a headless run, a test.
 
-Everything told has been committed before, except the text of a growing message, which is at most 250 ms ahead of the
-store. Listeners are called on the event loop, in order, and must neither block nor raise. Each event names the
-window whose turn it belongs to; a listener for one window ignores the others.
+Everything published has been committed before, except the text of a growing message, which is at most 250 ms ahead
+of the store. Listeners are called on the event loop, in order, and must neither block nor raise. Each event names
+the window whose turn it belongs to; a listener for one window ignores the others.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class MessageChanged:
 
 @dataclass(frozen=True, slots=True)
 class LeafMoved:
-    """The window stands on another branch: read it anew."""
+    """The window's leaf moved: its branch is to be read anew."""
 
     window_id: str
     leaf_id: str | None
@@ -117,7 +117,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The turn is over, and its last byte committed. Told exactly once for every prompt said."""
+    """The turn is over, and its last byte committed. Published exactly once for every prompt."""
 
     window_id: str
     turn: Turn | None  # None where no session was ever claimed
@@ -126,7 +126,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class DoingChanged:
-    """The window's conversation does something else."""
+    """What the window's conversation is doing changed."""
 
     window_id: str
     doing: Doing
@@ -135,7 +135,7 @@ class DoingChanged:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The agent wants a permission; answer with ``Conversation.answer``."""
+    """The agent requests a permission; answer with ``Conversation.answer``."""
 
     window_id: str
     ask_id: str
@@ -147,7 +147,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class AskSettled:
-    """The question is no longer open."""
+    """The permission request is no longer open."""
 
     window_id: str
     ask_id: str
@@ -163,7 +163,7 @@ class SessionChanged:
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """The prompts that wait."""
+    """The prompts in the window's queue changed."""
 
     window_id: str
     items: tuple[QueueItem, ...]
@@ -188,7 +188,7 @@ class LinkChanged:
 
 @dataclass(frozen=True, slots=True)
 class HoldChanged:
-    """Who holds the conversation is another: we now, or another client, or one that is gone and can be taken over."""
+    """The conversation's lease changed hands: it is ours, another client's, or that of one that is gone."""
 
     window_id: str
     read_only: bool
@@ -197,7 +197,7 @@ class HoldChanged:
 
 @dataclass(frozen=True, slots=True)
 class Remarked:
-    """Something worth knowing that nobody has to act on; one line."""
+    """A remark in one line that nobody has to act on."""
 
     window_id: str
     text: str

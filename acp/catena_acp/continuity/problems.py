@@ -21,7 +21,7 @@ _ABOUT_A_PROMPT = frozenset({Offer.RETRY, Offer.WAIT})
 def offers_for(
     trouble: Trouble, resets_at: datetime | None = None, *, now: datetime | None = None, prompt: bool = True
 ) -> tuple[Offer, ...]:
-    """What fits, best first.
+    """The offers for a trouble, best first.
 
     To wait is offered where the limit has an end that is known and, at ``now``, to come. Without a ``prompt`` that
     could go out again, only what needs none is offered.
@@ -72,7 +72,7 @@ _EMPTY_TURN = (
 
 
 def problem_about(trouble: Trouble, text: str, *, returned: bool = False) -> Problem:
-    """A problem that is no agent's error, with what can be done about it."""
+    """A problem that is no agent's error, with its offers."""
     return Problem(trouble, text, offers=offers_for(trouble), returned=returned)
 
 
@@ -90,7 +90,7 @@ def problem_of(
     kept: bool = False,
     prompt: bool = True,
 ) -> Problem:
-    """The problem behind an error.
+    """The problem that an agent's error stands for.
 
     ``returned``: the prompt's text is back in the composer. ``kept``: the agent had said something before.
     ``prompt`` is False where there is none that could go out again.
@@ -285,7 +285,7 @@ _LONGEST_NAME = 40  # characters
 
 
 def cut_off(title: str, under_way: Sequence[Mapping[str, Any]]) -> Problem:
-    """The problem of such a turn; ``under_way`` are its tool calls that had not come to their end, as they are kept."""
+    """The problem of an interrupted turn; ``under_way`` are the stored data of its unfinished tool calls."""
     words = ending_words(title, StopReason.INTERRUPTED) or ""
     if under_way:
         words += f" Outcome unknown: {_named(under_way)}; look before you send it again."

@@ -1,4 +1,4 @@
-"""What every conversation of a client process shares."""
+"""The services that all conversations of a client process share."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ _MOST = 3
 
 
 class Tries:
-    """Counts what failed, by what it was tried on; one try of the same at a time."""
+    """Counter of failed background tries; one try of the same thing at a time."""
 
     def __init__(self) -> None:
         self._failed: Counter[Hashable] = Counter()
         self._under_way: set[Hashable] = set()
 
     def may(self, what: Hashable) -> bool:
-        """True where it is not being tried now and has not failed three times."""
+        """True where ``what`` is not being tried now and has not failed three times."""
         return what not in self._under_way and self._failed[what] < _MOST
 
     @contextmanager
     def trying(self, what: Hashable) -> Iterator[None]:
-        """It is being tried in this block."""
+        """Mark ``what`` as being tried within the block."""
         self._under_way.add(what)
         try:
             yield
@@ -60,7 +60,7 @@ class Tries:
             self._under_way.discard(what)
 
     def failed(self, what: Hashable) -> None:
-        """It was tried in vain; a try that was only broken off is none."""
+        """Count a failed try of ``what``; one that was cancelled does not count."""
         self._failed[what] += 1
 
 
@@ -77,14 +77,14 @@ def title_of(spec: AgentSpec, abilities: Abilities | None) -> str:
 
 
 class AgentTitles:
-    """Of every command that has run, what it called itself last."""
+    """The titles that agents started by a command gave themselves last."""
 
     def __init__(self) -> None:
         self._told: dict[str, str] = {}  # by the name that links are stamped with
         self._loaded = False
 
     async def load(self, db: Database) -> None:
-        """Read what was kept, once; where that cannot be read, commands are called by their words."""
+        """Read the stored titles, once; where they cannot be read, a command's words are its title."""
         if not self._loaded:
             with contextlib.suppress(StoreError):
                 async with db.read() as reader:
@@ -93,7 +93,7 @@ class AgentTitles:
                 self._loaded = True
 
     def heard(self, agent: AgentPort) -> None:
-        """The agent has just been started, and told its name."""
+        """Note the title of an agent that was just started."""
         self._told[agent.spec.name] = title_of(agent.spec, agent.abilities)
 
     def of(self, spec: AgentSpec) -> str:
@@ -120,7 +120,7 @@ StartAgent = Callable[[AgentSpec, str], Awaitable[AgentPort]]
 
 @dataclass(frozen=True, slots=True)
 class WhileIdle:
-    """What is done with a session after a clean turn, while nobody waits for it."""
+    """Background work on a session after a clean turn."""
 
     probe: bool = False  # learn whether the agent honours a fork at a message
     park: bool = False  # keep a native fork of where the turn ended, where it does not
@@ -151,7 +151,7 @@ class Services:
 
 @dataclass(slots=True)
 class Tenure:
-    """Our hold of a conversation's lease: every write of its tree goes through it.
+    """Our tenure of a conversation's lease: every write of its tree goes through it.
 
     A client that slept while another took over must not put rows under a turn that the other has closed.
     """

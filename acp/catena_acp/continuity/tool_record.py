@@ -1,4 +1,4 @@
-"""A tool call as its message's data keeps it: the one reader of that data, which may hold anything. Pure.
+"""Reader of a stored tool call's data, which may hold anything. Pure.
 
 It imports nothing of the protocol, so that a transcript can be drawn before that is loaded.
 """

@@ -1,4 +1,4 @@
-"""What a person is told when the context's way changed, and when a turn's end does not speak for itself.
+"""Words for seams, prices and the ends of turns, and the numbers behind them.
 
 What happened, what it means, what can be done; in that order, in one line.
 """
@@ -26,7 +26,7 @@ def agent_and_profile(link: Link) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ContextSummary:
-    """How a prompt's context gets to its session, and how much is told for that."""
+    """Summary of a prompt's context: how it gets to the session, and how much is told for that."""
 
     how: ContextSource
     told: int = 0  # user and agent rows that are told,
@@ -37,13 +37,13 @@ class ContextSummary:
 
     @classmethod
     def of_turn(cls, turn: Turn) -> Self:
-        """What a turn's session was told."""
+        """The summary of what a turn's session was told."""
         tokens = _tokens(turn.prior_context or "")
         return cls(turn.how, turn.told, turn.told_total, turn.tools_listed, tokens, turn.left_out)
 
     @classmethod
     def of_prior(cls, how: ContextSource, prior: PriorContext | None) -> Self:
-        """What a session is told with this prior context, where there is one."""
+        """The summary of what a session is told with a prior context, where there is one."""
         if prior is None:
             return cls(how)
         tokens = _tokens(prior.text)
@@ -132,7 +132,7 @@ def price_words(summary: ContextSummary, *, abridged: bool = False) -> str:
 
 
 def _rounded(tokens: int) -> int:
-    """As exact as a quarter of some characters can be."""
+    """Tokens, rounded to what an estimate by characters is good for."""
     unit = 100 if tokens >= 1_000 else 10 if tokens >= 100 else 1
     return round(tokens / unit) * unit
 

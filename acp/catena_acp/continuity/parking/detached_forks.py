@@ -1,4 +1,4 @@
-"""Forks that are made while nobody waits: for a look at what an agent does, or to be parked.
+"""Forks made in the background: to probe an agent, or to be parked.
 
 None of them may hold up a prompt or outlive its purpose. Where the work on one is broken off, what the agent still
 answers is taken away when it comes.
@@ -25,7 +25,7 @@ Later = Callable[[Coroutine[Any, Any, None]], None]  # does something beside the
 async def fork_apart(
     context: SendContext, live: LiveSession, cause: Cause, later: Later, at: str | None = None
 ) -> SessionOpened:
-    """Fork a session, at its head or ``at`` a message, for something else than a prompt.
+    """Fork a session, at its head or ``at`` a message, but not for a prompt.
 
     Raises ForkWrong where the answer is a session that we hold already, or any AgentError.
     """
@@ -46,7 +46,7 @@ async def fork_apart(
 
 
 async def take_away(context: SendContext, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
-    """Close a fork that nobody needs, and delete it where the agent offers that; else it is kept in mind as ours."""
+    """Close a fork that is not needed, and delete it where the agent offers that; else record it as a lost link."""
     if not live.agent.abilities.delete:
         with contextlib.suppress(StoreError, ReadOnly):
             await _keep_in_mind(context, live, opened, cause)
@@ -78,7 +78,7 @@ async def _holder(context: SendContext, opened: SessionOpened) -> Link | None:
 
 
 async def _keep_in_mind(context: SendContext, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
-    """The agent's own list will go on showing it: it is known as one of ours, and used for nothing."""
+    """Record a fork that the agent's own list will go on showing, as a link that is never used."""
     async with context.tenure.write() as tx:
         link = await links.add(
             tx,

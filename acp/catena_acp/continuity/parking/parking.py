@@ -1,4 +1,4 @@
-"""Parking: a native fork of where a turn ended, closed at once, so that an edit there needs no telling later.
+"""Parked forks: a native fork of a turn's end, closed at once, from which a later edit can go on.
 
 Only where the agent cannot fork at that message itself, and only while it costs next to nothing: OpenCode copies the
 whole session for a fork, and cannot delete it.
@@ -27,7 +27,7 @@ _ANY_VERSION = ""
 
 
 async def park(context: SendContext, live: LiveSession, turn: Turn, window_id: str, later: Later) -> None:
-    """Park a fork of a session at rest, which has just ended a clean turn, where that is of use and cheap enough.
+    """Park a fork of an idle session after a clean turn, where a fork is useful and cheap enough.
 
     Broken off, it leaves nothing behind; a fork whose source moved meanwhile is thrown away. Raises StoreError.
     """
@@ -54,14 +54,14 @@ async def park(context: SendContext, live: LiveSession, turn: Turn, window_id: s
 
 
 async def prune(context: SendContext) -> None:
-    """Let go of the oldest parked links that are too many; labelled checkpoints keep theirs. Raises StoreError."""
+    """Drop the oldest parked links beyond the limit; labelled checkpoints keep theirs. Raises StoreError."""
     async with context.services.db.read() as reader:
         parked = await parked_links.prunable(reader, context.record.id)
     await let_go(context, parked[: max(0, len(parked) - context.services.while_idle.kept)])
 
 
 async def let_go(context: SendContext, parked: Sequence[Link], why: str = "pruned") -> None:
-    """Never use these parked links again; closed upstream, and deleted where the agent runs and offers it.
+    """Mark parked links as lost and close their sessions; delete them where the agent runs and offers that.
 
     Raises StoreError.
     """
@@ -152,7 +152,7 @@ async def _add(context: SendContext, source: Link, opened: SessionOpened, took: 
 
 
 async def _tell_once(context: SendContext, live: LiveSession, window_id: str) -> None:
-    """The person is told, once for each agent, that its own list fills."""
+    """Publish a remark, once for each agent, that parked forks appear in its own list."""
     if not context.services.while_idle.tells(live.agent.spec):
         return
     async with context.tenure.write() as tx:

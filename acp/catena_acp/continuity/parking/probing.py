@@ -1,4 +1,4 @@
-"""Does an agent honour a fork at a message? It is not advertised: who does not know the way forks everything.
+"""Probe whether an agent honours a fork at a message: it is not advertised, and others fork everything.
 
 So it is tried, once for each agent version, on a session at rest with a clean turn: a fork at a message that cannot be
 there must be refused for that, and the same fork without it must succeed, the session unchanged between. Anything else
@@ -21,7 +21,7 @@ HONOURED, IGNORED = "honoured", "ignored"
 
 
 async def probe(context: SendContext, live: LiveSession, later: Later) -> None:
-    """Learn it, where it is not known; asked again another time where nothing was learnt. Raises StoreError."""
+    """Probe an agent version of which nothing is known; an inconclusive probe is repeated later. Raises StoreError."""
     abilities = live.agent.abilities
     version = (abilities.name, abilities.version)
     tries, what = context.services.tries, ("probe", *version)

@@ -1,4 +1,4 @@
-"""Is what an agent replays what its session should hold? Pure.
+"""Comparison of what an agent replays with what its session should hold. Pure.
 
 The replay of a session that may be used must hold every prompt and the last answer of each clean turn of the part
 that the link vouches for, and no prompt that lies beyond its reach. Agents add things of their own to a replay,

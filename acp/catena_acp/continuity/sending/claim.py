@@ -89,12 +89,12 @@ class Claim:
         return running
 
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
-        """What the session does not know; read on every send."""
+        """The prior context for the part of the path that the session does not know."""
         budget = self._context.services.budget
         return await what_to_tell(reader, self._path, link.knows, self._row.parent_id, budget)
 
     async def _cause(self, reader: Reader, how: ContextSource, before: Turn | None, link: Link) -> str | None:
-        """In words, why the context's way changed."""
+        """The reason, in words, why the context gets to the agent another way than before."""
         if before is None or how is ContextSource.CONTINUED:
             return None
         if self._lost:
@@ -117,7 +117,7 @@ class Claim:
     async def _add_seam(
         self, tx: Writer, turn: Turn, before: Turn | None, *, abridged: bool, again: bool
     ) -> Message | None:
-        """The visible place where the way context reached the agent changed; the first turn has none.
+        """Insert a seam where the way the context gets to the agent changed; the first turn has none.
 
         ``abridged``: what the session holds of the branch was cut when it was told, before this turn. ``again``: the
         session was prompted before, and surely knows nothing.

@@ -117,7 +117,7 @@ class SendContext:
         return route.Target(self.spec.name, self.spec.profile, self.record.cwd)
 
     async def agent(self, window_id: str) -> AgentPort:
-        """The running agent, started where it is not."""
+        """The agent's process, started where none runs."""
         if self.agents.live(self.spec, self.record.family) is None:
             self.host.set_doing(window_id, Doing.STARTING)
         return await self.agents.running(
@@ -127,13 +127,13 @@ class SendContext:
     async def situation(
         self, reader: Reader, agent: AgentPort, window_id: str, path: Sequence[PathRow]
     ) -> route.Situation:
-        """What the route looks at, read in the caller's transaction."""
+        """The route's situation, read in the caller's transaction."""
         return await self.situation_with(reader, agent.abilities, window_id, path)
 
     async def situation_with(
         self, reader: Reader, abilities: Abilities | None, window_id: str, path: Sequence[PathRow]
     ) -> route.Situation:
-        """The same for an agent that may not run: ``abilities`` is None then."""
+        """The route's situation with an agent that may not run: ``abilities`` is None then."""
         powers = await self._powers(reader, abilities)
         situation = await read_situation(
             reader, self.record, self.target, window_id, path, self.host.windows, powers
@@ -161,7 +161,7 @@ class SendContext:
             self.host.publish(LinkChanged(window_id, lost, why))
 
     async def distrust(self, held: SessionHeld, window_id: str) -> None:
-        """A fork got the id of another session: an id that is handed out twice is trusted by nobody."""
+        """Lose the link whose session id was given to a fork, too: an id that is handed out twice is not trusted."""
         async with self.services.db.read() as reader:
             twice = await links.get(reader, held.link_id) if held.link_id else None
         if twice:
@@ -284,7 +284,7 @@ async def read_situation(
     open_windows: frozenset[str],
     powers: route.Powers,
 ) -> route.Situation:
-    """What the store knows of the route's situation; no session is warm in it."""
+    """The part of the route's situation that the store knows; no session is warm in it."""
     family_links = await links.of_family(reader, record.family, target.agent, target.profile)
     ids = [link.id for link in family_links]
     return route.Situation(
@@ -302,7 +302,7 @@ async def read_situation(
 
 
 def _pointers(source: Link, turn: Turn | None) -> Link:
-    """What a fork of this link holds: as much as its source, or up to the end of a turn."""
+    """The pointers of a fork: those of its source, or the end of a turn."""
     if turn is None:
         return source
     return replace(source, knows=turn.last_id, reach=turn.last_id, unabridged_from=turn.unabridged_from)

@@ -33,7 +33,7 @@ from catena_store.windows import attachments
 
 
 async def was_full(reader: Reader, row: Message) -> bool:
-    """True where this very prompt went out before, and the session that it went to could read no more."""
+    """True where this prompt went out before to a session whose context was full."""
     if row.turn_id is None:
         return False
     before = await turn_before(reader, row)
@@ -56,7 +56,7 @@ def begins_empty(step: route.Step) -> bool:
 
 
 class Sending:
-    """One prompt row on its way."""
+    """The delivery of one prompt row to a session."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Sending:
         self.text_is_out = False
 
     async def carry(self) -> Ending:
-        """Bring the prompt to a session and see its turn to the end; ``self.turn`` is then still to be closed.
+        """Send the prompt to a session and run its turn; ``self.turn`` is then still to be ended.
 
         Raises NotSent where no session accepted it.
         """
@@ -132,7 +132,7 @@ class Sending:
         return next((step for step in untried if not full or begins_empty(step)), None)
 
     async def _open_new(self, agent: AgentPort) -> None:
-        """Open a session; it is put into what the branch had before when it is used."""
+        """Open a new session; its settings are applied when it is used."""
         try:
             live = await self._context.open_new(agent, self._window_id)
             self._made.add(live.link_id)
@@ -159,7 +159,7 @@ class Sending:
         return await self._claim_whole(live, agent)
 
     async def _claim_whole(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
-        """Claim in one piece: who stops us in the middle of it still finds the turn that it opened."""
+        """Claim the session despite cancellation, so that a turn that was opened is always found in ``self.turn``."""
         claim = Claim(self._context, self._window_id, self._row, self._path, self._lost)
         self.turn = await shielded(claim.take(live, agent))
         raise_if_cancelled()
@@ -181,7 +181,7 @@ class Sending:
             await self._failed(link, error)
 
     async def _failed(self, link: Link, error: AgentError) -> None:
-        """A step failed: the link is lost on proof; else it is only tried for this prompt."""
+        """Lose the link of a failed step on proof; else it only counts as tried for this prompt."""
         self._last_error = error
         if self._trouble(error) in _ABOUT_THE_ACCOUNT:
             raise NotSent(error) from error

@@ -25,7 +25,7 @@ _Key = tuple[str, str, str]
 
 @dataclass(slots=True)
 class _Place:
-    """Where one agent runs, or will."""
+    """One agent's place in the pool: its process, and the turns that use it."""
 
     starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     agent: AgentPort | None = None
@@ -35,7 +35,7 @@ class _Place:
 
 
 class Agents:
-    """Starts, shares and ends the agents of this client."""
+    """The agent processes of this client: started, shared and ended here."""
 
     def __init__(self, start: StartAgent, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._start = start
@@ -67,7 +67,7 @@ class Agents:
             return place.agent
 
     def live(self, spec: AgentSpec, family: str) -> AgentPort | None:
-        """The agent, if it runs."""
+        """The live agent; None where it does not run."""
         place = self._places.get((spec.name, spec.profile, family))
         return place.agent if place and place.agent and place.agent.alive else None
 

@@ -1,4 +1,4 @@
-"""What surrounds a conversation's turns: further directories, the repository, what its sessions are set to.
+"""The environment of a conversation's turns: further directories, the git work tree, session settings.
 
 None of it may keep a prompt from going out: what cannot be read is left out, what an agent refuses is told.
 """
@@ -109,7 +109,7 @@ _GIT_SECONDS = 1.0  # for a few small files; a network directory that hangs must
 
 
 class Environment:
-    """What surrounds the turns of one live conversation."""
+    """The environment of one live conversation's turns."""
 
     def __init__(
         self, services: Services, conversation_id: str, publish: Callable[[ConversationEvent], None]
@@ -144,7 +144,7 @@ class Environment:
         return can and live.directories != self.existing_directories
 
     async def git(self, cwd: str) -> GitPlace | None:
-        """Where the working directory stands in its repository, read in a thread."""
+        """The git work tree of the working directory, read in a thread."""
         if self._git_hangs:
             return None
         try:
@@ -155,7 +155,7 @@ class Environment:
             return None
 
     async def come_back(self, window_id: str, leaf_id: str | None, cwd: str) -> None:
-        """Tell, once for a window, what is not as the branch's last turn left it."""
+        """Remark, once for a window, what differs from the branch's last turn: work tree and directories."""
         if window_id in self._come_back:
             return
         self._come_back.add(window_id)
@@ -174,7 +174,7 @@ class Environment:
             self._publish(Remarked(window_id, f"No longer there, and left out: {', '.join(gone)}."))
 
     async def restore(self, live: LiveSession, leaf_id: str | None, window_id: str) -> None:
-        """Put a session that was just opened into what the branch had in force; a failure is told, not silent."""
+        """Apply the branch's mode, model and options to a session that was just opened; publish what was refused."""
         self._tell_of_directories(live, window_id)
         async with self._services.db.read() as reader:
             wanted = await wanted_on(reader, leaf_id, window_id, live.agent.spec.name)
@@ -200,13 +200,13 @@ class Environment:
             )
 
     async def note_choice(self, window_id: str, live: LiveSession, option: str, value: str | bool) -> None:
-        """Keep what the person set, until a turn has it in force."""
+        """Store an option that the person chose, until a turn has it in force."""
         with contextlib.suppress(StoreError):
             async with self._services.db.write() as tx:
                 await choices.put(tx, window_id, live.agent.spec.name, option, value)
 
     async def note_in_force(self, window_id: str, live: LiveSession) -> None:
-        """Keep the session's mode and model as what the person set, whatever its last turn had."""
+        """Store the session's mode and model as the person's choice, whatever its last turn had."""
         for option in live.state.options:
             if option.category in ("mode", "model"):
                 await self.note_choice(window_id, live, option.id, option.value)
@@ -216,7 +216,7 @@ class Environment:
     async def note_beginning(
         self, tx: Writer, turn_id: str, state: SessionState, git: GitPlace | None
     ) -> None:
-        """Keep what surrounds a turn that begins, in its transaction."""
+        """Store the environment of a turn that begins, in its transaction."""
         with contextlib.suppress(StoreError):
             await environments.put(
                 tx,
@@ -232,7 +232,7 @@ class Environment:
 
 
 async def note_end(tx: Writer, turn_id: str, state: SessionState) -> None:
-    """Keep what was in force when a turn ended, in its transaction."""
+    """Store the options in force at a turn's end, in its transaction."""
     used, size = (state.usage.used, state.usage.size) if state.usage else (None, None)
     with contextlib.suppress(StoreError):
         await environments.set_at_end(tx, turn_id, options_of(state), used, size)

@@ -1,4 +1,4 @@
-"""Where a branch may go on from: which row a person means, and whether it is a part of their conversation."""
+"""Fork points: the row that a person means, and whether it is a part of their conversation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def is_part_of(reader: Reader, record: ConversationRecord, message_id: str
 
 
 async def point_at(reader: Reader, message_id: str | None) -> str | None:
-    """The row that what comes next hangs from, where a person means this one; None for the beginning.
+    """The row to go on below, where a person names this message; None for the beginning.
 
     The last answer of a clean turn stands for the end of that turn, so that a session which heard just that fits. A
     prompt that no agent accepted is not gone on from.
@@ -56,7 +56,7 @@ async def point_at(reader: Reader, message_id: str | None) -> str | None:
 
 
 async def settled_point(reader: Reader, leaf_id: str | None) -> str | None:
-    """The same for where a window stands: before a prompt that nobody has answered yet."""
+    """The row to go on below for a window's leaf: above a prompt that is not answered yet."""
     message = await messages.get(reader, leaf_id) if leaf_id else None
     turn = await turns.get(reader, message.turn_id) if message and message.turn_id else None
     if message and turn and turn.stop_reason is None:

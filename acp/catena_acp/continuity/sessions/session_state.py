@@ -1,4 +1,4 @@
-"""What a session tells of itself beside its messages: modes, options, commands, usage."""
+"""A session's state beside its messages: modes, options, commands, usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sessions that are open in our agents' processes, and how one comes to be open."""
+"""Live sessions in our agents' processes, and the opening of a link's session."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class LiveSession:
     unlisten: Callable[[], None] = field(default=lambda: None)
 
     def listen(self) -> None:
-        """Begin to receive; events that came early come first."""
+        """Subscribe to the agent's events of the session; early ones come first."""
         self.unlisten = self.agent.listen(self.session_id, self._receive)
 
     def take(self, event: Event) -> None:
-        """Lay what an event says of the session's state over it."""
+        """Update the session's state from an event."""
         state = with_event(self.state, event)
         if state is not self.state:
             self.state = state
@@ -115,7 +115,7 @@ class Sessions:
         listener: SessionListener,
         place: SessionSetup,
     ) -> LiveSession:
-        """Take up a session that was just opened, made or forked there; its events are received from here on."""
+        """Register a session that was just opened, created or forked; its events are received from here on."""
         live = LiveSession(
             link_id=link.id,
             session_id=link.session_id,
@@ -132,17 +132,17 @@ class Sessions:
         return live
 
     def forget(self, link_id: str) -> None:
-        """Receive nothing more of this session."""
+        """Drop a session without closing it; its events are no longer received."""
         if live := self._live.pop(link_id, None):
             live.unlisten()
 
     def forget_agent(self, agent: AgentPort) -> None:
-        """Forget every session of a process that is gone."""
+        """Drop every session of a process that is gone."""
         for link_id in [link_id for link_id, live in self._live.items() if live.agent is agent]:
             self.forget(link_id)
 
     async def let_go(self, live: LiveSession) -> None:
-        """Close a session that its conversation needs no more: an agent that lives on must keep no old copy of it."""
+        """Drop and close a session: an agent that lives on must keep no old copy of it."""
         self.forget(live.link_id)
         if live.agent.alive:
             with contextlib.suppress(AgentError, TimeoutError):
@@ -150,7 +150,7 @@ class Sessions:
                     await live.agent.close_session(live.session_id)
 
     async def drop_stale(self, link: Link) -> None:
-        """Close our copy of a session that another process has written since; its memory is old."""
+        """Close our copy of a session that another process has written to since."""
         live = self._live.get(link.id)
         if live is None or self.of(link) is not None:
             return
@@ -181,7 +181,7 @@ class Sessions:
                 raise
 
     async def _await_given_up(self, link: Link) -> None:
-        """Opened twice at once, a session would be heard to say again what it replays for who waits no more."""
+        """Wait for an earlier opening that was cancelled, so that its replay is not taken for news."""
         if late := self._given_up.get(link.id):
             await asyncio.wait({late}, timeout=_PATIENCE_SECONDS)
             late.cancel()  # does nothing to one that is over
@@ -261,7 +261,7 @@ class Sessions:
             )
 
     async def _learn_replay(self, agent: AgentPort, found: Verdict) -> None:
-        """Keep what a first look at an agent's replay says of it: one alarm is believed, the second not any more."""
+        """Store whether an agent's replay is faithful: one contradiction is believed, a second is not."""
         name, version = agent.abilities.name, agent.abilities.version
         async with self._services.db.write() as tx:
             known = (await agents.abilities(tx, name, version)).get(REPLAY)
@@ -275,7 +275,7 @@ class Sessions:
             await agents.set_ability(tx, name, version, REPLAY, value)
 
     async def _replay_is_faithful(self, agent: AgentPort) -> bool | None:
-        """What is known of the agent's replay; None while nothing is."""
+        """Whether the agent's replay is faithful; None while that is not known."""
         if (known := agent.abilities.quirks.replay_faithful) is not None:
             return known
         async with self._services.db.read() as reader:

@@ -1,4 +1,4 @@
-"""What a branch's sessions were set to, and putting a session that was just opened back to it.
+"""The settings of a branch's sessions, and applying them to a session that was just opened.
 
 A session that is opened again, forked or new has its agent's defaults; the person chose otherwise once.
 """
@@ -54,7 +54,7 @@ _FIRST = ("model", "mode")  # categories; a model may change what else there is 
 
 @dataclass(frozen=True, slots=True)
 class WantedSettings:
-    """What was in force; a mode by its id, a model by its name, options by their ids."""
+    """Settings to apply: a mode by its id, a model by its name, options by their ids."""
 
     mode: str | None
     model: str | None
@@ -62,7 +62,7 @@ class WantedSettings:
 
 
 async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: str) -> WantedSettings | None:
-    """What the agent's last turn on the branch had in force, and what the person has set in the window since."""
+    """The settings of the agent's last turn on the branch, and what the person chose in the window since."""
     turn_id = await branches.newest_turn_of_agent(reader, leaf_id, agent)
     turn = await turns.get(reader, turn_id) if turn_id else None
     kept: TurnEnvironment | None = None
@@ -83,7 +83,7 @@ async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: 
 
 
 async def put_back(live: LiveSession, wanted: WantedSettings) -> list[str]:
-    """Set what the session offers of it and has not in force; in words, what it did not take."""
+    """Apply the settings that the session offers; the ones that it refused, in words."""
     refused: list[str] = []
     tried: set[str] = set()
     try:

@@ -1,4 +1,4 @@
-"""How turns come to their end, and what of it is trouble. Pure."""
+"""Endings of turns, and the problems behind them. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ending:
 def problem_of_end(
     ending: Ending, title: str, *, answered: bool, only_words: str | None, now: datetime
 ) -> Problem | None:
-    """What was wrong with a turn, if anything was that a person can do something about.
+    """The problem behind a turn's end; None where there is nothing that a person can do about.
 
     ``only_words`` is all that the agent said in it, where that is little enough to be an error.
     """
@@ -64,7 +64,7 @@ def stop_reason_of(text: str) -> StopReason:
 
 
 def unfinished_status(stop: StopReason) -> str:
-    """What becomes of a tool call that its turn's end leaves open."""
+    """The status of a tool call that its turn's end leaves unfinished."""
     return "cancelled" if stop is StopReason.CANCELLED else "unknown"
 
 
@@ -81,7 +81,7 @@ class OnlyWords:
         self._more = False
 
     def take(self, events: Iterable[Event]) -> None:
-        """Take in what came, in order."""
+        """Add the turn's next events, in order."""
         for event in events:
             match event:
                 case _ if self._more:

@@ -1,4 +1,4 @@
-"""What sessions tell while no turn of theirs runs: late text, and histories that an agent replays unasked."""
+"""Updates that arrive when no turn of their session runs: late text, and histories replayed unasked."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MAKES_ROWS = (
 
 @dataclass(slots=True)
 class _Flow:
-    """The events of one session, on their way to rows."""
+    """The late events of one session, on their way to rows."""
 
     live: LiveSession
     events: list[Event] = field(default_factory=list)
@@ -53,7 +53,7 @@ class _Flow:
 
 
 class LateUpdates:
-    """Records what comes between turns as rows below the session's reach."""
+    """Recorder of late updates, as rows below the session's reach."""
 
     def __init__(
         self, services: Services, tenure: Tenure, publish: Callable[[ConversationEvent], None]
@@ -64,7 +64,7 @@ class LateUpdates:
         self._flows: dict[str, _Flow] = {}
 
     def receive(self, live: LiveSession, event: Event) -> None:
-        """Take an event; never waits."""
+        """Take an event of a session; never waits."""
         if not isinstance(event, _MAKES_ROWS):
             return
         flow = self._flows.get(live.link_id)
@@ -75,14 +75,14 @@ class LateUpdates:
         flow.wake.set()
 
     async def settle(self, link_id: str) -> None:
-        """Bring what has come of this session into the store; before a turn begins on it."""
+        """Store the late events of a link's session; to be called before a turn begins on it."""
         if (flow := self._flows.get(link_id)) and flow.task:
             flow.ending = True
             flow.wake.set()
             await asyncio.wait({flow.task})
 
     async def settle_all(self) -> None:
-        """The same for every session."""
+        """Store the late events of every session."""
         for link_id in list(self._flows):
             await self.settle(link_id)
 
@@ -116,7 +116,7 @@ class LateUpdates:
                 self.receive(flow.live, event)
 
     async def _abridged(self, live: LiveSession) -> None:
-        """The session may hold less of what is above than it did."""
+        """Mark a session's link as abridged up to its reach."""
         async with self._tenure.write() as tx:
             link = await links.get(tx, live.link_id)
             if link and link.version == live.version:

@@ -1,4 +1,4 @@
-"""The permissions that agents wait for."""
+"""Permission requests that agents wait for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from catena_acp.events import PermissionRequested, ToolCallChanged
 
 
 class Answerable(Protocol):
-    """Whoever waits for an answer: an agent, or we ourselves on its behalf."""
+    """The party that waits for an answer: an agent, or Catena on its behalf."""
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None: ...
 
@@ -25,7 +25,7 @@ class _PendingPermission:
 
 
 class PendingPermissions:
-    """Keeps what was asked until it is answered, withdrawn or cancelled with its turn."""
+    """The open permission requests, until each is answered, withdrawn or cancelled with its turn."""
 
     def __init__(self, publish: Callable[[ConversationEvent], None]) -> None:
         self._publish = publish
@@ -39,17 +39,17 @@ class PendingPermissions:
         asked: PermissionRequested,
         known: ToolCallChanged | None,
     ) -> None:
-        """A permission is asked; ``known`` is what was told of its tool call before."""
+        """Add and publish a request; ``known`` is its tool call as it was reported before."""
         event = Asked(window_id, asked.ask_id, _completed(asked.tool_call, known), asked.options)
         self._open[asked.ask_id] = _PendingPermission(window_id, link_id, agent, event)
         self._publish(event)
 
     def of_window(self, window_id: str) -> list[Asked]:
-        """What a window's turn waits for, oldest first."""
+        """The open requests of a window, oldest first."""
         return [ask.event for ask in self._open.values() if ask.window_id == window_id]
 
     def answer(self, ask_id: str, option_id: str | None) -> str | None:
-        """Answer one; the window it was asked in, None where it is no longer open."""
+        """Answer a request; returns its window, or None where it is no longer open."""
         ask = self._open.pop(ask_id, None)
         if ask is None:
             return None
@@ -58,18 +58,18 @@ class PendingPermissions:
         return ask.window_id
 
     def withdrawn(self, ask_id: str) -> None:
-        """The agent waits no more."""
+        """Drop a request that the agent withdrew."""
         if ask := self._open.pop(ask_id, None):
             self._publish(AskSettled(ask.window_id, ask_id))
 
     def cancel(self, link_id: str) -> None:
-        """Answer everything that this session waits for with `cancelled`."""
+        """Answer every open request of a link's session with `cancelled`."""
         for ask_id in [ask_id for ask_id, ask in self._open.items() if ask.link_id == link_id]:
             self.answer(ask_id, None)
 
 
 def _completed(call: ToolCallChanged, known: ToolCallChanged | None) -> ToolCallChanged:
-    """The call as asked, with what was told before where the question names only its id."""
+    """The call of a request, completed from ``known`` where the request names only its id."""
     if known is None:
         return call
     return ToolCallChanged(

@@ -1,4 +1,4 @@
-"""From what a session tells to rows below one point of the tree: written, then told.
+"""Recorder of a session's events as rows below one point of the tree: committed, then published.
 
 Everything is committed before it is told, except the text of a growing message: told at once, committed within
 250 ms.
@@ -27,7 +27,7 @@ AGAIN_SECONDS = 1.0  # after a transaction that failed
 
 
 class Recorder:
-    """Puts what a session tells into rows.
+    """Recorder of one session's events as rows.
 
     ``failed`` is set where the store does not take them; they are kept, and tried again with what comes next.
     """
@@ -74,7 +74,7 @@ class Recorder:
             await self.write([])
 
     async def write(self, ops: Sequence[Op]) -> None:
-        """Commit what is pending and these operations, then tell of them. Raises Fenced; other failures are kept."""
+        """Commit what is pending and these operations, then publish them. Raises Fenced; other failures are kept."""
         for op in ops:
             self._note(op)
         if not self._pending:
@@ -94,7 +94,7 @@ class Recorder:
         self.committed(events)
 
     async def apply(self, tx: Writer, ops: Sequence[Op]) -> list[ConversationEvent]:
-        """Write within a transaction of the caller's; the events are published after it, by ``committed``."""
+        """Write within the caller's transaction; ``committed`` publishes the events after it."""
         inserts, changes, texts = _folded([*self._pending, *ops])
         for message_id, parts in texts.items():
             await messages.append(tx, message_id, "".join(parts))
@@ -109,7 +109,7 @@ class Recorder:
         return events
 
     def committed(self, events: Sequence[ConversationEvent]) -> None:
-        """Tell what a transaction has made true."""
+        """Publish the events of a committed transaction."""
         self._pending.clear()
         self._unborn.clear()
         self._due = self.failed = None
@@ -131,7 +131,7 @@ class Recorder:
                 return state is not None
 
     async def _follow(self, tx: Writer, inserts: Sequence[NewMessage]) -> bool:
-        """The session's reach, the turn's last row and the window's leaf move with every row, in its transaction.
+        """Move the session's reach, the turn's last row and the window's leaf with the rows, in their transaction.
 
         True where the rows can be seen in the window: always within a turn, and after it where the leaf stood there.
         """

@@ -38,7 +38,7 @@ WORDS = "the agent shortened its own context · all of it stays here"
 
 @dataclass(slots=True)
 class Compaction:
-    """What is known of it: its row, how far it has come, and the agent's summary, chunk by chunk or whole."""
+    """A compaction of the session's context: its row, its status, and the agent's summary."""
 
     row_id: str = ""
     status: str = "completed"  # as of agents that tell of it only once, when it is done
@@ -98,7 +98,7 @@ Op = Insert | Append | Change
 
 @dataclass(slots=True)
 class _Text:
-    """The text row that grows."""
+    """The growing text row."""
 
     row_id: str
     role: str
@@ -117,7 +117,7 @@ class _Tool:
 
 @dataclass(slots=True)
 class Reducer:
-    """Turns the events of one turn, or of the time after it, into rows.
+    """Reducer of the events of one turn, or of the time after it, to row operations.
 
     ``keeps_user_text`` is False within a turn, where an agent that says the prompt back would double it.
     """
@@ -171,7 +171,7 @@ class Reducer:
                 assert_never(event)
 
     def tool(self, tool_call_id: str) -> Mapping[str, Any] | None:
-        """What is known of a tool call."""
+        """The data of a tool call so far; None where it is not known."""
         tool = self._tools.get(tool_call_id)
         return tool.data if tool else None
 
@@ -180,7 +180,7 @@ class Reducer:
         return [tool.data for tool in self._tools.values() if not tool.over]
 
     def interject(self, row_id: str, text: str, data: Mapping[str, Any]) -> list[Op]:
-        """What the person said into the turn, at its place: what is told from here on comes after it."""
+        """Insert a prompt that the person steered the turn with; later events come below it."""
         ops = self._end_text()
         row = replace(self._insert(Kind.USER, text, data).row, id=row_id)
         self.last_id = row_id

@@ -20,7 +20,7 @@ _OVER = frozenset({"completed", "failed", "cancelled", "unknown"})
 
 
 def is_over(data: Mapping[str, Any]) -> bool:
-    """True where the call will not go on."""
+    """True where the call's status is final."""
     return data.get("status") in _OVER
 
 
@@ -43,7 +43,7 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
 
 
 def call_of(tool_call_id: str, record: ToolRecord) -> ToolCallChanged:
-    """The stored tool call as the protocol's."""
+    """The protocol's tool call of a stored one."""
     return ToolCallChanged(
         tool_call_id=tool_call_id,
         title=record.title or None,

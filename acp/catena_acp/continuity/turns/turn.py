@@ -1,4 +1,4 @@
-"""One turn under way: from the prompt that goes out to the last byte of its end.
+"""One running turn: from its prompt to the commit of its end.
 
 A turn ends in exactly one way, and its end is one transaction.
 """
@@ -51,7 +51,7 @@ from catena_store.windows import windows
 
 
 class RunningTurn:
-    """A claimed turn, its prompt out, its events coming in."""
+    """A claimed turn: sends its prompt and records its events."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class RunningTurn:
         self._wake.set()
 
     async def run(self, blocks: Sequence[PromptBlock]) -> Ending:
-        """Prompt, record everything, and say how it ended; ``end`` is still to be called.
+        """Prompt, record the events, and return the ending; ``end`` is still to be called.
 
         Raises RefusedAtOnce where the agent answered with an error before any update, and nothing was said into it.
         """
@@ -150,7 +150,7 @@ class RunningTurn:
         return Ending(stop, None, answer)
 
     async def end(self, ending: Ending) -> tuple[Turn, Message | None]:
-        """Close the turn in one transaction; the turn as it is kept, and the row that tells of a bad end.
+        """Close the turn in one transaction; returns it as stored, and the row that tells of a bad end.
 
         May be called again where the transaction failed.
         """
@@ -243,18 +243,18 @@ class RunningTurn:
         self._wake.clear()
 
     def hold_place(self) -> None:
-        """What comes from here on stands below what was just said into the turn, until ``go_on``."""
+        """Hold back events until ``go_on``: they belong below the prompt that is being inserted."""
         if self._behind is None:
             self._behind = []
 
     def go_on(self) -> None:
-        """Take in what came meanwhile."""
+        """Take the events that were held back."""
         behind, self._behind = self._behind, None
         for event in behind or ():
             self.receive(event)
 
     async def interject(self, row_id: str, text: str, data: Mapping[str, Any]) -> None:
-        """Put what the person said into the turn, below all that came until now; the session holds it, too.
+        """Insert what the person said into the turn, below everything received so far.
 
         Raises Fenced; what the store does not take for another reason is tried again with what comes next.
         """
@@ -312,7 +312,7 @@ class RunningTurn:
         return link
 
     async def _mark_words(self, tx: Writer, problem: Problem) -> Message | None:
-        """The agent's words stay as they are; their row also keeps what they mean."""
+        """Store the problem with the row of the agent's own words."""
         said = await messages.get(tx, self.reducer.last_id) if self.reducer.last_id else None
         if said is None or said.kind is not Kind.AGENT:
             return None
