@@ -273,7 +273,7 @@ class ConversationRuntime:
         if self._tasks:
             await asyncio.wait(set(self._tasks))
         await self.settle()
-        await asyncio.gather(*(self.sessions.let_go(live) for live in self.sessions if live.listener is self))
+        await asyncio.gather(*(self.sessions.close(live) for live in self.sessions if live.listener is self))
 
     # --- what sessions tell
 

@@ -57,24 +57,24 @@ async def prune(context: SendContext) -> None:
     """Drop the oldest parked links beyond the limit; labelled checkpoints keep theirs. Raises StoreError."""
     async with context.services.db.read() as reader:
         parked = await parked_links.prunable(reader, context.record.id)
-    await let_go(context, parked[: max(0, len(parked) - context.services.while_idle.kept)])
+    await drop_parked(context, parked[: max(0, len(parked) - context.services.while_idle.kept)])
 
 
-async def let_go(context: SendContext, parked: Sequence[Link], why: str = "pruned") -> None:
+async def drop_parked(context: SendContext, parked: Sequence[Link], why: str = "pruned") -> None:
     """Mark parked links as lost and close their sessions; delete them where the agent runs and offers that.
 
     Raises StoreError.
     """
     for link in parked:
-        await shielded(_let_go(context, link, why))
+        await shielded(_drop(context, link, why))
         raise_if_cancelled()
 
 
-async def _let_go(context: SendContext, link: Link, why: str) -> None:
+async def _drop(context: SendContext, link: Link, why: str) -> None:
     live = context.sessions.by_link(link.id)
     await context.lose(link, why)
     if live:
-        await context.sessions.let_go(live)
+        await context.sessions.close(live)
     if (link.agent, link.profile) != (context.spec.name, context.spec.profile):
         return
     agent = context.agents.live(context.spec, context.record.family)

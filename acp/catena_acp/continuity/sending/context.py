@@ -195,7 +195,7 @@ class SendContext:
         # Another conversation of the family may have opened it, to fork it, and would close it with its own.
         live.listener = self.host
         if self.host.environment.outgrown(live):
-            await self.sessions.let_go(live)
+            await self.sessions.close(live)
             return None
         return live
 

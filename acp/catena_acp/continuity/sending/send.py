@@ -84,7 +84,7 @@ class Sending:
         Raises NotSent where no session accepted it.
         """
         texts = 0
-        await self._context.host.environment.come_back(
+        await self._context.host.environment.remark_changes(
             self._window_id, self._row.parent_id, self._context.record.cwd
         )
         while texts < 2:
@@ -153,7 +153,7 @@ class Sending:
                 return None
         await self._context.host.settle(link.id)
         if live.opened is not ContextSource.CONTINUED:
-            await self._context.host.environment.restore(live, self._row.id, self._window_id)
+            await self._context.host.environment.apply_settings(live, self._row.id, self._window_id)
         if self._ready:
             await self._ready(live)
         return await self._claim_whole(live, agent)

@@ -15,7 +15,7 @@ from catena_acp.continuity.events import ConversationEvent, Problem, Remarked, S
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.continuity.sessions.settings import MODE, put_back, wanted_on
+from catena_acp.continuity.sessions.settings import MODE, apply_settings, wanted_on
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import environments, usage
 from catena_store.conversations import directories, mcp_servers
@@ -154,7 +154,7 @@ class Environment:
             self._git_hangs = True
             return None
 
-    async def come_back(self, window_id: str, leaf_id: str | None, cwd: str) -> None:
+    async def remark_changes(self, window_id: str, leaf_id: str | None, cwd: str) -> None:
         """Remark, once for a window, what differs from the branch's last turn: work tree and directories."""
         if window_id in self._come_back:
             return
@@ -173,14 +173,14 @@ class Environment:
         if gone:
             self._publish(Remarked(window_id, f"No longer there, and left out: {', '.join(gone)}."))
 
-    async def restore(self, live: LiveSession, leaf_id: str | None, window_id: str) -> None:
+    async def apply_settings(self, live: LiveSession, leaf_id: str | None, window_id: str) -> None:
         """Apply the branch's mode, model and options to a session that was just opened; publish what was refused."""
         self._tell_of_directories(live, window_id)
         async with self._services.db.read() as reader:
             wanted = await wanted_on(reader, leaf_id, window_id, live.agent.spec.name)
         if wanted is None:
             return
-        if refused := await put_back(live, wanted):
+        if refused := await apply_settings(live, wanted):
             text = f"{live.state.agent_title} did not take all settings of before: {'; '.join(refused)}."
             self._publish(Troubled(window_id, Problem(Trouble.REFUSED, text)))
 

@@ -141,7 +141,7 @@ class Sessions:
         for link_id in [link_id for link_id, live in self._live.items() if live.agent is agent]:
             self.forget(link_id)
 
-    async def let_go(self, live: LiveSession) -> None:
+    async def close(self, live: LiveSession) -> None:
         """Drop and close a session: an agent that lives on must keep no old copy of it."""
         self.forget(live.link_id)
         if live.agent.alive:
@@ -200,7 +200,7 @@ class Sessions:
             if self.of(link) is None:
                 live = await self._opened(link, agent, place, listener)
                 if agent.abilities.close:
-                    await self.let_go(live)
+                    await self.close(live)
 
     async def _opened(
         self, link: Link, agent: AgentPort, place: SessionSetup, listener: SessionListener

@@ -82,7 +82,7 @@ async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: 
     return WantedSettings(mode if isinstance(mode, str) else None, turn.model if turn else None, options)
 
 
-async def put_back(live: LiveSession, wanted: WantedSettings) -> list[str]:
+async def apply_settings(live: LiveSession, wanted: WantedSettings) -> list[str]:
     """Apply the settings that the session offers; the ones that it refused, in words."""
     refused: list[str] = []
     tried: set[str] = set()
@@ -103,13 +103,13 @@ async def put_back(live: LiveSession, wanted: WantedSettings) -> list[str]:
             except AgentError as error:
                 refused.append(f"{option.name} “{_name_of(value, wanted, option)}” ({error})")
         if option_of_category(live.state, "mode") is None:
-            refused += await _put_back_mode(live, wanted.mode)
+            refused += await _apply_mode(live, wanted.mode)
     except AgentGone:
         return []  # who prompts next will say so
     return refused
 
 
-async def _put_back_mode(live: LiveSession, mode: str | None) -> list[str]:
+async def _apply_mode(live: LiveSession, mode: str | None) -> list[str]:
     names = {choice.id: choice.name for choice in live.state.modes}
     if mode is None or mode == live.state.mode or mode not in names:
         return []

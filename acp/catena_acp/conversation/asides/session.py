@@ -18,7 +18,7 @@ from catena_acp.continuity.services import title_of
 from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.continuity.sessions.settings import WantedSettings, put_back, wanted_on
+from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, wanted_on
 from catena_acp.continuity.wording import ContextSummary, how_words
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly, SessionGone
 from catena_acp.events import Event, SessionOpened
@@ -236,7 +236,7 @@ async def _apply_model(
         return [], state.model
     about = {option.id for option in state.options if option.category in _MODEL}
     options = {option: value for option, value in wanted.options.items() if option in about}
-    refused = await put_back(live, WantedSettings(None, wanted.model, options))
+    refused = await apply_settings(live, WantedSettings(None, wanted.model, options))
     return refused, live.state.model
 
 

@@ -19,7 +19,7 @@ from catena_acp.continuity.events import (
     MessageChanged,
     TurnStarted,
 )
-from catena_acp.continuity.parking.parking import let_go
+from catena_acp.continuity.parking.parking import drop_parked
 from catena_acp.continuity.sessions.fork_points import point_at, settled_point
 from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
@@ -250,7 +250,7 @@ class Checkpoints:
             for link in freed:
                 if link.state is LinkState.PARKED:
                     spec = self._runtime.spec_of(link.agent, link.profile)
-                    await let_go(self._runtime.send_context(spec=spec), [link])
+                    await drop_parked(self._runtime.send_context(spec=spec), [link])
 
 
 async def drawn(

@@ -68,10 +68,10 @@ class Preparing:
         async with context.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
         self._leaf_id = leaf_id = window.leaf_id if window else None
-        await context.host.environment.come_back(self._window_id, leaf_id, context.record.cwd)
+        await context.host.environment.remark_changes(self._window_id, leaf_id, context.record.cwd)
         live = await self._opened(leaf_id)
         if live and live.opened is not ContextSource.CONTINUED:
-            await context.host.environment.restore(live, leaf_id, self._window_id)
+            await context.host.environment.apply_settings(live, leaf_id, self._window_id)
         return live
 
     async def _opened(self, leaf_id: str | None) -> LiveSession | None:
