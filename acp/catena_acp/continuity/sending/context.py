@@ -15,7 +15,7 @@ from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentRefused, SessionContradicts
-from catena_acp.events import PermissionWithdrawn, SessionOpened
+from catena_acp.events import PermissionRequested, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionSetup
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
