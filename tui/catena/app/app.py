@@ -47,7 +47,7 @@ class CatenaApp(App[None], inherit_bindings=False):
     TITLE = "Catena"
     ENABLE_COMMAND_PALETTE = False
     # Textual reads no styles of a default screen, and would parse all styles again for those of another screen.
-    CSS_PATH = ["../screens/chat/chat.tcss", "../screens/common/picker.tcss", "../screens/common/page.tcss"]  # noqa: RUF012 - as Textual does
+    CSS_PATH = ["../screens/chat/chat.tcss", "../screens/common/picker.tcss", "../screens/common/dialog.tcss"]  # noqa: RUF012 - as Textual does
     BINDINGS: ClassVar[list[BindingType]] = []
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as Textual declares them
     VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-tall")]  # noqa: RUF012

@@ -9,7 +9,6 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -85,6 +84,11 @@ class RowList(ScrollView, can_focus=False):
     def chosen(self) -> Row | None:
         """The row under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
+
+    @property
+    def page_length(self) -> int:
+        """How many rows a page key moves the cursor by."""
+        return max(2, self.size.height - 1)
 
     def show(self, rows: Sequence[Row], *, keep: str | None = None, empty: str | None = None) -> None:
         """Replace the rows; the cursor goes to the row with key ``keep``, else to the first."""
@@ -198,8 +202,3 @@ def _shortened(lead: str, width: int) -> str:
         return lead
     hidden = (len(lead) - max(0, width - _HIDDEN) + 1) // 2
     return f"…{hidden}".ljust(_HIDDEN) + lead[2 * hidden :]
-
-
-def key_hints(*hints: tuple[str, str]) -> Content:
-    """Words such as `p look`, each with the action of its screen that a click does."""
-    return Content.from_markup(" · ".join(f"[@click='screen.{action}']{words}[/]" for words, action in hints))

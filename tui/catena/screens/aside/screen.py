@@ -1,4 +1,4 @@
-"""An aside, above the chat: a question, its answer, what is to become of that; then it is gone."""
+"""An aside above the chat: questions, their answers, and what becomes of the last one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from catena.screens.common.reading_screen import ReadingScreen
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.transcript.widget.view import FRAME
 from catena.widgets.composer import Composer
-from catena.widgets.row_list import key_hints
 from catena_acp.continuity.events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened
 from catena_acp.errors import AgentError
@@ -37,7 +35,7 @@ _MOST = 1_000  # names that are tried
 def write_new(directory: str, stem: str, text: str) -> Path:
     """Write `STEM.md` into the directory, or `STEM-2.md`, `STEM-3.md` …: the first that is free.
 
-    Nothing is ever written over, and no link is followed. Blocks; raises OSError.
+    An existing file is never overwritten, and no link is followed. Blocks; raises OSError.
     """
     for number in range(1, _MOST + 1):
         path = Path(directory) / (f"{stem}.md" if number == 1 else f"{stem}-{number}.md")
@@ -51,12 +49,12 @@ def write_new(directory: str, stem: str, text: str) -> Path:
 
 
 _SLOW_FRAME = 0.1  # seconds between two drawings over a slow line
-_READING_SECONDS = 4.0  # that what is said stands while an answer is on its way
+_READING_SECONDS = 4.0  # for a message, before the time of the answer replaces it
 _NO_ANSWER = "There is no answer yet."
 
 
-class Where(Enum):
-    """What is to become of the answer, besides a copy and a file."""
+class Destination(Enum):
+    """A place for the answer, besides the clipboard and a file."""
 
     NOWHERE = "nowhere"
     COMPOSER = "composer"
@@ -64,16 +62,16 @@ class Where(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class LeftAside:
-    """How an aside was left."""
+class AsideResult:
+    """The answer of an aside, and where it goes."""
 
-    where: Where
+    destination: Destination
     answer: str
-    unasked: str  # what was written and not asked
+    unasked: str  # text that was typed and not asked
 
 
-class Questions(Transcript):
-    """A transcript whose prompts have no other versions. Its keys are those of the aside while nothing is written."""
+class AsideTranscript(Transcript):
+    """A transcript without branches; its keys are those of the aside while no question is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,a", "screen.ask", "ask more", id="aside.ask"),
@@ -86,13 +84,14 @@ class Questions(Transcript):
     ]
 
     def _point_at(self, message_id: str | None) -> None:
-        """No buttons: nothing here can be edited, said again or forked."""
+        """Show no buttons: nothing here can be edited, retried or forked."""
 
 
-class AsideScreen(ModalScreen[LeftAside]):
-    """Asks, shows what comes, and says how it was left; the aside is still to be closed."""
+class AsideScreen(ReadingScreen[AsideResult]):
+    """Questions to an aside and its answers; whoever shows the screen closes the aside."""
 
     CSS_PATH = "aside.tcss"
+    DEFAULT_CLASSES = ""  # it does not fill the terminal
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close"),
         Binding("ctrl+c", "stop", "stop, else close", priority=True, id="aside.stop"),
@@ -111,7 +110,7 @@ class AsideScreen(ModalScreen[LeftAside]):
         open_link: Callable[[Transcript.LinkOpened], None],
         still: bool = False,
     ) -> None:
-        """Without a ``question`` the person is asked for one. ``stem`` names the file of an answer that is kept."""
+        """Without a ``question`` the composer opens. ``stem``: the name of the file of a saved answer."""
         super().__init__()
         self._aside = aside
         self._question = question
@@ -119,45 +118,42 @@ class AsideScreen(ModalScreen[LeftAside]):
         self._directory = directory
         self._stem = stem
         self._open_link = open_link
-        self._asking = typed if question else ""  # until it is kept among what was typed
-        self._since: float | None = None  # when the question that is being answered was asked
-        self._read_by = 0.0  # when what was said last has been read
-        self._transcript = Questions(directory=directory, id="answer", frame=_SLOW_FRAME if still else FRAME)
+        self._asking = typed if question else ""  # until it is stored among the inputs
+        self._since: float | None = None  # when the question was asked, while its answer comes
+        self._read_by = 0.0  # when the message may be replaced
+        self._transcript = AsideTranscript(
+            directory=directory, id="answer", frame=_SLOW_FRAME if still else FRAME
+        )
         self._more = Composer(id="more")
-        self._title = Static("", id="title", markup=False)
-        self._said = Static("", id="said", markup=False)
-        self._hints = Static("", id="hint")
 
     def compose(self) -> ComposeResult:
-        """What it knows, what was said, what goes on, a line to write in, keys."""
+        """Title, transcript, message, composer, key hints."""
         with Vertical(id="sheet"):
-            yield self._title
+            yield Static("", id="title", markup=False)
             yield self._transcript
-            yield self._said
+            yield Static("", id="said", markup=False)
             with Horizontal(id="asking"):
                 yield Static("> ", id="sign", markup=False)
                 yield self._more
-            yield self._hints
+            yield Static("", id="hint")
 
     def on_mount(self) -> None:
-        """Ask what is to be asked, and name its price."""
+        """Show the price, and ask the question."""
         self._more.placeholder = "Ask something beside the conversation"
-        self._know(f"{self._aside.title} · {self._aside.price.words}")
+        self._show_context(f"{self._aside.title} · {self._aside.price.words}")
         self.set_interval(1.0, self._tick)
         self._transcript.focus()
         if self._question:
             self._begin(self._question, self._typed)
         else:
             self.action_ask()
-        self._hint()
-
-    # What comes.
+        self._show_hints()
 
     def _begin(self, question: str, typed: str) -> None:
         self._since, self._read_by, self._asking = time.monotonic(), 0.0, typed
         self._transcript.follow()
         self._tick()
-        self._hint()
+        self._show_hints()
         self.run_worker(self._asked(question, typed), group="asking")
 
     async def _asked(self, question: str, typed: str) -> None:
@@ -174,8 +170,8 @@ class AsideScreen(ModalScreen[LeftAside]):
             said, self._asking = str(error), ""
             self._more.give_back(question)
         self._since = None
-        self._say(said)
-        self._hint()
+        self.say(said)
+        self._show_hints()
 
     def _draw(self, news: AsideEvent) -> None:
         match news:
@@ -186,7 +182,7 @@ class AsideScreen(ModalScreen[LeftAside]):
             case MessageGrew(message_id=message_id, text=text):
                 self._transcript.grow(message_id, text)
             case AsideOpened(words=words):
-                self._know(words)
+                self._show_context(words)
             case AsideEnded():
                 pass
             case _:
@@ -195,21 +191,17 @@ class AsideScreen(ModalScreen[LeftAside]):
     def _tick(self) -> None:
         now = time.monotonic()
         if self._since is not None and now >= self._read_by:
-            self._show(f"{self._aside.title} is answering · {now - self._since:.0f} s · ctrl+c stops")
+            super().say(f"{self._aside.title} is answering · {now - self._since:.0f} s · ctrl+c stops")
 
-    def _say(self, text: str) -> None:
-        """Tell the person something; how long the answer takes is shown again when it has been read."""
+    def say(self, text: str) -> None:
+        """Show a message; the time of the answer replaces it when there was time to read it."""
         self._read_by = time.monotonic() + _READING_SECONDS
-        self._show(text)
+        super().say(text)
 
-    def _show(self, text: str) -> None:
-        self._said.update(Content(safe_line(text)))
+    def _show_context(self, words: str) -> None:
+        self.show_title(safe_line(f"aside · {words}"))
 
-    def _know(self, words: str) -> None:
-        """What the aside knows, and how it came to it."""
-        self._title.update(Content(safe_line(f"aside · {words}")))
-
-    def _hint(self) -> None:
+    def _show_hints(self) -> None:
         if self.has_class("-asking"):
             hints = [("enter ask", "send"), ("esc back", "leave")]
         else:
@@ -221,19 +213,17 @@ class AsideScreen(ModalScreen[LeftAside]):
                 ("n to a new conversation", "begin"),
                 ("esc close", "leave"),
             ]
-        self._hints.update(key_hints(*hints))
-
-    # What keys and clicks do.
+        self.show_hints(*hints)
 
     def action_leave(self) -> None:
-        """Back from writing; else close."""
+        """Close the composer; without one, or before the first question, close the screen."""
         if self.has_class("-asking") and self._aside.rows:
-            self._stop_writing()
+            self._close_composer()
         else:
-            self._left(Where.NOWHERE)
+            self._close(Destination.NOWHERE)
 
     def action_stop(self) -> None:
-        """Stop the answer; where none is on its way, close."""
+        """Copy the selected text; else stop the answer; else close the screen."""
         if selected := self.get_selected_text() or self._more.selected_text:
             self.app.copy_to_clipboard(selected)
         elif self._since is None:
@@ -242,49 +232,49 @@ class AsideScreen(ModalScreen[LeftAside]):
             self.run_worker(self._aside.stop())
 
     def action_ask(self) -> None:
-        """Write a question."""
+        """Open the composer."""
         self.add_class("-asking")
         self._more.focus()
-        self._hint()
+        self._show_hints()
 
     def action_send(self) -> None:
-        """A click on what Enter does."""
+        """Send the question, as Enter in the composer does."""
         self._more.action_send()
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Ask it, once the answer before is whole."""
+        """Ask the question; while an answer comes, restore it."""
         event.stop()
         self._more.handed.remove(event)
         if self._since is not None:
             self._more.give_back(event.text)
-            self._say("One question after the other: this answer is not whole yet.")
+            self.say("One question after the other: this answer is not whole yet.")
         else:
-            self._stop_writing()
+            self._close_composer()
             self._begin(event.text, f"/btw {event.text}")
 
-    def _stop_writing(self) -> None:
+    def _close_composer(self) -> None:
         self.remove_class("-asking")
         self._transcript.focus()
-        self._hint()
+        self._show_hints()
 
     def action_copy(self) -> None:
         """Copy the answer."""
         if answer := self._answer():
             self.app.copy_to_clipboard(answer)
-            self._say("Sent the answer to the terminal for its clipboard.")
+            self.say("Sent the answer to the terminal for its clipboard.")
 
     def action_insert(self) -> None:
-        """Into the composer, and close."""
+        """Close the screen; the answer goes into the composer."""
         if self._answer():
-            self._left(Where.COMPOSER)
+            self._close(Destination.COMPOSER)
 
     def action_begin(self) -> None:
-        """Begin a conversation with it, and close."""
+        """Close the screen; the answer begins a conversation."""
         if self._answer():
-            self._left(Where.NEW_CONVERSATION)
+            self._close(Destination.NEW_CONVERSATION)
 
     def action_save(self) -> None:
-        """Into a file of its own, in the conversation's directory."""
+        """Save the answer as a new file in the directory of the conversation."""
         if answer := self._answer():
             self.run_worker(self._save(answer))
 
@@ -292,16 +282,17 @@ class AsideScreen(ModalScreen[LeftAside]):
         try:
             path = await asyncio.to_thread(write_new, self._directory, self._stem, answer)
         except OSError as error:
-            self._say(f"It could not be written: {error.strerror or error}.")
+            self.say(f"It could not be written: {error.strerror or error}.")
         else:
-            self._say(f"It is in {path.name} now, in {self._directory}.")
+            self.say(f"It is in {path.name} now, in {self._directory}.")
 
-    def action_scroll(self, step: int) -> None:
-        """By a line."""
-        self._transcript.scroll_relative(y=step, animate=False)
+    @property
+    def reader(self) -> Transcript:
+        """The transcript."""
+        return self._transcript
 
     def action_page(self, step: int) -> None:
-        """By a screenful."""
+        """Scroll by a screenful."""
         scroll = self._transcript.scroll_page_up if step < 0 else self._transcript.scroll_page_down
         scroll(animate=False)
 
@@ -313,19 +304,19 @@ class AsideScreen(ModalScreen[LeftAside]):
     def _answer(self) -> str:
         answer = self._aside.text
         if not answer:
-            self._say(_NO_ANSWER)
+            self.say(_NO_ANSWER)
         return answer
 
-    def take_back(self, tab: Tab) -> None:
-        """Our own end cut it short: what was typed here, and is kept nowhere, is typed in the chat."""
+    def restore(self, tab: Tab) -> None:
+        """Restore to the draft of a tab what was typed here and is not stored: the program ends."""
         unasked = [*(each.text for each in self._more.handed), self._more.text]
         typed = [self._asking, *(f"/btw {text}" for text in unasked if text.strip())]
         if text := "\n".join(each for each in typed if each.strip()):
             tab.take_back(text)
 
-    def _left(self, where: Where) -> None:
+    def _close(self, destination: Destination) -> None:
         unasked = "" if self._more.blank else self._more.text
-        self.dismiss(LeftAside(where, self._aside.text, unasked))
+        self.dismiss(AsideResult(destination, self._aside.text, unasked))
 
 
 SUMMARY = (
@@ -342,5 +333,5 @@ PULL_REQUEST = (
 
 
 def with_wish(prompt: str, wish: str) -> str:
-    """The prompt, with what the person adds on a line of its own."""
+    """Append the wish of the person to a prompt, as a paragraph."""
     return f"{prompt}\n\n{wish}" if wish else prompt

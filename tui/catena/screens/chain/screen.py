@@ -1,17 +1,15 @@
-"""The chain: every session that carried this conversation; one can be looked at, and gone on from."""
+"""The chain of a conversation: its sessions, each of which can be inspected, probed and continued."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
+from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen
 from catena.text.formats import age
 from catena.text.safe_text import safe_line
@@ -30,19 +28,25 @@ from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 from catena_store.records import LinkState
 
-_OLDER = "older"  # the key of the row that stands for the links that are not shown
+_OLDER = "older"  # the key of the row for the links that are not shown
 
 
-class ChainScreen(ModalScreen[str | None]):
-    """Gives the id of the link to go on from, after its price was named and taken; or None."""
+class ChainScreen(ListScreen[str | None]):
+    """The links of a chain; its result is the id of the link to continue, whose price was shown before."""
 
-    CSS_PATH = "chain.tcss"
+    HEADING = "the chain"
+    EMPTY = "no session has carried this conversation yet"
+    HINTS = (
+        ("enter details", "open"),
+        ("p look", "probe"),
+        ("P at all", "probe_all"),
+        ("r go on from it", "go_on"),
+        ("y copy id", "copy"),
+        ("esc back", "leave"),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,ctrl+c", "leave", "back", priority=True),
-        Binding("k,up", "move(-1)", show=False),
-        Binding("j,down", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
+        *LETTER_KEYS,
         Binding("enter", "open", "details", id="chain.details"),
         Binding("p", "probe", "does it load?", id="chain.probe"),
         Binding("P,shift+p", "probe_all", "do they load?", id="chain.probe_all"),
@@ -58,51 +62,29 @@ class ChainScreen(ModalScreen[str | None]):
         self._clock = clock
         self._chain = Chain((), 0, 0)
         self._cap: int | None = SHOWN
-        self._wanted: str | None = None  # the link whose price was named
-        self._looking = False
-
-    def compose(self) -> ComposeResult:
-        """Title, links, what was said last, keys."""
-        yield Static("the chain", id="title", markup=False)
-        yield RowList(empty="no session has carried this conversation yet", id="rows")
-        yield Static("", id="said", markup=False)
-        yield Static(
-            key_hints(
-                ("enter details", "open"),
-                ("p look", "probe"),
-                ("P at all", "probe_all"),
-                ("r go on from it", "go_on"),
-                ("y copy id", "copy"),
-                ("esc back", "leave"),
-            ),
-            id="hint",
-        )
+        self._offer: str | None = None  # the link whose price is shown
+        self._busy = False  # sessions are probed
 
     async def on_mount(self) -> None:
-        """Read the chain; the newest link is under the cursor."""
-        await self._guarded(self._read())
+        """Read the chain, and put the cursor on the newest link."""
+        await self.attempt(self._read())
         if self._chain.entries:
-            self._list.show(self._rows(), keep=self._chain.entries[-1].link.id)
-
-    @property
-    def _list(self) -> RowList:
-        return self.query_one(RowList)
+            self.row_list.show(self._rows(), keep=self._chain.entries[-1].link.id)
 
     @property
     def _entry(self) -> ChainEntry | None:
         """The link under the cursor."""
-        row = self._list.chosen
-        return next((each for each in self._chain.entries if row and each.link.id == row.key), None)
+        key = self.chosen_key
+        return next((each for each in self._chain.entries if each.link.id == key), None)
 
     async def _read(self) -> None:
         self._chain = await self._sessions.read(self._of_window, cap=self._cap)
-        chosen = self._list.chosen
-        self._list.show(self._rows(), keep=chosen.key if chosen else None)
+        self.row_list.show(self._rows(), keep=self.chosen_key)
         count = len(self._chain.entries) + self._chain.older
         title = f"the chain: {count:,} session{'' if count == 1 else 's'}, newest last"
         if self._chain.folded:
             title += f" · {self._chain.folded:,} set apart"
-        self.query_one("#title", Static).update(Content(title))
+        self.show_title(title)
 
     def _rows(self) -> list[Row]:
         older = [Row(_OLDER, f"… {self._chain.older:,} older", note="a shows all of them", dim=True)]
@@ -118,45 +100,32 @@ class ChainScreen(ModalScreen[str | None]):
             dim=entry.state is LinkState.LOST,
         )
 
-    def _say(self, text: str) -> None:
-        self.query_one("#said", Static).update(Content(safe_line(text)))
-
-    # What keys and clicks do.
-
     def on_row_list_moved(self, event: RowList.Moved) -> None:
-        """Another link, whose price was not named."""
+        """Withdraw the offer of the link that the cursor leaves."""
         event.stop()
-        if self._wanted is not None and event.key != self._wanted:
-            self._wanted = None
-            self._say("")
+        if self._offer is not None and event.key != self._offer:
+            self._offer = None
+            self.say("")
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """A click is Enter."""
+        """Open the link that was clicked."""
         event.stop()
         self.action_open()
 
-    def action_move(self, step: int) -> None:
-        """Up or down."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Up or down by a screenful."""
-        self._list.move(step * max(2, self._list.size.height - 1))
-
     def action_leave(self) -> None:
-        """Back: first from a price that was named."""
-        if self._wanted is None:
+        """Withdraw the offer; without one, close the screen."""
+        if self._offer is None:
             self.dismiss(None)
         else:
-            self._wanted = None
-            self._say("")
+            self._offer = None
+            self.say("")
 
     def action_open(self) -> None:
-        """Go on, where the price was named; else show everything about the link."""
-        entry, row = self._entry, self._list.chosen
-        if row is not None and row.key == _OLDER:
+        """Continue the link whose price is shown; else show everything about the link under the cursor."""
+        entry = self._entry
+        if self.chosen_key == _OLDER:
             self.action_all()
-        elif entry is not None and self._wanted == entry.link.id:
+        elif entry is not None and self._offer == entry.link.id:
             self.dismiss(entry.link.id)
         elif entry is not None:
             self.app.push_screen(LinkPage(entry))
@@ -164,68 +133,58 @@ class ChainScreen(ModalScreen[str | None]):
     def action_all(self) -> None:
         """Show the older links too."""
         self._cap = None
-        self._run(self._read())
+        self.run_worker(self.attempt(self._read()))
 
     def action_copy(self) -> None:
-        """Copy the agent's id of the session."""
+        """Copy the session id of the link."""
         if (entry := self._entry) is not None:
             self.app.copy_to_clipboard(entry.link.session_id)
-            self._say("Sent the session's id to the terminal for its clipboard.")
+            self.say("Sent the session's id to the terminal for its clipboard.")
 
     def action_probe(self) -> None:
-        """Look whether the session still loads."""
+        """Check whether the session of the link still loads."""
         if (entry := self._entry) is not None:
-            self._run(self._probe([entry]))
+            self.run_worker(self.attempt(self._probe([entry])))
 
     def action_probe_all(self) -> None:
-        """Look at every one that is shown, the newest first."""
-        self._run(self._probe(list(reversed(self._chain.entries))))
+        """Check whether the sessions of all shown links load, newest first."""
+        self.run_worker(self.attempt(self._probe(list(reversed(self._chain.entries)))))
 
     def action_go_on(self) -> None:
-        """Name the price of going on from the link."""
+        """Show the price of continuing the link."""
         if (entry := self._entry) is not None:
-            self._run(self._name_price(entry))
+            self.run_worker(self.attempt(self._show_price(entry)))
 
     async def _probe(self, entries: list[ChainEntry]) -> None:
-        if self._looking:
+        if self._busy:
             return
-        self._looking = True
+        self._busy = True
         try:
             for entry in entries:
-                self._say(f"looking at {entry.agent_title}'s session …")
+                self.say(f"looking at {entry.agent_title}'s session …")
                 probe = await self._sessions.probe(entry.link.id)
                 await self._read()
-                self._say(f"{_VERDICTS[probe.loads]}: {probe.words}.")
+                self.say(f"{_VERDICTS[probe.loads]}: {probe.words}.")
             if len(entries) > 1:
                 loads = [each.probe.loads for each in self._chain.entries]
-                self._say(
+                self.say(
                     f"{loads.count(Loads.YES)} load, {loads.count(Loads.NO)} do not,"
                     f" {loads.count(Loads.UNKNOWN)} could not be asked."
                 )
         finally:
-            self._looking = False
+            self._busy = False
 
-    async def _name_price(self, entry: ChainEntry) -> None:
+    async def _show_price(self, entry: ChainEntry) -> None:
         price = await self._sessions.price_of(self._of_window, entry.link.id)
-        self._wanted = entry.link.id
-        self._say(
+        self._offer = entry.link.id
+        self.say(
             f"Go on from here: {price.words}. What came later stays where it is. enter goes on · esc stays"
         )
-
-    def _run(self, work: Awaitable[None]) -> None:
-        self.run_worker(self._guarded(work))
-
-    async def _guarded(self, work: Awaitable[None]) -> None:
-        try:
-            await work
-        except (AgentError, StoreError, ReadOnly) as error:
-            self._say(str(error))
 
 
 class LinkPage(PageScreen):
     """Everything that is known of one link."""
 
-    CSS_PATH = "../common/page.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy the session's id", priority=True)]
     HINT = "↑ ↓ scroll · y copy the session's id · esc back"
 
@@ -238,7 +197,7 @@ class LinkPage(PageScreen):
         self._session_id = entry.link.session_id
 
     def action_copy(self) -> None:
-        """Copy the agent's id of the session."""
+        """Copy the session id of the link."""
         self.app.copy_to_clipboard(self._session_id)
 
 

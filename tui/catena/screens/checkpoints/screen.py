@@ -1,18 +1,16 @@
-"""The checkpoints of a conversation: go back to one, fork there, name it, remove it."""
+"""The checkpoints of a conversation: go back to one, fork there, name or remove it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
+from catena.screens.common.dialog import STYLES
+from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.text.safe_text import safe_line
 from catena.text.wording import (
     FREQUENCY_SENTENCES,
@@ -21,7 +19,7 @@ from catena.text.wording import (
     context_text,
     format_clock,
 )
-from catena.widgets.row_list import Row, RowList, key_hints
+from catena.widgets.row_list import Row, RowList
 from catena.widgets.text_fields import SafeInput
 from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.conversation import Conversation
@@ -29,13 +27,12 @@ from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations.checkpoints import Checkpoint
-from catena_store.errors import StoreError
 
 _NARROW = 70  # cells; below, the agent is left out of the rows
 
 
 class CheckpointAct(Enum):
-    """What is to be done with the chosen checkpoint."""
+    """An act on a checkpoint that the chat carries out."""
 
     REWIND = "rewind"
     FORK = "fork"
@@ -44,24 +41,30 @@ class CheckpointAct(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChoice:
-    """What the person wants with which checkpoint."""
+    """A checkpoint and the act on it."""
 
     wanted: CheckpointAct
     checkpoint: Checkpoint
 
 
-class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
-    """Names and removes by itself; gives what else is wanted, or None."""
+class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
+    """The checkpoints, which it names and removes itself; its result is the checkpoint to go back to or to fork at."""
 
-    CSS_PATH = "checkpoints.tcss"
-    AUTO_FOCUS = ""  # the field has the keys only while a label is written
+    CSS_PATH = [STYLES, "checkpoints.tcss"]  # noqa: RUF012 - as Textual declares them
+    HEADING = "checkpoints"
+    EMPTY = "no checkpoint yet: /checkpoint makes one of where you stand"
+    HINTS = (
+        ("enter go back", "choose('REWIND')"),
+        ("f fork", "choose('FORK')"),
+        ("F side by side", "choose('FORK_BESIDE')"),
+        ("r name", "name"),
+        ("d remove", "remove"),
+        ("esc back", "leave"),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "leave", "back", priority=True),
         Binding("q", "leave", "back", show=False),
-        Binding("k,up", "move(-1)", show=False),
-        Binding("j,down", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
+        *LETTER_KEYS,
         Binding("enter", "choose('REWIND')", "go back to it", id="checkpoints.rewind"),
         Binding("f", "choose('FORK')", "fork there", id="checkpoints.fork"),
         Binding(
@@ -75,40 +78,22 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         super().__init__()
         self._conversation = conversation
         self._of_window = window
-        self._listed: list[Listed] = []
+        self._checkpoints: list[Listed] = []
         self._prices: dict[str | None, Price] = {}  # by the message that is gone on from
-        self._doomed: str | None = None  # the one whose removal was asked for once
-        self._under_cursor: str | None = None
-        self._told = False  # something else than the price stands there to be read
+        self._removal: str | None = None  # the checkpoint whose removal is to be confirmed
+        self._cursor_key: str | None = None
+        self._message = False  # the line shows a message, not the price
 
-    def compose(self) -> ComposeResult:
-        """Title, checkpoints, what was said last, a field for a label, keys."""
+    def compose_field(self) -> ComposeResult:
+        """The field for a label, which is seen only while one is typed."""
         field = SafeInput(placeholder="its label; nothing takes the label away", compact=True, id="label")
         field.cursor_blink = False
-        yield Static("checkpoints", id="title", markup=False)
-        yield RowList(empty="no checkpoint yet: /checkpoint makes one of where you stand", id="rows")
-        yield Static("", id="said", markup=False)
         yield field
-        yield Static(
-            key_hints(
-                ("enter go back", "choose('REWIND')"),
-                ("f fork", "choose('FORK')"),
-                ("F side by side", "choose('FORK_BESIDE')"),
-                ("r name", "name"),
-                ("d remove", "remove"),
-                ("esc back", "leave"),
-            ),
-            id="hint",
-        )
 
     async def on_mount(self) -> None:
-        """Read them; the newest is under the cursor."""
-        await self._guarded(self._read())
-        self._run(self._read_prices())
-
-    @property
-    def _list(self) -> RowList:
-        return self.query_one(RowList)
+        """Read the checkpoints, then their prices."""
+        await self.attempt(self._read())
+        self.run_worker(self.attempt(self._read_prices()))
 
     @property
     def _field(self) -> SafeInput:
@@ -117,20 +102,20 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
     @property
     def _chosen(self) -> Checkpoint | None:
         """The checkpoint under the cursor."""
-        row = self._list.chosen
-        return next((each.checkpoint for each in self._listed if row and each.checkpoint.id == row.key), None)
+        key = self.chosen_key
+        return next((each.checkpoint for each in self._checkpoints if each.checkpoint.id == key), None)
 
     async def _read(self) -> None:
-        self._listed = list(await self._conversation.checkpoints.listed())
+        self._checkpoints = list(await self._conversation.checkpoints.listed())
         frequency = await self._conversation.checkpoints.frequency()
-        count = len(self._listed)
-        words = f"{count:,} checkpoint{'' if count == 1 else 's'}, newest first · {FREQUENCY_SENTENCES[frequency]}"
-        self.query_one("#title", Static).update(Content(words))
+        count = len(self._checkpoints)
+        self.show_title(
+            f"{count:,} checkpoint{'' if count == 1 else 's'}, newest first · {FREQUENCY_SENTENCES[frequency]}"
+        )
         self._show()
 
     def _show(self) -> None:
-        chosen = self._list.chosen
-        self._list.show([self._row(each) for each in self._listed], keep=chosen.key if chosen else None)
+        self.row_list.show([self._row(each) for each in self._checkpoints], keep=self.chosen_key)
 
     def _row(self, each: Listed) -> Row:
         checkpoint = each.checkpoint
@@ -148,76 +133,66 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
         )
 
     async def _read_prices(self) -> None:
-        """What a prompt would need from each of them on: it takes a moment, and the list is there meanwhile."""
+        """Add the price of going on from each checkpoint, one after the other: each may take a moment."""
         if self._conversation.read_only:
             return
-        for each in list(self._listed):
+        for each in list(self._checkpoints):
             at = each.checkpoint.message_id
             if at not in self._prices:
                 self._prices[at] = await self._conversation.chain.price(self._of_window, leaf_id=at)
                 self._show()
-                if self._chosen is each.checkpoint and not self._told:
+                if self._chosen is each.checkpoint and not self._message:
                     self._say_price()
 
-    def _say(self, text: str) -> None:
-        self._told = True
-        self.query_one("#said", Static).update(Content(safe_line(text)))
+    def say(self, text: str) -> None:
+        """Show a message; the price of a checkpoint does not replace it until the cursor moves."""
+        self._message = True
+        super().say(text)
 
     def _say_price(self) -> None:
-        """What Enter would need, before it is pressed."""
         checkpoint = self._chosen
         price = self._prices.get(checkpoint.message_id) if checkpoint else None
-        self._say(f"enter goes back to it: {price.words}. Files stay as they are." if price else "")
-        self._told = False
-
-    # What keys and clicks do.
+        self.say(f"enter goes back to it: {price.words}. Files stay as they are." if price else "")
+        self._message = False
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
-        """Another one: what going back to it would need; its removal was not asked for."""
+        """Show the price of the checkpoint under the cursor, and forget a removal that was not confirmed."""
         event.stop()
-        if event.key != self._under_cursor:
-            self._under_cursor, self._doomed = event.key, None
+        if event.key != self._cursor_key:
+            self._cursor_key, self._removal = event.key, None
             self._say_price()
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """A click only points: going back is more than that."""
+        """Leave a click at moving the cursor: going back is more than that."""
         event.stop()
 
-    def action_move(self, step: int) -> None:
-        """Up or down."""
-        self._list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Up or down by a screenful."""
-        self._list.move(step * max(2, self._list.size.height - 1))
-
     def action_leave(self) -> None:
-        """Back: first from a label that is being written."""
+        """Close the field; without one, close the screen."""
         if self.has_class("-naming"):
             self._end_naming()
         else:
             self.dismiss(None)
 
     def action_choose(self, wanted: str) -> None:
-        """Go back to it, or fork there."""
+        """Close the screen with an act on the checkpoint."""
         if (checkpoint := self._chosen) is not None:
             self.dismiss(CheckpointChoice(CheckpointAct[wanted], checkpoint))
 
     def action_name(self) -> None:
-        """Write its label."""
+        """Open the field with the label of the checkpoint."""
         if (checkpoint := self._chosen) is not None:
             self.add_class("-naming")
             self._field.value = checkpoint.label or ""
             self._field.focus()
 
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
-        """Give it the label."""
+        """Label the checkpoint."""
         event.stop()
         checkpoint = self._chosen
         label = event.value
         self._end_naming()
         if checkpoint is not None:
-            self._run(self._relabel(checkpoint, label))
+            self.run_worker(self.attempt(self._relabel(checkpoint, label)))
 
     def _end_naming(self) -> None:
         self.remove_class("-naming")
@@ -226,31 +201,22 @@ class CheckpointsScreen(ModalScreen[CheckpointChoice | None]):
     async def _relabel(self, checkpoint: Checkpoint, label: str) -> None:
         kept = await self._conversation.checkpoints.name(label, checkpoint.id)
         await self._read()
-        self._say(f"It is called {checkpoint_name(kept)} now." if kept.label else "Its label is gone.")
+        self.say(f"It is called {checkpoint_name(kept)} now." if kept.label else "Its label is gone.")
 
     def action_remove(self) -> None:
-        """Remove it, after d was pressed twice."""
+        """Remove the checkpoint when d is pressed a second time."""
         checkpoint = self._chosen
         if checkpoint is None:
             return
-        if self._doomed != checkpoint.id:
-            self._doomed = checkpoint.id
-            self._say(f"d once more removes {checkpoint_name(checkpoint)}; the messages stay.")
+        if self._removal != checkpoint.id:
+            self._removal = checkpoint.id
+            self.say(f"d once more removes {checkpoint_name(checkpoint)}; the messages stay.")
         else:
-            self._doomed = None
-            self._run(self._remove(checkpoint))
+            self._removal = None
+            self.run_worker(self.attempt(self._remove(checkpoint)))
 
     async def _remove(self, checkpoint: Checkpoint) -> None:
         await self._conversation.checkpoints.remove(checkpoint.id)
         await self._read()
-        self._under_cursor = chosen.id if (chosen := self._chosen) else None  # what is said now stays
-        self._say(f"Removed {checkpoint_name(checkpoint)}; the messages are all there.")
-
-    def _run(self, work: Awaitable[None]) -> None:
-        self.run_worker(self._guarded(work))
-
-    async def _guarded(self, work: Awaitable[None]) -> None:
-        try:
-            await work
-        except (AgentError, StoreError, ReadOnly) as error:
-            self._say(str(error))
+        self._cursor_key = self.chosen_key  # the message stays although the cursor has moved
+        self.say(f"Removed {checkpoint_name(checkpoint)}; the messages are all there.")

@@ -1,4 +1,4 @@
-"""A list to choose one thing from: type to filter, Enter to take, Esc to leave."""
+"""A list with a filter, from which one row is chosen."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
+from textual.content import Content
 from textual.widgets import Static
 
+from catena.screens.common.list_screen import ListScreen
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.row_list import Row, RowList
 from catena.widgets.text_fields import SafeInput
@@ -42,17 +43,14 @@ def fuzzy_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
     return [rows[index] for score, index in sorted(scored, key=lambda each: (-each[0], each[1])) if score > 0]
 
 
-class Picker(ModalScreen[str | None]):
-    """Gives the key of the chosen row, or None."""
+class Picker(ListScreen[str | None]):
+    """A sheet with rows and a filter; its result is the key of the chosen row."""
 
     CSS_PATH = Path(__file__).with_name("picker.tcss")  # absolute: a subclass stands in another folder
+    DEFAULT_CLASSES = ""  # it does not fill the terminal
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "leave"),
         Binding("ctrl+c", "leave", "leave", priority=True),
-        Binding("up", "move(-1)", show=False),
-        Binding("down", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
     ]
 
     def __init__(
@@ -71,7 +69,7 @@ class Picker(ModalScreen[str | None]):
     ) -> None:
         """``keep``: the row to begin at. ``preview`` is called with the key of every row that the cursor comes to.
 
-        ``later`` gives the rows once more, with what took time to find out.
+        ``later`` reads the rows again, with facts that take time.
         """
         super().__init__()
         self._title = safe_line(title)
@@ -86,7 +84,7 @@ class Picker(ModalScreen[str | None]):
         self._later = later
 
     def compose(self) -> ComposeResult:
-        """Title and filter on one line, the rows, a hint."""
+        """Title and filter on one line, rows, key hints."""
         field = SafeInput(self._filter, placeholder="type to filter", compact=True, id="filter")
         field.cursor_blink = False
         with Vertical(id="sheet"):
@@ -99,7 +97,7 @@ class Picker(ModalScreen[str | None]):
             yield Static(self._hint, id="hint", markup=False)
 
     def on_mount(self) -> None:
-        """Show the rows and take the focus."""
+        """Focus the filter and show the rows."""
         self.query_one("#filter", SafeInput).focus()
         self._refilter(self._keep)
         if self._later is not None:
@@ -108,59 +106,40 @@ class Picker(ModalScreen[str | None]):
     async def _show_later(self, later: Callable[[], Awaitable[Sequence[Row]]]) -> None:
         self.show_rows(await later())
 
-    @property
-    def list(self) -> RowList:
-        """The rows that are shown."""
-        return self.query_one(RowList)
-
-    def show_rows(self, rows: Sequence[Row], *, keep_cursor: bool = True) -> None:
-        """Other rows, or more of them."""
+    def show_rows(self, rows: Sequence[Row]) -> None:
+        """Replace the rows; the cursor stays at its row."""
         self._all = rows
-        chosen = self.list.chosen
-        self._refilter(chosen.key if chosen and keep_cursor else None)
+        self._refilter(self.chosen_key)
+
+    def say(self, text: str) -> None:
+        """Show a message in place of the key hints."""
+        self._update("hint", Content(safe_line(text)))
 
     def _refilter(self, keep: str | None = None) -> None:
         text = self.query_one("#filter", SafeInput).value.strip()
         shown = self._match(text, self._all)
         # The sheet is as high as it needs to be for all rows, and does not move while they are filtered.
-        self.list.styles.min_height = min(len(self._all), 6)
-        self.list.show(shown, keep=keep)
+        self.row_list.styles.min_height = min(len(self._all), 6)
+        self.row_list.show(shown, keep=keep)
 
     def on_input_changed(self, event: SafeInput.Changed) -> None:
-        """Filter."""
+        """Filter the rows."""
         event.stop()
         self._refilter()
 
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
-        """Take the row under the cursor."""
+        """Choose the row under the cursor."""
         event.stop()
-        row = self.list.chosen
-        if row is not None:
-            self.take(row.key)
+        if (key := self.chosen_key) is not None:
+            self.dismiss(key)
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
-        """Show what the choice would look like."""
+        """Preview the row under the cursor."""
         event.stop()
         if self._preview is not None and event.key is not None:
             self._preview(event.key)
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """A click takes."""
+        """Choose the row that was clicked."""
         event.stop()
-        self.take(event.key)
-
-    def take(self, key: str) -> None:
-        """End with this key."""
-        self.dismiss(key)
-
-    def action_leave(self) -> None:
-        """End with nothing."""
-        self.dismiss(None)
-
-    def action_move(self, step: int) -> None:
-        """Up or down."""
-        self.list.move(step)
-
-    def action_page(self, step: int) -> None:
-        """Up or down by a screenful."""
-        self.list.move(step * max(2, self.list.size.height - 1))
+        self.dismiss(event.key)

@@ -1,4 +1,4 @@
-"""What does it know? How a turn's context got to the agent, and the exact text that it was told."""
+"""The context of a turn: how it got to the agent, and the exact text of the prior context."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from catena.screens.common.dialog import STYLES, key_hints
+from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
 from catena.text.safe_text import safe, safe_line
 from catena.text.wording import next_line
 from catena.widgets.row_list import key_hints
@@ -23,20 +24,17 @@ from catena_store.errors import StoreError
 from catena_store.records import ContextSource
 
 
-class ContextScreen(ModalScreen[None]):
-    """One turn's context; the turns before and after it are a key away."""
+class ContextScreen(ReadingScreen[None]):
+    """The context of one turn; keys step to the turns before and after it."""
 
-    CSS_PATH = "context.tcss"
+    CSS_PATH = [STYLES, "context.tcss"]  # noqa: RUF012 - as Textual declares them
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,c,ctrl+c", "leave", "back", priority=True),
         Binding("left,h", "step(-1)", "turn before", priority=True, id="context.before"),
         Binding("right,l", "step(1)", "turn after", priority=True, id="context.after"),
         Binding("enter,space", "fold", "fold what was told", priority=True, id="context.fold"),
         Binding("y", "copy", "copy what was told", priority=True, id="context.copy"),
-        Binding("j,down", "scroll(1)", show=False, priority=True),
-        Binding("k,up", "scroll(-1)", show=False, priority=True),
-        Binding("pagedown", "page(1)", show=False, priority=True),
-        Binding("pageup", "page(-1)", show=False, priority=True),
+        *SCROLL_KEYS,
     ]
 
     def __init__(self, chain: ConversationChain, window: Window, context: TurnContext) -> None:
@@ -45,11 +43,11 @@ class ContextScreen(ModalScreen[None]):
         self._of_window = window
         self._shown = context
         self._folded = False
-        self._steps = 0  # still to be gone, to turns after this one or before it
-        self._going = False
+        self._steps = 0  # turns still to step over: forward, or back where negative
+        self._stepping = False
 
     def compose(self) -> ComposeResult:
-        """Title, facts, the text itself, keys."""
+        """Title, facts, prior context, key hints."""
         yield Static("", id="title", markup=False)
         with VerticalScroll(id="text", can_focus=False):
             yield Static("", id="facts", markup=False)
@@ -73,71 +71,51 @@ class ContextScreen(ModalScreen[None]):
     def _show(self) -> None:
         context = self._shown
         place = f"turn {context.number:,} of {context.total:,}" if context.number else "an earlier attempt"
-        self._put("title", f"what {safe_line(context.agent_title)} knew · {place}")
-        self._put("facts", "\n".join(facts_of(context)))
+        self.show_title(f"what {safe_line(context.agent_title)} knew · {place}")
+        self._update("facts", Content(safe("\n".join(facts_of(context)))))
         told = context.prior_context
-        self._put("told", "" if told is None or self._folded else told)
+        self._update("told", Content("" if told is None or self._folded else safe(told)))
         self._put("next", "\n".join(next_of(context)))
 
-    def _put(self, id: str, text: str) -> None:
-        self.query_one(f"#{id}", Static).update(Content(safe(text)))
-
-    @property
-    def _text(self) -> VerticalScroll:
-        return self.query_one("#text", VerticalScroll)
-
-    def action_leave(self) -> None:
-        """Back."""
-        self.dismiss(None)
+    def say(self, text: str) -> None:
+        """Show a message in place of the title."""
+        self.show_title(safe_line(text))
 
     def action_fold(self) -> None:
-        """Fold or unfold what was told."""
+        """Fold or unfold the prior context."""
         self._folded = not self._folded
         self._show()
 
     def action_copy(self) -> None:
-        """Copy what was told, byte for byte."""
+        """Copy the prior context, byte for byte."""
         if (told := self._shown.prior_context) is not None:
             self.app.copy_to_clipboard(told)
-            # The chat's hint line is behind this screen.
-            self._put("title", f"sent {len(told):,} characters to the terminal's clipboard")
-
-    def action_scroll(self, step: int) -> None:
-        """By a line."""
-        self._text.scroll_relative(y=step, animate=False)
-
-    def action_page(self, step: int) -> None:
-        """By a screenful."""
-        self._text.scroll_relative(y=step * max(1, self._text.size.height - 2), animate=False)
+            self.say(f"sent {len(told):,} characters to the terminal's clipboard")
 
     def action_step(self, step: int) -> None:
-        """To the turn before or after; every press counts, also while one is being read."""
+        """Step to the turn before or after; presses count while a turn is read."""
         self._steps += step
-        if not self._going:
-            self._going = True
-            self.run_worker(self._go())
+        if not self._stepping:
+            self._stepping = True
+            self.run_worker(self._run_steps())
 
-    async def _go(self) -> None:
+    async def _run_steps(self) -> None:
         try:
             while self._steps:
                 step = 1 if self._steps > 0 else -1
                 self._steps -= step
                 wanted = self._shown.before if step < 0 else self._shown.after
                 if wanted is not None:
-                    await self._go_to(wanted)
+                    await self.attempt(self._read(wanted))
         finally:
-            self._going = False
+            self._stepping = False
 
-    async def _go_to(self, turn_id: str) -> None:
-        try:
-            context = await self._chain.context(self._of_window, turn_id=turn_id)
-        except StoreError as error:
-            self._put("title", safe_line(str(error)))
-            return
+    async def _read(self, turn_id: str) -> None:
+        context = await self._chain.context(self._of_window, turn_id=turn_id)
         if context is not None:
             self._shown = context
             self._show()
-            self._text.scroll_home(animate=False)
+            self.reader.scroll_home(animate=False)
 
 
 def next_of(context: TurnContext) -> Iterator[str]:
@@ -150,7 +128,7 @@ def next_of(context: TurnContext) -> Iterator[str]:
 
 
 def facts_of(context: TurnContext) -> Iterator[str]:
-    """What there is to say of a turn's context, a line each."""
+    """The facts of a turn's context, a line each."""
     turn = context.turn
     yield f"Your prompt: {safe_line(shortened(context.prompt.text, 200))}"
     yield f"How its context got there: {context.how}" + (f" ({safe_line(turn.cause)})" if turn.cause else "")

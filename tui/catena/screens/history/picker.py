@@ -1,4 +1,4 @@
-"""All conversations, newest first; Enter opens one."""
+"""The history: a picker of all conversations, newest first, archived ones last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import ClassVar, Protocol
 from rich.cells import cell_len, set_cell_size
 from textual import events, on
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
 
 from catena.screens.common.picker import Picker
 from catena.text.formats import age, title_of
@@ -19,47 +18,40 @@ from catena.widgets.row_list import Row
 from catena.workspace.undo import Undoing, undone
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations.conversations import page_key
-from catena_store.errors import StoreError
 from catena_store.records import Summary
 from catena_store.windows.journal import Act
 
 
-class PuttingAway:
-    """What the history does with the conversation under its cursor; each gives what is to be said."""
+class HistoryActs:
+    """Acts on a conversation of the history; each returns the message about it."""
 
     def __init__(self, undoing: Undoing) -> None:
         self._undoing = undoing
-        self._done = 0
+        self._count = 0  # acts that can be undone here
 
     @property
     def opened(self) -> frozenset[str]:
-        """The conversations that have a tab now."""
+        """The ids of the conversations that have a tab now."""
         return self._undoing.opened
 
-    async def put_away(self, conversation_id: str, name: str, act: Act, *, archived: bool) -> str:
-        """Delete it, or archive it; one of the archive is taken out of it."""
-        try:
-            if act is Act.ARCHIVE and archived:
-                await self._undoing.take_out(conversation_id)
-                said = "out of the archive again"
-            else:
-                await self._undoing.put_away(conversation_id, act)
-                said = "deleted from every list" if act is Act.DELETE else "archived, at the end of this list"
-        except (AgentError, StoreError, ReadOnly) as error:
-            return str(error)
-        self._done += 1
-        return f"“{safe_line(name)}” is {said} · ctrl+z undo"
+    async def remove(self, conversation_id: str, name: str, act: Act, *, archived: bool) -> str:
+        """Delete or archive a conversation; restore one that is archived. Raises what `Undoing` does."""
+        if act is Act.ARCHIVE and archived:
+            await self._undoing.take_out(conversation_id)
+            place = "out of the archive again"
+        else:
+            await self._undoing.put_away(conversation_id, act)
+            place = "deleted from every list" if act is Act.DELETE else "archived, at the end of this list"
+        self._count += 1
+        return f"“{safe_line(name)}” is {place} · ctrl+z undo"
 
     async def undo(self) -> str:
-        """Take back what was put away last, as far as it was done here."""
-        if not self._done:
+        """Undo the newest act of this history. Raises what `Undoing` does."""
+        if not self._count:
             return "Nothing was put away here · esc leave, and /undo takes back what was done before"
-        try:
-            taken = await self._undoing.undo(None)
-        except (AgentError, StoreError, ReadOnly) as error:
-            return str(error)
-        self._done -= 1
-        return undone(taken) if taken else "There is nothing to undo."
+        step = await self._undoing.undo(None)
+        self._count -= 1
+        return undone(step) if step else "There is nothing to undo."
 
 
 _FIRST = 100
@@ -78,18 +70,18 @@ class HistoryPages(Protocol):
 
 
 class HistoryScreen(Picker):
-    """Gives the id of the chosen conversation. The first page is there at once; the others follow."""
+    """A picker of conversations, read page by page; its result is the id of the chosen one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+x", "put_away('delete')", "delete", priority=True, id="history.delete"),
-        Binding("ctrl+e", "put_away('archive')", "archive", priority=True, id="history.archive"),
+        Binding("ctrl+x", "remove('delete')", "delete", priority=True, id="history.delete"),
+        Binding("ctrl+e", "remove('archive')", "archive", priority=True, id="history.archive"),
         Binding("ctrl+z", "undo", "undo that", priority=True, id="history.undo"),
     ]
 
     def __init__(
-        self, pages: HistoryPages, *, now: datetime, opened: frozenset[str], away: PuttingAway
+        self, pages: HistoryPages, *, now: datetime, opened: frozenset[str], acts: HistoryActs
     ) -> None:
-        """``opened``: the conversations that have a tab."""
+        """``opened``: ids of the conversations that have a tab."""
         super().__init__(
             "history",
             hint=_HINT,
@@ -99,7 +91,7 @@ class HistoryScreen(Picker):
         self._pages = pages
         self._now = now
         self._opened = opened
-        self._away = away
+        self._acts = acts
         self._archived: set[str] = set()
         self._home = os.path.expanduser("~")  # noqa: PTH111 - a text to compare with
         self._columns: dict[tuple[str, int], str] = {}  # few agents and directories stand in many rows
@@ -110,9 +102,11 @@ class HistoryScreen(Picker):
         first = await self._pages(None, _FIRST)
         self._all = [self._row(summary) for summary in first]
         last = first[-1] if len(first) == _FIRST else None
-        self.call_after_refresh(lambda: self.run_worker(self._read_on(last), group="pages", exclusive=True))
+        self.call_after_refresh(
+            lambda: self.run_worker(self._read_pages(last), group="pages", exclusive=True)
+        )
 
-    async def _read_on(self, last: Summary | None) -> None:
+    async def _read_pages(self, last: Summary | None) -> None:
         while last is not None:
             page = await self._pages(page_key(last), _MORE)
             self.show_rows([*self._all, *(self._row(summary) for summary in page)])
@@ -120,7 +114,7 @@ class HistoryScreen(Picker):
         await self._read_archive()
 
     async def _read_archive(self) -> None:
-        """What is in the archive stands behind all others."""
+        """Append the archived conversations."""
         last: tuple[int, str] | None = None
         while True:
             page = await self._pages(last, _MORE, archived=True)
@@ -131,24 +125,32 @@ class HistoryScreen(Picker):
                 return
             last = page_key(page[-1])
 
-    async def action_put_away(self, act: str) -> None:
-        """Delete the conversation under the cursor, or put it into the archive and take it out again."""
-        if (row := self.list.chosen) is not None:
-            said = await self._away.put_away(row.key, row.label, Act(act), archived=row.key in self._archived)
-            await self._read_again(said)
+    async def action_remove(self, act: str) -> None:
+        """Delete or archive the conversation under the cursor, or restore it from the archive."""
+        if (row := self.row_list.chosen) is not None:
+            archived = row.key in self._archived
+            removal = self._acts.remove(row.key, row.label, Act(act), archived=archived)
+            await self.attempt(self._act(removal))
 
     async def action_undo(self) -> None:
-        """Take back what was put away last."""
-        await self._read_again(await self._away.undo())
+        """Undo the newest act of this history."""
+        await self.attempt(self._act(self._acts.undo()))
 
-    async def _read_again(self, said: str) -> None:
-        at = self.list.cursor
+    async def _act(self, act: Awaitable[str]) -> None:
+        """Await an act, reload the rows whether or not it succeeded, and show its message."""
+        try:
+            words = await act
+        finally:
+            await self._reload()
+        self.say(words)
+
+    async def _reload(self) -> None:
+        at = self.row_list.cursor
         self._archived.clear()
-        self._opened = self._away.opened
+        self._opened = self._acts.opened
         await self.read()
         self.show_rows(self._all)
-        self.list.cursor = min(at, max(0, len(self.list.rows) - 1))
-        self.query_one("#hint", Static).update(said)
+        self.row_list.cursor = min(at, max(0, len(self.row_list.rows) - 1))
 
     def _row(self, summary: Summary, *, archived: bool = False) -> Row:
         title = summary.title or title_of(summary.preview) or "untitled"
@@ -172,7 +174,7 @@ class HistoryScreen(Picker):
 
 
 def _column(text: str, width: int) -> str:
-    """The end of a text, which is what tells paths apart, in so many cells and two to the next column."""
+    """Fit a text into a column by cutting its beginning, for paths differ at their ends; then a gap of two cells."""
     line = safe_line(text)
     while cell_len(line) > width:
         line = "…" + line[2:]

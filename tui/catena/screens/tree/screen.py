@@ -1,4 +1,4 @@
-"""The tree: every branch of a conversation, and the conversations that were forked from it."""
+"""The tree of a conversation: all its branches, and its family of conversations."""
 
 from __future__ import annotations
 
@@ -10,44 +10,40 @@ from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.css.query import NoMatches
 from textual.events import Resize
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
+from catena.screens.common.dialog import STYLES
+from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen
 from catena.screens.tree.comparison import comparison_page
 from catena.screens.tree.rows import branch_title, tree_row, tree_title
 from catena.screens.tree.search import TreeSearch
-from catena.screens.tree.updates import TreeNews
-from catena.text.safe_text import safe_line
+from catena.screens.tree.updates import TreeUpdates
 from catena.text.tree import TreeLayout, TreeLine
-from catena.widgets.row_list import RowList, key_hints
+from catena.widgets.row_list import RowList
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.errors import AgentError
 from catena_store.conversations.tree import FamilyTree, TreeNode
-from catena_store.errors import StoreError
 from catena_store.records import MessageState
 
 
-def tree_hint(*, wide: bool, lines: bool, typing: bool, found: bool) -> Content:
-    """``lines``: there are any; ``typing``: letters go into the search; ``found``: the lines are a list of hits.
+def tree_hints(*, wide: bool, lines: bool, typing: bool, found: bool) -> Sequence[tuple[str, str]]:
+    """The key hints of the tree, most important first: a short terminal shows one line of them.
 
-    What has to be seen stands first where there is little room: a short terminal shows one line of it.
+    ``lines``: there are any; ``typing``: letters go into the search; ``found``: the lines are search hits.
     """
     back = ("esc whole tree" if typing or found else "esc back", "leave")
     if typing:
-        return key_hints(("enter keep these", "keep"), back) if lines else key_hints(back)
+        return (("enter keep these", "keep"), back) if lines else (back,)
     search = ("/ search", "search")
     if not lines:
-        return key_hints(search, back) if found else key_hints(back)
+        return (search, back) if found else (back,)
     more = [("m mark", "mark"), ("d what differs", "compare"), ("f fork", "fork"), ("q quote", "quote")]
     fold = [] if found else [("space fold", "fold")]
     if wide:
-        return key_hints(("enter go there", "go"), *fold, search, *more, back)
-    return key_hints(("enter go", "go"), search, back, *fold, *more)
+        return (("enter go there", "go"), *fold, search, *more, back)
+    return (("enter go", "go"), search, back, *fold, *more)
 
 
 _WIDE, _WIDE_HINT = 60, 100
@@ -62,24 +58,22 @@ _MARKED = (
 
 @dataclass(frozen=True, slots=True)
 class TreeChoice:
-    """What is to be done with which prompts; going and forking take one."""
+    """An act that the chat carries out, and its prompts: several to quote, one to go to or fork at."""
 
     act: Literal["go", "fork", "quote"]
     tree: TreeLayout
     nodes: Sequence[TreeNode]
 
 
-class TreeScreen(ModalScreen[TreeChoice | None]):
-    """Gives what the person chose to do, or None. What is said meanwhile comes in; the cursor stays at its prompt."""
+class TreeScreen(ListScreen[TreeChoice | None]):
+    """The prompts of a tree, which follow its changes; its result is the act that was chosen."""
 
-    CSS_PATH = "tree.tcss"
-    AUTO_FOCUS = ""
+    CSS_PATH = [STYLES, "tree.tcss"]  # noqa: RUF012 - as Textual declares them
+    HEADING = "the tree"
+    EMPTY = "nothing was said here yet"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "leave", "back", priority=True),
-        Binding("k,up", "move(-1)", show=False),
-        Binding("j,down", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
+        *LETTER_KEYS,
         Binding("g,home", "to_end(-1)", show=False),
         Binding("G,shift+g,end", "to_end(1)", show=False),
         Binding("enter", "go", "go there", id="tree.go"),
@@ -101,10 +95,10 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         *,
         cwd: str,
         clock: Callable[[], datetime],
-        news: TreeNews,
+        updates: TreeUpdates,
     ) -> None:
         super().__init__()
-        self._news = news
+        self._updates = updates
         self._branches = branches
         self._of_window = window
         self._cwd = cwd
@@ -115,47 +109,35 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         self._marked: list[str] = []  # the latest two
         self._selected: str | None = None
 
-    def compose(self) -> ComposeResult:
-        """Title, prompts, what was said last, what is looked for, keys."""
-        yield Static("the tree", id="title", markup=False)
-        yield RowList(empty="nothing was said here yet", id="rows")
-        yield Static("", id="said", markup=False)
+    def compose_field(self) -> ComposeResult:
+        """The search, which is seen only while it is used."""
         yield TreeSearch(self._branches.search)
-        yield Static("", id="hint")
 
     async def on_mount(self) -> None:
-        """Read the tree; where the person stands is under the cursor, and what was forked is folded."""
-        self._news.listen()
-        await self._read()
-        self.run_worker(self._follow(), group="news")
+        """Read the tree with forks folded, and put the cursor on the prompt where the window stands."""
+        self._updates.subscribe()
+        await self.attempt(self._read())
+        self.run_worker(self._follow(), group="updates")
 
     def on_unmount(self) -> None:
-        """Nothing is heard any more."""
-        self._news.end()
+        """Unsubscribe from the conversations."""
+        self._updates.unsubscribe()
 
     async def _follow(self) -> None:
         while True:
-            await self._news.changed()
-            with contextlib.suppress(NoMatches):  # the screen was taken down while the store was read
-                await self._read()
+            await self._updates.changed()
+            with contextlib.suppress(NoMatches):  # the screen was closed while the store was read
+                await self.attempt(self._read())
 
     async def _read(self) -> None:
-        """Show the tree as it is now. What was folded stays so; forks that are new to it are folded, too."""
-        try:
-            places = await self._branches.places(self._of_window)
-        except StoreError as error:
-            self._say(str(error))
-            return
+        """Show the tree as it is now, with the same folds; fold forks that are new to it."""
+        places = await self._branches.places(self._of_window)
         before, self._tree = self._tree, TreeLayout(places)
         self._folded |= self._tree.heads - before.heads
         self._marked = [id for id in self._marked if self._tree.node(id) is not None]
         self._draw(keep=self._selected if self._tree.node(self._selected) else places.here)
-        self.query_one("#title", Static).update(Content(tree_title(self._tree)))
+        self.show_title(tree_title(self._tree))
         self._search.look()
-
-    @property
-    def _list(self) -> RowList:
-        return self.query_one(RowList)
 
     @property
     def _search(self) -> TreeSearch:
@@ -164,72 +146,62 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
     @property
     def _node(self) -> TreeNode | None:
         """The prompt under the cursor."""
-        row = self._list.chosen
-        return self._tree.node(row.key) if row else None
+        return self._tree.node(self.chosen_key)
 
     def _draw(self, *, keep: str | None = None) -> None:
-        """Show the lines, or what was found; the cursor stays with its prompt."""
+        """Show the lines or the search hits; the cursor stays at its prompt."""
         keep = keep or self._selected
         search, tree, marked = self._search, self._tree, self._marked
         self._lines = search.lines(tree) if search.wanted else tree.lines(self._folded)
         now, wide, hit = self._clock(), self.size.width >= _WIDE, search.hit
         rows = [tree_row(tree, line, marked, now, wide=wide, hit=hit(line.node.id)) for line in self._lines]
-        self._list.show(rows, keep=keep, empty=search.empty)
-        self._hint()
+        self.row_list.show(rows, keep=keep, empty=search.empty)
+        self._show_hints()
         self._select()
 
-    def _hint(self) -> None:
+    def _show_hints(self) -> None:
         search, wide = self._search, self.size.width >= _WIDE_HINT
         typing, found = search.has_focus, bool(search.wanted)
-        hint = tree_hint(wide=wide, lines=bool(self._lines), typing=typing, found=found)
-        self.query_one("#hint", Static).update(hint)
+        self.show_hints(*tree_hints(wide=wide, lines=bool(self._lines), typing=typing, found=found))
 
     def _select(self) -> None:
-        chosen = self._list.chosen
-        self._selected = chosen.key if chosen else self._selected
-
-    def _say(self, text: str) -> None:
-        self.query_one("#said", Static).update(Content(safe_line(text)))
+        self._selected = self.chosen_key or self._selected
 
     def on_resize(self, event: Resize) -> None:
-        """What a line has room for depends on the width."""
+        """Draw the lines for another width."""
         self._draw()
 
-    # Looking around.
+    # Moving and folding.
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """A click selects; one on what is selected goes there."""
+        """Go to the prompt that was clicked, where it was under the cursor before."""
         event.stop()
         if event.key == self._selected:
             self.action_go()
         self._select()
 
     def action_move(self, step: int) -> None:
-        """Up or down."""
-        self._list.move(step)
+        """Move the cursor by a number of lines."""
+        super().action_move(step)
         self._select()
 
-    def action_page(self, step: int) -> None:
-        """Up or down by a screenful."""
-        self.action_move(step * max(2, self._list.size.height - 1))
-
     def action_to_end(self, step: int) -> None:
-        """To the first line or the last one."""
+        """Move the cursor to the first or the last line."""
         self.action_move(step * max(2, len(self._lines)))
 
     def action_to_parting(self, step: int) -> None:
-        """To the next prompt, upwards or downwards, that several branches go on from."""
-        at = self._list.cursor
+        """Move the cursor up or down to the next branch point."""
+        at = self.row_list.cursor
         ahead = range(at + 1, len(self._lines)) if step > 0 else range(at - 1, -1, -1)
         for place in ahead:
             if self._lines[place].parts:
-                self._list.cursor = place
+                self.row_list.cursor = place
                 self._select()
                 return
-        self._say("No branch point below." if step > 0 else "No branch point above.")
+        self.say("No branch point below." if step > 0 else "No branch point above.")
 
     def action_to_end_of_branch(self) -> None:
-        """To the last prompt of the branch under the cursor."""
+        """Move the cursor to the last prompt of its branch."""
         if (node := self._node) is not None:
             self._reveal(self._tree.branch_end(node.id).id)
 
@@ -238,11 +210,11 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         self._draw(keep=id)
 
     def action_fold(self) -> None:
-        """Fold or unfold what comes after the prompt."""
+        """Fold or unfold the prompts below the one under the cursor."""
         if (node := self._node) is None or not self._tree.below(node.id):
             return
         if self._search.value:
-            self._say("What was found is a list; esc shows the tree.")
+            self.say("What was found is a list; esc shows the tree.")
             return
         self._folded ^= {node.id}
         self._draw()
@@ -250,32 +222,32 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
     # Searching.
 
     def action_search(self) -> None:
-        """Take what is looked for; the list is filtered with every letter."""
+        """Open the search."""
         self._search.open()
 
     def on_descendant_focus(self) -> None:
-        """Letters go into the field, and the hint says so."""
-        self._hint()
+        """Show the keys of the search."""
+        self._show_hints()
 
     def on_descendant_blur(self) -> None:
-        """Letters are commands again."""
-        with contextlib.suppress(NoMatches):  # the screen is taken down
-            self._hint()
+        """Show the keys of the list."""
+        with contextlib.suppress(NoMatches):  # the screen is being closed
+            self._show_hints()
 
     def on_tree_search_found(self, event: TreeSearch.Found) -> None:
-        """Filter; what comes in later leaves the cursor at its prompt."""
+        """Show the search hits, and what is to be said of them."""
         event.stop()
         self._draw()
         if event.words is not None:
-            self._say(event.words)
+            self.say(event.words)
 
     def action_keep(self) -> None:
-        """Keep what was found; the letters are commands again."""
+        """Keep the search hits; letters are keys of the list again."""
         self.set_focus(None)
         self._search.display = bool(self._search.value)
 
     def action_leave(self) -> None:
-        """Back: first from what was searched."""
+        """Close the search; without one, close the screen."""
         if not self._search.display:
             self.dismiss(None)
             return
@@ -283,21 +255,21 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         if self._selected is not None:
             self._reveal(self._selected)
 
-    # Doing.
+    # Acts on prompts.
 
     def action_go(self) -> None:
-        """Stand there."""
+        """Go to the prompt."""
         self._choose("go")
 
     def action_fork(self) -> None:
-        """Fork from there."""
+        """Fork at the prompt."""
         if (node := self._node) is not None and self._tree.foreign(node.id):
-            self._say(_FOREIGN)
+            self.say(_FOREIGN)
         else:
             self._choose("fork")
 
     def action_quote(self) -> None:
-        """Quote what is marked, else what is under the cursor, into the composer."""
+        """Quote the marked prompts, else the one under the cursor."""
         marked = [node for node in self._tree.places.nodes if node.id in self._marked]
         if marked:
             self.dismiss(TreeChoice("quote", self._tree, marked))
@@ -308,12 +280,12 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         if (node := self._node) is None:
             return
         if node.state is MessageState.REFUSED and act != "quote":
-            self._say(_NOTHING_THERE)
+            self.say(_NOTHING_THERE)
         else:
             self.dismiss(TreeChoice(act, self._tree, (node,)))
 
     def action_mark(self) -> None:
-        """Mark the prompt, or take its mark away; the newest two marks count."""
+        """Mark or unmark the prompt; at most the latest two stay marked."""
         if (node := self._node) is None:
             return
         if node.id in self._marked:
@@ -321,25 +293,21 @@ class TreeScreen(ModalScreen[TreeChoice | None]):
         else:
             self._marked = [*self._marked[-1:], node.id]
         self._draw()
-        self._say(_MARKED[len(self._marked)])
+        self.say(_MARKED[len(self._marked)])
 
     def action_compare(self) -> None:
-        """Show what differs between two branches: those marked, or the marked or the active one and this."""
+        """Compare two branches: the marked ones, or the marked or the active one with that under the cursor."""
         if (node := self._node) is not None:
-            self.run_worker(self._compare(node))
+            self.run_worker(self.attempt(self._compare(node)))
 
     async def _compare(self, node: TreeNode) -> None:
         tree = self._tree
         pair = tree.pair(self._marked, node.id)
         if pair is None:
-            self._say("That is one branch. Mark another one with m, then d compares.")
+            self.say("That is one branch. Mark another one with m, then d compares.")
             return
         left, right = pair
-        try:
-            found = await self._branches.compare(left.end_id, right.end_id)
-        except (AgentError, StoreError) as error:
-            self._say(str(error))
-            return
+        found = await self._branches.compare(left.end_id, right.end_id)
         titles = (branch_title(tree, left), branch_title(tree, right))
         page = comparison_page(found, titles, self._cwd)
         await self.app.push_screen(PageScreen("what differs between two branches", page))

@@ -1,4 +1,4 @@
-"""What is told of a tree while somebody looks at it."""
+"""Changes of a tree that is shown on the screen."""
 
 from __future__ import annotations
 
@@ -18,39 +18,38 @@ from catena_acp.conversation.conversation import Conversation
 from catena_store.records import Kind
 
 
-class TreeNews:
-    """Listens to the open conversations of a family. However much was told, the tree is read once for it."""
+class TreeUpdates:
+    """Events of the open conversations of a family that change its tree; many of them make one reading of the store."""
 
     def __init__(self, conversations: Sequence[Conversation]) -> None:
         self._conversations = conversations
         self._changed = asyncio.Event()
-        self._ends: list[Callable[[], None]] = []
+        self._subscriptions: list[Callable[[], None]] = []
 
-    def listen(self) -> None:
-        """From now on."""
-        self._ends = [each.subscribe(self._hear) for each in self._conversations]
+    def subscribe(self) -> None:
+        """Subscribe to the conversations."""
+        self._subscriptions = [each.subscribe(self._handle) for each in self._conversations]
 
-    def end(self) -> None:
-        """Listen no longer."""
-        for end in self._ends:
+    def unsubscribe(self) -> None:
+        """End the subscriptions."""
+        for end in self._subscriptions:
             end()
-        self._ends = []
+        self._subscriptions = []
 
     async def changed(self) -> None:
-        """Wait until the tree in the store is another than the last time that this was waited for."""
+        """Wait for a change since the last call."""
         await self._changed.wait()
         self._changed.clear()
 
-    def _hear(self, news: ConversationEvent) -> None:
-        if _changes_a_tree(news):
+    def _handle(self, event: ConversationEvent) -> None:
+        if _changes_tree(event):
             self._changed.set()
 
 
-def _changes_a_tree(news: ConversationEvent) -> bool:
-    """What an agent says and does in a turn is counted when that ends, not piece by piece."""
-    match news:
+def _changes_tree(event: ConversationEvent) -> bool:
+    match event:
         case MessageAdded(message=message) | MessageChanged(message=message):
-            return message.kind is Kind.USER
+            return message.kind is Kind.USER  # the rest of a turn counts when the turn ends
         case TurnStarted() | TurnEnded() | LeafMoved() | Renamed():
             return True
         case _:

@@ -12,7 +12,7 @@ from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:  # the screen of an aside is not needed before there is one
-    from catena.screens.aside.screen import LeftAside
+    from catena.screens.aside.screen import AsideResult
     from catena.screens.chat.actions.tabs import TabActions
     from catena.workspace.tab import Tab
 
@@ -64,7 +64,7 @@ class AsideActions:
             open_link=desk.screen.on_transcript_link_opened,
             still=desk.screen.still,
         )
-        held.back = lambda: screen.take_back(tab)
+        held.back = lambda: screen.restore(tab)
         try:
             left = await desk.app.push_screen_wait(screen)
         finally:
@@ -74,22 +74,22 @@ class AsideActions:
         await self._go_on(tab, left)
 
     @hands_over
-    async def _go_on(self, tab: Tab, left: LeftAside) -> None:
-        from catena.screens.aside.screen import Where
+    async def _go_on(self, tab: Tab, left: AsideResult) -> None:
+        from catena.screens.aside.screen import Destination
 
         desk = self._desk
         composer = desk.parts.composer
         desk.write_here()
         if left.unasked:
             desk.give_back(tab, f"/btw {left.unasked}")
-        match left.where:
-            case Where.NOWHERE:
+        match left.destination:
+            case Destination.NOWHERE:
                 pass
-            case Where.COMPOSER:
+            case Destination.COMPOSER:
                 before = composer.text.rstrip()
                 answer = safe(left.answer)
                 composer.put(f"{before}\n\n{answer}" if before else answer)
-            case Where.NEW_CONVERSATION:
+            case Destination.NEW_CONVERSATION:
                 spec = choices.kept_agent(tab, desk.settings)
                 if spec is None:
                     desk.say(
@@ -101,4 +101,4 @@ class AsideActions:
                 await self._tabs.show(opened)
                 desk.say("Add what you want to be done, and send it: nothing is sent yet.")
             case _:
-                assert_never(left.where)
+                assert_never(left.destination)

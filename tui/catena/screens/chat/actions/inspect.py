@@ -95,7 +95,7 @@ class TreeActions:
         """Look at the tree, and do with a prompt of it what the person chooses."""
         from catena.screens.tree.rows import quote
         from catena.screens.tree.screen import TreeScreen
-        from catena.screens.tree.updates import TreeNews
+        from catena.screens.tree.updates import TreeUpdates
 
         desk = self._desk
         if (tab := desk.tab) is None:
@@ -107,7 +107,7 @@ class TreeActions:
                 tab.window,
                 cwd=tab.conversation.record.cwd,
                 clock=utc_now,
-                news=TreeNews(self._kin(tab)),
+                updates=TreeUpdates(self._kin(tab)),
             )
         )
         if choice is None or tab is not desk.tab:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
-from catena.screens.history.picker import HistoryScreen, PuttingAway
+from catena.screens.history.picker import HistoryActs, HistoryScreen
 from catena.settings.agents import default_agent, find_agent
 from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, AgentMissing
@@ -149,7 +149,7 @@ class TabActions:
         opened = frozenset(tab.conversation.id for tab in desk.tabs.tabs)
         chosen = await desk.app.push_screen_wait(
             HistoryScreen(
-                desk.tabs.summaries, now=utc_now(), opened=opened, away=PuttingAway(desk.tabs.undoing)
+                desk.tabs.summaries, now=utc_now(), opened=opened, acts=HistoryActs(desk.tabs.undoing)
             )
         )
         gone = desk.view.shown is not None and desk.view.shown not in desk.tabs.tabs

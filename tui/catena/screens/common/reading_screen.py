@@ -1,0 +1,37 @@
+"""A screen with a text to read."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ScreenResultType
+from textual.widget import Widget
+
+from catena.screens.common.dialog import Dialog
+
+
+class ReadingScreen(Dialog[ScreenResultType]):
+    """A text that is scrolled by line and by page."""
+
+    @property
+    def reader(self) -> Widget:
+        """The widget that scrolls."""
+        return self.query_one("#text", VerticalScroll)
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a number of lines."""
+        self.reader.scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by a screenful, less two lines."""
+        reader = self.reader
+        reader.scroll_relative(y=step * max(1, reader.size.height - 2), animate=False)
+
+
+# For texts beside which nothing is typed.
+SCROLL_KEYS: tuple[BindingType, ...] = (
+    Binding("j,down", "scroll(1)", show=False, priority=True),
+    Binding("k,up", "scroll(-1)", show=False, priority=True),
+    Binding("pagedown", "page(1)", show=False, priority=True),
+    Binding("pageup", "page(-1)", show=False, priority=True),
+)
