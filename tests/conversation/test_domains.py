@@ -17,8 +17,9 @@ import pytest
 
 from catena_acp.continuity.events import MessageAdded, Remarked, Troubled
 from catena_acp.continuity.sessions.environment import GitPlace, difference, git_place
-from catena_acp.conversation.inspection.files_touched import files_touched, lines_changed
+from catena_acp.conversation.inspection.files_touched import files_touched
 from catena_acp.conversation.inspection.todos import left_open_on
+from catena_acp.diff import line_diff
 from catena_store.chains import environments, usage
 from catena_store.conversations import branches, mcp_servers
 from catena_store.database.database import Database
@@ -347,6 +348,10 @@ def test_tool_calls_that_make_no_sense_touch_no_files(data: dict[str, Any]) -> N
 
 
 def test_changed_lines_are_counted_quickly_however_many_there_are() -> None:
+    def lines_changed(old: str | None, new: str) -> tuple[int, int]:
+        change = line_diff(old, new)
+        return change.added, change.removed
+
     assert lines_changed(None, "a\nb") == (2, 0)
     assert lines_changed("a\nb\nc", "a\nc") == (0, 1)
     before = "\n".join(str(number) for number in range(100_000))

@@ -11,7 +11,8 @@ import pytest
 
 from catena.screens.files import files_page
 from catena.settings.settings import AgentSetting, Settings
-from catena_acp.conversation.inspection.files_touched import FileDiff, FileTouched
+from catena_acp.conversation.inspection.files_touched import FileTouched
+from catena_acp.events import ToolDiff
 from support.screen.pilot import Person, at_the_screen
 
 
@@ -44,7 +45,7 @@ async def test_m10_files_shows_what_was_read_and_changed_with_the_changes(tmp_pa
 
 def test_m10_a_path_or_a_change_that_would_steer_the_terminal_is_only_shown() -> None:
     nasty = "/p/\x1b[31m\n[bold]a\u202eb"
-    file = FileTouched(nasty, changed=1, diffs=(FileDiff("old", "\x1b]52;c;x\x07new\u202e"),))
+    file = FileTouched(nasty, changed=1, diffs=(ToolDiff(nasty, "old", "\x1b]52;c;x\x07new\u202e"),))
     text = files_page([file], "/p").plain
     assert not set("\x1b\x07\u202e") & set(text)
     assert "[bold]a" in text and "+␛]52;c;x␇new" in text

@@ -1,8 +1,7 @@
-"""The page of files that a branch's agents read and changed, with the changes they reported."""
+"""The page of files that the agents of a branch read and changed, with the changes they reported."""
 
 from __future__ import annotations
 
-import difflib
 import os.path
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -12,14 +11,16 @@ from textual.content import Content
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.change_preview import styled_diff
 from catena_acp.continuity.wording import counted
-from catena_acp.conversation.inspection.files_touched import FileDiff, FileTouched
+from catena_acp.conversation.inspection.files_touched import FileTouched
+from catena_acp.diff import line_diff
+from catena_acp.events import ToolDiff
 
 _MOST_LINES = 400  # of the changes of one file
-_COMPARED = 5_000  # lines of either side
+_COMPARED = 5_000  # lines of either version, beyond which no change is shown
 
 
 def files_page(files: Sequence[FileTouched], cwd: str) -> Content:
-    """What was touched, the latest first; below each file its changes, oldest first."""
+    """The files, latest first; below each its changes, oldest first."""
     if not files:
         return Content("No agent has told of a file that it read or changed on this branch.")
     lines: list[Content] = [
@@ -40,7 +41,7 @@ def files_page(files: Sequence[FileTouched], cwd: str) -> Content:
 
 
 def summary_of(file: FileTouched) -> str:
-    """In words: how often it was read and changed, and by how many lines."""
+    """How often a file was read and changed, and by how many lines, in words."""
     parts = []
     if file.changed:
         parts.append(f"changed {counted(file.changed, 'time')} +{file.added} −{file.removed}")
@@ -52,18 +53,18 @@ def summary_of(file: FileTouched) -> str:
 
 
 def shown_path(path: str, cwd: str) -> str:
-    """The path as a person knows it: relative below the conversation's directory."""
+    """A path, relative where it lies below the directory of the conversation."""
     inside = path.startswith(cwd.rstrip("/") + "/")
     return safe_line(os.path.relpath(path, cwd) if inside else path)
 
 
-def _diff_lines(diffs: Sequence[FileDiff]) -> Iterator[str]:
+def _diff_lines(diffs: Sequence[ToolDiff]) -> Iterator[str]:
     for diff in diffs:
         if diff.old is None:
             yield "(new file)"
-        before, after = safe(diff.old or "").splitlines(), safe(diff.new).splitlines()
-        if max(len(before), len(after)) > _COMPARED:
-            yield f"({len(before):,} lines before, {len(after):,} after: too many to compare here)"
-            continue
-        # Its first two lines name the files.
-        yield from islice(difflib.unified_diff(before, after, lineterm="", n=3), 2, None)
+        change = line_diff(safe(diff.old or ""), safe(diff.new))
+        before, after = len(change.before), len(change.after)
+        if max(before, after) > _COMPARED:
+            yield f"({before:,} lines before, {after:,} after: too many to compare here)"
+        else:
+            yield from change.unified()

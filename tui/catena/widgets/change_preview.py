@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from catena.text.safe_text import safe
+from catena_acp.diff import line_diff
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena_acp.events import ToolCallChanged, ToolDiff
 
 
 _PREVIEW_LINES = 6
-_HEADS = ("---", "+++")
 
 
 def change_in_words(call: ToolCallChanged) -> str:
@@ -22,10 +21,7 @@ def change_in_words(call: ToolCallChanged) -> str:
     parts = []
     for diff in diffs_of(call):
         parts.append(f"{diff.path}" + (" (new file)" if diff.old is None else ""))
-        before, after = (diff.old or "").splitlines(), diff.new.splitlines()
-        parts.extend(
-            line for line in difflib.unified_diff(before, after, lineterm="", n=3) if line[:3] not in _HEADS
-        )
+        parts += line_diff(safe(diff.old or ""), safe(diff.new)).unified()
         parts.append("")
     return "\n".join(parts)
 

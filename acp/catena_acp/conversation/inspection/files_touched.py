@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 
 from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.diff import line_diff
+from catena_acp.events import ToolDiff
 from catena_store.records import Kind, Message
 
-_COMPARED = 1500  # changed lines beyond which all between the first and the last count
 _CHANGING = frozenset({"edit", "delete", "move"})
-
-
-@dataclass(frozen=True, slots=True)
-class FileDiff:
-    """One reported change of a file; ``old`` is None for a new one."""
-
-    old: str | None
-    new: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +25,7 @@ class FileTouched:
     removed: int = 0
     last_turn_id: str | None = None
     last_at: str = ""  # ISO 8601
-    diffs: tuple[FileDiff, ...] = field(default=())  # oldest first
+    diffs: tuple[ToolDiff, ...] = field(default=())  # oldest first
 
 
 def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
@@ -66,18 +58,18 @@ def _touches(call: ToolRecord) -> Iterator[FileTouched]:
     if call.status not in ("completed", "unknown"):
         return
     sure = call.status == "completed"
-    by_path: dict[str, list[FileDiff]] = {}
+    by_path: dict[str, list[ToolDiff]] = {}
     for part in call.parts:
         if part.path and part.new is not None:
-            by_path.setdefault(part.path, []).append(FileDiff(part.old, part.new))
+            by_path.setdefault(part.path, []).append(ToolDiff(part.path, part.old, part.new))
     for path, diffs in by_path.items():
-        counted = [lines_changed(diff.old, diff.new) for diff in diffs] if sure else []
+        changes = [line_diff(diff.old, diff.new) for diff in diffs] if sure else []
         yield FileTouched(
             path,
             changed=int(sure),
             unsure=int(not sure),
-            added=sum(added for added, _ in counted),
-            removed=sum(removed for _, removed in counted),
+            added=sum(change.added for change in changes),
+            removed=sum(change.removed for change in changes),
             diffs=tuple(diffs),
         )
     if call.kind != "read" and call.kind not in _CHANGING:
@@ -88,23 +80,3 @@ def _touches(call: ToolRecord) -> Iterator[FileTouched]:
             yield FileTouched(path, read=1)
         elif call.kind != "read" and not by_path:
             yield FileTouched(path, changed=int(sure), unsure=int(not sure))
-
-
-def lines_changed(old: str | None, new: str) -> tuple[int, int]:
-    """How many lines were added and removed between two versions of a file."""
-    before, after = (old or "").splitlines(), new.splitlines()
-    head = 0
-    while head < min(len(before), len(after)) and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
-    if len(before) > _COMPARED or len(after) > _COMPARED:
-        return len(after), len(before)
-    added = removed = 0
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            added += j2 - j1
-            removed += i2 - i1
-    return added, removed

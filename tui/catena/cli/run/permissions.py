@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from typing import assert_never
 from catena.settings.settings import Permissions
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.events import Asked
+from catena_acp.diff import line_diff
 from catena_acp.events import PermissionOption, ToolDiff
 
 _READING = frozenset({"read", "search"})
@@ -126,6 +126,4 @@ def _question(asked: Asked) -> Iterator[str]:
 
 
 def _diff(change: ToolDiff) -> Iterable[str]:
-    old, new = safe(change.old or "").splitlines(), safe(change.new).splitlines()
-    path = safe_line(change.path)
-    return difflib.unified_diff(old, new, path, path, lineterm="")
+    return line_diff(safe(change.old or ""), safe(change.new)).unified(safe_line(change.path))

@@ -14,7 +14,7 @@ from catena.screens.common.page import PageScreen
 from catena.text.formats import age
 from catena.text.safe_text import safe_line
 from catena.text.wording import link_facts
-from catena.widgets.row_list import Row, RowList, key_hints
+from catena.widgets.row_list import Row, RowList
 from catena_acp.conversation.inspection.chain import (
     SHOWN,
     Chain,
@@ -24,8 +24,6 @@ from catena_acp.conversation.inspection.chain import (
     shortened,
 )
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.errors import AgentError, ReadOnly
-from catena_store.errors import StoreError
 from catena_store.records import LinkState
 
 _OLDER = "older"  # the key of the row for the links that are not shown

@@ -25,7 +25,6 @@ from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations.checkpoints import Checkpoint
 
 _NARROW = 70  # cells; below, the agent is left out of the rows

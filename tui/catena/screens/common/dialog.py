@@ -11,8 +11,7 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Static
 
 from catena.text.safe_text import safe, safe_line
-from catena_acp.continuity.errors import ReadOnly
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:

@@ -15,12 +15,10 @@ from catena.screens.common.dialog import STYLES, key_hints
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
 from catena.text.safe_text import safe, safe_line
 from catena.text.wording import next_line
-from catena.widgets.row_list import key_hints
 from catena_acp.continuity.wording import ABRIDGED, counted
 from catena_acp.conversation.inspection.chain import ConversationChain, shortened
 from catena_acp.conversation.inspection.context import TurnContext
 from catena_acp.conversation.prompts.window import Window
-from catena_store.errors import StoreError
 from catena_store.records import ContextSource
 
 
@@ -75,7 +73,7 @@ class ContextScreen(ReadingScreen[None]):
         self._update("facts", Content(safe("\n".join(facts_of(context)))))
         told = context.prior_context
         self._update("told", Content("" if told is None or self._folded else safe(told)))
-        self._put("next", "\n".join(next_of(context)))
+        self._update("next", Content(safe("\n".join(next_of(context)))))
 
     def say(self, text: str) -> None:
         """Show a message in place of the title."""

@@ -16,7 +16,6 @@ from catena.text.formats import age, title_of
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row
 from catena.workspace.undo import Undoing, undone
-from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations.conversations import page_key
 from catena_store.records import Summary
 from catena_store.windows.journal import Act

@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 
 from catena.text.formats import duration_of
 from catena.text.safe_text import safe_line
-from catena.transcript.messages.diff import FileChange, change_of
 from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.events import ToolDiff
 from catena_store.records import Message, MessageState
 
 _VERBS = {
@@ -32,19 +32,6 @@ _COMMAND_KEYS = ("command", "cmd")
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCallDiff:
-    """Two versions of a file in a tool call."""
-
-    path: str
-    old: str | None
-    new: str
-
-    @property
-    def change(self) -> FileChange:
-        return change_of(self.old, self.new)
-
-
-@dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool call's values for drawing."""
 
@@ -55,7 +42,7 @@ class ToolCall:
     object: str
     seconds: float | None
     locations: tuple[str, ...]
-    diffs: tuple[ToolCallDiff, ...]
+    diffs: tuple[ToolDiff, ...]
     texts: tuple[str, ...]  # outputs and descriptions, in order
     raw_input: str
     raw_output: str
@@ -105,7 +92,7 @@ def _object(
     record: ToolRecord,
     text: str,
     locations: tuple[str, ...],
-    diffs: list[ToolCallDiff],
+    diffs: list[ToolDiff],
     directory: str,
 ) -> str:
     title = _strip_verb(safe_line(record.title or text), kind)
@@ -146,13 +133,13 @@ def _locations(record: ToolRecord, directory: str) -> Iterator[str]:
             yield relative(place.path, directory) + (f":{place.line}" if (place.line or 0) > 0 else "")
 
 
-def _content(record: ToolRecord) -> tuple[list[ToolCallDiff], list[str]]:
-    diffs: list[ToolCallDiff] = []
+def _content(record: ToolRecord) -> tuple[list[ToolDiff], list[str]]:
+    diffs: list[ToolDiff] = []
     texts: list[str] = []
     for part in record.parts:
         match part.type:
             case "diff":
-                diffs.append(ToolCallDiff(part.path, part.old, part.new or ""))
+                diffs.append(ToolDiff(part.path, part.old, part.new or ""))
             case "text":
                 texts.append(_strip_fence(part.text))
             case "terminal":

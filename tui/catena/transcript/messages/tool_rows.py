@@ -12,9 +12,11 @@ from catena.text.formats import duration_text
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run, shorten, total_cells, width_of
-from catena.transcript.messages.diff import DiffRow, counts, draw_gap, draw_rows
+from catena.transcript.messages.diff import change_of, counts, draw_gap, draw_rows
 from catena.transcript.messages.parts import Part, one_row, text_parts
-from catena.transcript.messages.tool_call import ToolCall, ToolCallDiff, relative
+from catena.transcript.messages.tool_call import ToolCall, relative
+from catena_acp.diff import DiffLine
+from catena_acp.events import ToolDiff
 from catena_store.records import Message
 
 _VERB_CELLS = 7
@@ -73,24 +75,25 @@ def tool_parts(message: Message, *, folded: bool, raw: bool, directory: str) -> 
 _INDENT = 4
 
 
-def _sizes(diffs: Sequence[ToolCallDiff]) -> tuple[int, int]:
-    return sum(diff.change.added for diff in diffs), sum(diff.change.removed for diff in diffs)
+def _sizes(diffs: Sequence[ToolDiff]) -> tuple[int, int]:
+    changes = [change_of(diff.old, diff.new) for diff in diffs]
+    return sum(change.added for change in changes), sum(change.removed for change in changes)
 
 
 def _label(text: str) -> Part:
     return one_row(lambda options: line_of((" " * _INDENT + text, options.palette.faint), text=""), "")
 
 
-def _diff_parts(diff: ToolCallDiff, *, named: bool, directory: str) -> Iterator[Part]:
-    change = diff.change
+def _diff_parts(diff: ToolDiff, *, named: bool, directory: str) -> Iterator[Part]:
+    hunks = change_of(diff.old, diff.new).hunks
     if named:
         yield _label(relative(diff.path, directory))
-    digits = max((len(str(row.number)) for hunk in change.hunks for row in hunk), default=1)
-    for index, hunk in enumerate(change.hunks):
+    digits = max((len(str(row.number)) for hunk in hunks for row in hunk.lines), default=1)
+    for index, hunk in enumerate(hunks):
         if index:
             yield one_row(lambda options: add_prefix([draw_gap(options)], _indent())[0], "")
-        for start in range(0, len(hunk), _DIFF_CHUNK):
-            rows = hunk[start : start + _DIFF_CHUNK]
+        for start in range(0, len(hunk.lines), _DIFF_CHUNK):
+            rows = hunk.lines[start : start + _DIFF_CHUNK]
             copied = "\n".join(row.sign + row.text for row in rows)
             yield Part(
                 partial(_draw_hunk, rows, digits),
@@ -98,11 +101,11 @@ def _diff_parts(diff: ToolCallDiff, *, named: bool, directory: str) -> Iterator[
                 size=sum(len(row.text) for row in rows) // 2,
                 breaks=len(rows) - 1,
             )
-    if not change.hunks:
+    if not hunks:
         yield _label("no difference")
 
 
-def _draw_hunk(rows: Sequence[DiffRow], digits: int, options: RenderOptions) -> list[Line]:
+def _draw_hunk(rows: Sequence[DiffLine], digits: int, options: RenderOptions) -> list[Line]:
     return add_prefix(draw_rows(rows, options.within(_INDENT), digits), _indent())
 
 

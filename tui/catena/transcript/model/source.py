@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import unified_diff
 
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.answer import parse_fence
 from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
-from catena.transcript.messages.tool_call import ToolCall, ToolCallDiff
+from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.model.entry import Entry
+from catena_acp.diff import line_diff
+from catena_acp.events import ToolDiff
 from catena_store.records import Kind
 
 _LONG = 48_000  # characters parsed at once
@@ -71,6 +72,5 @@ def _code_in_pieces(text: str) -> Iterator[str]:
             yield from _code_in(source)
 
 
-def _unified(diff: ToolCallDiff) -> str:
-    old, new = (diff.old or "").splitlines(), diff.new.splitlines()
-    return "\n".join(unified_diff(old, new, diff.path, diff.path, lineterm=""))
+def _unified(diff: ToolDiff) -> str:
+    return "\n".join(line_diff(diff.old, diff.new).unified(diff.path))
