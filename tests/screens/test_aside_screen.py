@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 
 import pytest
 
@@ -13,17 +12,8 @@ from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_store.records import Cause
 from support.conversations.rehearsed import World
 from support.places import ROOT
+from support.screen.chain import world as world
 from support.screen.pilot import Person, at_the_screen
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A world whose agent is the built-in one of the screen."""
-    world = World(tmp_path)
-    for name, value in world.spec().env:
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
-    return world
 
 
 async def begun(person: Person) -> None:

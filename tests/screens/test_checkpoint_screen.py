@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from catena.screens.checkpoints.screen import CheckpointsScreen
 from catena.settings.settings import CheckpointSetting, Settings
@@ -14,19 +11,10 @@ from catena_acp.conversation.inspection.price import Price
 from catena_store.conversations import rewind_requests
 from catena_store.conversations.checkpoints import Frequency
 from support.conversations.rehearsed import World
+from support.screen.chain import world as world
 from support.screen.pilot import Person, at_the_screen
 
 BY_HAND = Settings(park=False, checkpoints=CheckpointSetting(frequency="manual"))
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A world whose agent is the built-in one of the screen."""
-    world = World(tmp_path)
-    for name, value in world.spec().env:
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
-    return world
 
 
 async def said(person: Person, text: str) -> None:

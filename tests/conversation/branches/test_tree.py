@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from catena.screens.tree.comparison import comparison_page
-from catena.screens.tree.rows import found_by, quote, tree_row
+from catena.screens.tree.rows import matches, quote, tree_row
 from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.row_list import Row
 from catena_acp.conversation.inspection.tree import ConversationTree
@@ -214,7 +214,7 @@ async def test_t01_prompts_are_found_by_their_words_labels_agents_and_titles(
     tmp_path: Path, text: str, found: list[str]
 ) -> None:
     arranged = TreeLayout(await places_of(tmp_path))
-    assert [node.id for node in arranged.places.nodes if found_by(text, arranged, node)] == found
+    assert [node.id for node in arranged.places.nodes if matches(text, arranged, node)] == found
 
 
 # Two branches beside each other, and quotes.

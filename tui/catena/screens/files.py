@@ -31,7 +31,7 @@ def files_page(files: Sequence[FileTouched], cwd: str) -> Content:
     ]
     for each in files:
         lines.append(
-            Content.assemble((shown_path(each.path, cwd), "bold"), "  ", (summary_of(each), "$text-muted"))
+            Content.assemble((display_path(each.path, cwd), "bold"), "  ", (summary_of(each), "$text-muted"))
         )
         if each.diffs:
             shown = list(islice(_diff_lines(each.diffs), _MOST_LINES + 1))
@@ -52,7 +52,7 @@ def summary_of(file: FileTouched) -> str:
     return " · ".join(parts)
 
 
-def shown_path(path: str, cwd: str) -> str:
+def display_path(path: str, cwd: str) -> str:
     """A path, relative where it lies below the directory of the conversation."""
     inside = path.startswith(cwd.rstrip("/") + "/")
     return safe_line(os.path.relpath(path, cwd) if inside else path)

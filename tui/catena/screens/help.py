@@ -1,4 +1,4 @@
-"""What F1 shows: the keys of this place, the commands, and how the rest hangs together."""
+"""The help: the keys of each place, the commands, the agents."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _NARROW = 60
 
 
 def help_text(place: str, agents: Sequence[tuple[str, str]]) -> Callable[[int], Content]:
-    """The whole help for a width, with the section of ``place`` first; ``agents`` are names and how to get each."""
+    """The help for a width, with the section of ``place`` first; ``agents``: names, and how to get each."""
     return partial(_help, place, tuple(agents))
 
 
@@ -134,7 +134,7 @@ def _title(text: str) -> Content:
 
 
 def _pair(key: str, does: str, width: int) -> Content:
-    """What a key does stands beside it; below it where the page is narrow, or the key is long."""
+    """A key with its meaning beside it, or below it where the page is narrow or the key long."""
     narrow = width < _NARROW
     indent = 4 if narrow else 2 + _KEYS
     below = narrow or len(key) >= _KEYS

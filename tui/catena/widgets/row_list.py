@@ -1,4 +1,4 @@
-"""A list of one-line rows of which one is chosen; it draws only the rows that are seen, so thousands cost nothing."""
+"""A list of one-line rows with a cursor; only visible rows are drawn, so thousands cost nothing."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from textual.strip import Strip
 from catena.text.safe_text import safe, safe_line
 
 _HIDDEN = 4  # cells that say how many levels of a lead are left out
-_LABELS = 26  # cells: the widest column of labels that notes are aligned behind
+_LABELS = 26  # cells of the column of labels, at most; notes are aligned behind it
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: what it stands for, what is read first, and what may be cut off."""
+    """One row: its key, a label that is read first, and texts that may be cut off."""
 
     key: str
     label: str
     detail: str = ""  # right-aligned and dim
     note: str = ""  # dim, behind the label
     dim: bool = False
-    lead: str = ""  # drawn before the label as it is, two cells a level; it has no text from outside
+    lead: str = (
+        ""  # drawn before the label, two cells a level; no text from outside, for it is drawn as it is
+    )
 
 
 class RowList(ScrollView, can_focus=False):
-    """Rows with a cursor. It has no focus of its own: what filters it moves its cursor."""
+    """Rows with a cursor, which the screen or a filter moves: the list takes no focus."""
 
     COMPONENT_CLASSES = {"row-list--cursor", "row-list--detail", "row-list--empty"}  # noqa: RUF012 - Textual's
     DEFAULT_CSS = """
@@ -61,7 +63,7 @@ class RowList(ScrollView, can_focus=False):
             self.key = key
 
     class Moved(Message):
-        """The cursor stands on another row."""
+        """The cursor is on another row, or the rows were replaced."""
 
         def __init__(self, key: str | None, *, at_end: bool) -> None:
             super().__init__()
@@ -71,13 +73,13 @@ class RowList(ScrollView, can_focus=False):
     def __init__(self, *, empty: str = "", id: str | None = None) -> None:
         super().__init__(id=id)
         self._rows: Sequence[Row] = ()
-        self._notes_at = 0  # cells: all notes begin in one column
+        self._note_column = 0  # cells before the notes
         self._empty = empty
         self._base = self._faint = Style.null()
 
     @property
     def rows(self) -> Sequence[Row]:
-        """What is in the list."""
+        """All rows, from the first to the last."""
         return self._rows
 
     @property
@@ -93,13 +95,13 @@ class RowList(ScrollView, can_focus=False):
     def show(self, rows: Sequence[Row], *, keep: str | None = None, empty: str | None = None) -> None:
         """Replace the rows; the cursor goes to the row with key ``keep``, else to the first."""
         self._rows = rows
-        self._notes_at = min(_LABELS, max((cell_len(row.label) for row in rows if row.note), default=0))
+        self._note_column = min(_LABELS, max((cell_len(row.label) for row in rows if row.note), default=0))
         if empty is not None:
             self._empty = empty
         self.virtual_size = Size(0, max(1, len(rows)))
         at = next((index for index, row in enumerate(rows) if row.key == keep), 0) if keep else 0
         if at == self.cursor:
-            self._tell()
+            self._post_moved()
         self.cursor = at
         self.refresh()
 
@@ -119,25 +121,25 @@ class RowList(ScrollView, can_focus=False):
                 Region(0, self.cursor, 1, 1), animate=False, force=True, immediate=True, x_axis=False
             )
         self.refresh()
-        self._tell()
+        self._post_moved()
 
-    def _tell(self) -> None:
+    def _post_moved(self) -> None:
         row = self.chosen
         self.post_message(self.Moved(row.key if row else None, at_end=self.cursor >= len(self._rows) - 1))
 
     def on_resize(self) -> None:
-        """The cursor stays in sight in another size."""
+        """Keep the cursor in sight in another size."""
         self.watch_cursor()
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses."""
+        """Choose the row that was clicked."""
         at = event.y + self.scroll_offset.y
         if 0 <= at < len(self._rows):
             self.cursor = at
             self.post_message(self.Chosen(self._rows[at].key))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw rows; what they have in common is found out once."""
+        """Draw rows; read the styles that they share once."""
         self._base = self.rich_style
         self._faint = self._base + self.get_component_rich_style("row-list--detail", partial=True)
         return super().render_lines(crop)
@@ -157,21 +159,21 @@ class RowList(ScrollView, can_focus=False):
         if at == self.cursor:
             style = self.get_component_rich_style("row-list--cursor")
             faint = style + Style(bold=False)
-        return Strip(_segments(row, width, self._notes_at, style, faint), width)
+        return Strip(_segments(row, width, self._note_column, style, faint), width)
 
 
-def _segments(row: Row, width: int, notes_at: int, style: Style, faint: Style) -> list[Segment]:
-    """The row cut to the width: its detail goes before its label does."""
+def _segments(row: Row, width: int, note_column: int, style: Style, faint: Style) -> list[Segment]:
+    """The row in a width: the detail is cut before the label."""
     label, note = safe_line(row.label), safe_line(row.note)
     detail = safe(row.detail).replace("\n", " ")  # its columns keep their spaces
     detail_width = cell_len(detail) if width >= 40 else 0
     if detail_width and detail_width > width // 2:
         detail = _cut(detail, width // 2)
         detail_width = cell_len(detail)
-    lead = _shortened(row.lead, width // 3)
+    lead = _shorten_lead(row.lead, width // 3)
     room = max(1, width - 3 - cell_len(lead) - (detail_width + 2 if detail_width else 0))
     label = _cut(label, room)
-    indent = max(0, notes_at - cell_len(label)) if width >= 2 * _LABELS else 0
+    indent = max(0, note_column - cell_len(label)) if width >= 2 * _LABELS else 0
     note_room = room - cell_len(label) - indent - 2
     note = _cut(note, note_room) if note and note_room > 3 else ""
     segments = (
@@ -196,8 +198,8 @@ def _cut(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)).rstrip() + "…"
 
 
-def _shortened(lead: str, width: int) -> str:
-    """What stands nearest to the label is kept; how many levels are left out stands before it."""
+def _shorten_lead(lead: str, width: int) -> str:
+    """Keep the levels nearest to the label, behind the number of those that are left out."""
     if len(lead) <= width:
         return lead
     hidden = (len(lead) - max(0, width - _HIDDEN) + 1) // 2

@@ -42,7 +42,7 @@ class CheckpointAct(Enum):
 class CheckpointChoice:
     """A checkpoint and the act on it."""
 
-    wanted: CheckpointAct
+    act: CheckpointAct
     checkpoint: Checkpoint
 
 
@@ -172,10 +172,10 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         else:
             self.dismiss(None)
 
-    def action_choose(self, wanted: str) -> None:
+    def action_choose(self, act: str) -> None:
         """Close the screen with an act on the checkpoint."""
         if (checkpoint := self._chosen) is not None:
-            self.dismiss(CheckpointChoice(CheckpointAct[wanted], checkpoint))
+            self.dismiss(CheckpointChoice(CheckpointAct[act], checkpoint))
 
     def action_name(self) -> None:
         """Open the field with the label of the checkpoint."""

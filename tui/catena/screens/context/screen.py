@@ -39,7 +39,7 @@ class ContextScreen(ReadingScreen[None]):
         super().__init__()
         self._chain = chain
         self._of_window = window
-        self._shown = context
+        self._turn_context = context
         self._folded = False
         self._steps = 0  # turns still to step over: forward, or back where negative
         self._stepping = False
@@ -63,11 +63,11 @@ class ContextScreen(ReadingScreen[None]):
         )
 
     def on_mount(self) -> None:
-        """Show the turn."""
+        """Show the context of the turn."""
         self._show()
 
     def _show(self) -> None:
-        context = self._shown
+        context = self._turn_context
         place = f"turn {context.number:,} of {context.total:,}" if context.number else "an earlier attempt"
         self.show_title(f"what {safe_line(context.agent_title)} knew · {place}")
         self._update("facts", Content(safe("\n".join(facts_of(context)))))
@@ -86,7 +86,7 @@ class ContextScreen(ReadingScreen[None]):
 
     def action_copy(self) -> None:
         """Copy the prior context, byte for byte."""
-        if (told := self._shown.prior_context) is not None:
+        if (told := self._turn_context.prior_context) is not None:
             self.app.copy_to_clipboard(told)
             self.say(f"sent {len(told):,} characters to the terminal's clipboard")
 
@@ -102,7 +102,7 @@ class ContextScreen(ReadingScreen[None]):
             while self._steps:
                 step = 1 if self._steps > 0 else -1
                 self._steps -= step
-                wanted = self._shown.before if step < 0 else self._shown.after
+                wanted = self._turn_context.before if step < 0 else self._turn_context.after
                 if wanted is not None:
                     await self.attempt(self._read(wanted))
         finally:
@@ -111,7 +111,7 @@ class ContextScreen(ReadingScreen[None]):
     async def _read(self, turn_id: str) -> None:
         context = await self._chain.context(self._of_window, turn_id=turn_id)
         if context is not None:
-            self._shown = context
+            self._turn_context = context
             self._show()
             self.reader.scroll_home(animate=False)
 

@@ -1,4 +1,4 @@
-"""The page that shows two branches beside each other, from where they part."""
+"""The page that compares two branches from where they part."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from textual.content import Content
 
-from catena.screens.files import shown_path, summary_of
+from catena.screens.files import display_path, summary_of
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording import counted
 from catena_acp.conversation.inspection.tree import BranchTail, Comparison
@@ -15,31 +15,35 @@ from catena_store.records import Kind
 _SHOWN_LINES = 40  # of one message
 
 
-def comparison_page(found: Comparison, titles: tuple[str, str], cwd: str) -> Content:
-    """What each of two branches has that the other has not: the files first, then what was said."""
-    together = f"Both begin with the same {counted(found.shared_prompts, 'prompt')}."
-    lines = [Content.styled(together if found.shared else "They have nothing in common.", "$text-muted")]
-    lines += [Content(""), *_files(found, cwd), Content("")]
-    for letter, title, tail in (("A", titles[0], found.left), ("B", titles[1], found.right)):
-        lines += [Content.styled(f"{letter}  {safe_line(title)}", "bold $accent"), *_said(tail), Content("")]
+def comparison_page(comparison: Comparison, titles: tuple[str, str], cwd: str) -> Content:
+    """What each of two branches has and the other has not: files first, then messages."""
+    together = f"Both begin with the same {counted(comparison.shared_prompts, 'prompt')}."
+    lines = [Content.styled(together if comparison.shared else "They have nothing in common.", "$text-muted")]
+    lines += [Content(""), *_files(comparison, cwd), Content("")]
+    for letter, title, tail in (("A", titles[0], comparison.left), ("B", titles[1], comparison.right)):
+        lines += [
+            Content.styled(f"{letter}  {safe_line(title)}", "bold $accent"),
+            *_messages(tail),
+            Content(""),
+        ]
     return Content("\n").join(lines)
 
 
-def _files(found: Comparison, cwd: str) -> Iterator[Content]:
-    paths = list(dict.fromkeys([*found.left.files, *found.right.files]))
+def _files(comparison: Comparison, cwd: str) -> Iterator[Content]:
+    paths = list(dict.fromkeys([*comparison.left.files, *comparison.right.files]))
     if not paths:
         yield Content.styled("On neither was a file read or changed from there on.", "$text-disabled")
         return
     yield Content.styled("Files, as the agents told it", "bold")
     for path in paths:
-        yield Content(f"  {shown_path(path, cwd)}")
-        for letter, tail in (("A", found.left), ("B", found.right)):
+        yield Content(f"  {display_path(path, cwd)}")
+        for letter, tail in (("A", comparison.left), ("B", comparison.right)):
             touched = tail.files.get(path)
             words = summary_of(touched) if touched else "not touched"
             yield Content.styled(f"    {letter}  {words}", "$text-muted")
 
 
-def _said(tail: BranchTail) -> Iterator[Content]:
+def _messages(tail: BranchTail) -> Iterator[Content]:
     prompts = sum(row.kind is Kind.USER for row in tail.rows)
     calls = sum(row.kind is Kind.TOOL for row in tail.rows)
     if not tail.rows:
@@ -51,12 +55,12 @@ def _said(tail: BranchTail) -> Iterator[Content]:
     for row in tail.rows:
         if row.kind is Kind.USER:
             yield Content("")
-            yield from (Content.styled(f"▌ {line}", "bold") for line in _shown_lines(row.text))
+            yield from (Content.styled(f"▌ {line}", "bold") for line in _first_lines(row.text))
         elif row.kind is Kind.AGENT:
-            yield from (Content(f"  {line}") for line in _shown_lines(row.text))
+            yield from (Content(f"  {line}") for line in _first_lines(row.text))
 
 
-def _shown_lines(text: str) -> list[str]:
+def _first_lines(text: str) -> list[str]:
     lines = safe(text).strip("\n").split("\n")
     more = len(lines) - _SHOWN_LINES
     return lines if more <= 0 else [*lines[:_SHOWN_LINES], f"… {counted(more, 'more line')}"]

@@ -1,4 +1,4 @@
-"""The tree in words: what a line says of a prompt, and by what it is found."""
+"""The tree in words: its rows, the text that a search matches, quotes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from catena_store.conversations.tree import TreeNode
 from catena_store.records import ContextSource, Kind, Message, MessageState, StopReason
 
 HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "⑂"
-_FOUND_WIDE, _FOUND_NARROW = 26, 12  # cells of a line that a snippet stands behind
-_LABEL_WIDE, _LABEL_NARROW = 28, 14  # cells of a label that a prompt stands behind
+_HIT_WIDE, _HIT_NARROW = 26, 12  # cells of a label with a snippet behind it
+_LABEL_WIDE, _LABEL_NARROW = 28, 14  # cells of a checkpoint's label before a prompt
 _HOW = {
     ContextSource.RESUMED: "resumed",
     ContextSource.FORKED: "forked",
@@ -39,7 +39,7 @@ _STOPS = {
 
 
 def tree_title(tree: TreeLayout) -> str:
-    """How much there is to see."""
+    """How many prompts and other conversations a tree has."""
     kin = {node.conversation_id for node in tree.places.nodes if tree.foreign(node.id)}
     words = f"the tree: {counted(len(tree.places.own), 'prompt')}"
     return f"{words} · {counted(len(kin), 'other conversation')}" if kin else words
@@ -54,9 +54,9 @@ def tree_row(
     wide: bool,
     hit: TreeHit | None = None,
 ) -> Row:
-    """One line of the tree. What tells most comes first, since lines are cut at their end.
+    """One line of the tree, most important words first, since lines are cut at their end.
 
-    ``hit``: what a search has found of its turn; the line is made short, so that this is seen.
+    ``hit``: a search hit in the turn of the prompt; the label is shortened to make room for its snippet.
     """
     node = line.node
     refused = node.state is MessageState.REFUSED or node.stop_reason is StopReason.NOT_SENT
@@ -72,8 +72,8 @@ def tree_row(
     if hit is not None:
         return Row(
             node.id,
-            truncate(safe_line(label), _FOUND_WIDE if wide else _FOUND_NARROW),
-            note=f"{_found_in(hit, wide=wide)}: {safe_line(hit.snippet)}",
+            truncate(safe_line(label), _HIT_WIDE if wide else _HIT_NARROW),
+            note=f"{_hit_place(hit, wide=wide)}: {safe_line(hit.snippet)}",
             detail=f"{age(node.created_at, now):>6}" if wide else "",
             dim=refused,
         )
@@ -86,13 +86,13 @@ def tree_row(
     )
 
 
-def _found_in(hit: TreeHit, *, wide: bool) -> str:
+def _hit_place(hit: TreeHit, *, wide: bool) -> str:
     what = "answer" if hit.kind is Kind.AGENT else "prompt"
     return f"in the {what}" if wide else what
 
 
-def flat(line: TreeLine) -> TreeLine:
-    """The same prompt in a list of what was found."""
+def hit_line(line: TreeLine) -> TreeLine:
+    """The line of a prompt in a list of hits, without the branches to its left."""
     return TreeLine(line.node, "", 0, line.parts)
 
 
@@ -129,8 +129,8 @@ def _details(tree: TreeLayout, line: TreeLine, now: datetime, *, wide: bool) -> 
     yield f"{age(node.created_at, now):>6}"
 
 
-def found_by(text: str, tree: TreeLayout, node: TreeNode) -> bool:
-    """True where every word is in the prompt's beginning, its labels, its agent or its conversation's title."""
+def matches(text: str, tree: TreeLayout, node: TreeNode) -> bool:
+    """True where each word of a text is in the prompt, its labels, its agent or the conversation's title."""
     title = tree.places.names.get(node.conversation_id) or ""
     labels = " ".join(tree.places.labels.get(node.id, ()))
     agent = agent_title(node.agent, node.profile or "") if node.agent else ""
@@ -139,16 +139,16 @@ def found_by(text: str, tree: TreeLayout, node: TreeNode) -> bool:
 
 
 def branch_title(tree: TreeLayout, node: TreeNode) -> str:
-    """What a branch is called: its last prompt, and where it stands."""
+    """The title of a branch: its last prompt, and whether the window stands there."""
     where = " · you are here" if node.id == tree.places.here else ""
     return f"…“{title_of(node.preview)}”{where}"
 
 
-_BETWEEN = "\n\n"  # answers
+_GAP = "\n\n"  # between answers
 
 
 def quote(tree: TreeLayout, node: TreeNode, rows: Sequence[Message]) -> str:
-    """What was said at a prompt, quoted, below a line that says where it comes from."""
+    """Quote a prompt and its answers, below a line that names the conversation, the time and the agent."""
     place = "this branch" if node.id in tree.active else "another branch"
     if tree.foreign(node.id):
         title = tree.places.names.get(node.conversation_id)
@@ -158,7 +158,7 @@ def quote(tree: TreeLayout, node: TreeNode, rows: Sequence[Message]) -> str:
     blocks = [f"From {place}, {at:%Y-%m-%d %H:%M}, I said:\n{_quoted(rows[0].text)}"]
     answers = [row.text for row in rows if row.kind is Kind.AGENT and row.text.strip()]
     if answers:
-        blocks.append(f"and {agent} answered:\n{_quoted(_BETWEEN.join(answers))}")
+        blocks.append(f"and {agent} answered:\n{_quoted(_GAP.join(answers))}")
     return "\n\n".join(blocks)
 
 

@@ -137,7 +137,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         self._marked = [id for id in self._marked if self._tree.node(id) is not None]
         self._draw(keep=self._selected if self._tree.node(self._selected) else places.here)
         self.show_title(tree_title(self._tree))
-        self._search.look()
+        self._search.search()
 
     @property
     def _search(self) -> TreeSearch:

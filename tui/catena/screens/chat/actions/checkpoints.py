@@ -53,11 +53,11 @@ class CheckpointActions:
         choice = await self._desk.app.push_screen_wait(CheckpointsScreen(tab.conversation, tab.window))
         if choice is None:
             return
-        match choice.wanted:
+        match choice.act:
             case CheckpointAct.REWIND:
                 await self._rewind(tab, choice.checkpoint)
             case CheckpointAct.FORK | CheckpointAct.FORK_BESIDE:
-                beside = choice.wanted is CheckpointAct.FORK_BESIDE
+                beside = choice.act is CheckpointAct.FORK_BESIDE
                 await self._fork(tab, choice.checkpoint, beside=beside)
 
     @hands_over
