@@ -1,1 +1,1 @@
-"""The overlay for a side question."""
+"""The overlay of an aside."""

@@ -162,7 +162,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
             self._say_price()
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """Leave a click at moving the cursor: going back is more than that."""
+        """Ignore a click, which only moves the cursor: going back takes a key."""
         event.stop()
 
     def action_leave(self) -> None:

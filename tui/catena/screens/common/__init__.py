@@ -1,1 +1,1 @@
-"""What several screens are made of: a page to read, a list to pick from."""
+"""Bases of the screens over the chat: dialog, list screen, picker, reading screen, page."""

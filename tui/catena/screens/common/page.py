@@ -27,7 +27,7 @@ class PageScreen(ReadingScreen[None]):
     ]
 
     def __init__(self, title: str, text: Content | Callable[[int], Content], *, at_end: bool = False) -> None:
-        """``text`` may be made for a width; ``at_end``: begin at its end."""
+        """``text`` may be a function of the width; ``at_end``: begin at the end of the text."""
         super().__init__()
         self._at_end = at_end
         self._title = safe_line(title)
@@ -41,7 +41,7 @@ class PageScreen(ReadingScreen[None]):
         yield Static(self.HINT, id="hint", markup=False)
 
     def on_mount(self) -> None:
-        """Scroll to where the page begins."""
+        """Scroll to the end, where the page begins there."""
         if self._at_end:
             self.reader.call_after_refresh(self.reader.scroll_end, animate=False)
 

@@ -21,7 +21,7 @@ Match = Callable[[str, Sequence[Row]], Sequence[Row]]
 
 
 def words_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows in which every word of ``text`` occurs, in their own order."""
+    """The rows that contain every word of ``text``, in the order of the rows."""
     words = text.casefold().split()
     if not words:
         return rows

@@ -1,1 +1,1 @@
-"""What the agent was told, turn by turn."""
+"""The context that the agent had at each turn."""

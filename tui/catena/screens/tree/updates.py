@@ -19,7 +19,7 @@ from catena_store.records import Kind
 
 
 class TreeUpdates:
-    """Events of the open conversations of a family that change its tree; many of them make one reading of the store."""
+    """Changes of a tree by the open conversations of its family; those that come together count once."""
 
     def __init__(self, conversations: Sequence[Conversation]) -> None:
         self._conversations = conversations
