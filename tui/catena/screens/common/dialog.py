@@ -39,7 +39,8 @@ class Dialog(ModalScreen[ScreenResultType]):
         self._update("said", Content(safe_line(text)))
 
     def _update(self, id: str, text: Content) -> None:
-        self.query_one(f"#{id}", Static).update(text)
+        for part in self.query(f"#{id}").results(Static):  # none is left where work ends after the screen
+            part.update(text)
 
     async def attempt(self, work: Awaitable[None]) -> None:
         """Await work on the store or an agent; an error becomes a message."""
