@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -27,6 +28,17 @@ def test_no_part_imports_what_its_contracts_forbid() -> None:
         check=False,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_focus_moves_with_the_key_that_moves_it() -> None:
+    """`Widget.focus` waits for its turn, and the keys behind it do not: `Screen.set_focus` is what moves it."""
+    late = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "tui").rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if re.search(r"\.focus\(|\.focus\b(?=\)|,)", line)
+    ]
+    assert late == []
 
 
 def test_q03_the_store_is_imported_without_anything_dear() -> None:

@@ -401,7 +401,9 @@ async def test_e03_nobody_who_went_on_writing_is_asked_for_a_fork(tmp_path: Path
         for key in ("f", "r"):
             await person.browse()
             async with store_held(person):
-                await person.press(key, "escape")
+                await person.press(key)
+                await person.all_in()  # and the question is not waited for any longer
+                await person.press("escape")
                 await person.type("word ")
             await person.sees("You went on meanwhile")
             await person.done()

@@ -161,6 +161,7 @@ async def test_a_question_shows_the_agents_options_in_its_order_and_nothing_is_c
         await person.until(lambda: person.app.focused is person.app.chat.permission, "the keys to go there")
         await person.press("enter", "space", "x")
         assert person.tab.asks and person.draft == ""
+        await person.apart()
         await person.press("3")
         await person.idle()
         assert not person.tab.asks

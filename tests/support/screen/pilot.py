@@ -81,6 +81,11 @@ class Person:
         """Type a text."""
         await self.press(*text)
 
+    async def apart(self) -> None:
+        """Wait until what was typed last is long enough ago that a letter can answer a question."""
+        pace = self.app.chat.permission.pace
+        await self.until(lambda: pace.apart_from(time.monotonic()), "the letters before to be over")
+
     async def type_at_once(self, text: str) -> None:
         """Type a text so fast that all of it has come before any of it is handled; a line end is Enter."""
         driver = self.app._driver
@@ -90,6 +95,12 @@ class Person:
             event = events.Key(key, "\r" if character == "\n" else character)
             event.set_sender(self.app)
             driver.send_message(event)
+        await self.taken_in()
+        await self.all_in()
+
+    async def all_in(self) -> None:
+        """Wait until every key has gone where it belongs, or where it went when the wait for that was given up."""
+        await self.until(lambda: self.app.chat.gate.open, "the keys to go in")
         await self.taken_in()
 
     async def taken_in(self) -> None:

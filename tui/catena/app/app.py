@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -25,6 +26,7 @@ from catena.screens.chat.screen import ChatScreen
 from catena.settings.settings import Start
 from catena.terminal.driver import BackgroundReported, TerminalDriver
 from catena.terminal.input_filters import dark_by_environment
+from catena.terminal.key_gate import KeyGate
 from catena.terminal.sequences import clipboard, notification
 from catena.text.safe_strips import SafeStrips
 
@@ -58,6 +60,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._start = start
         self._safe_strips = SafeStrips()
         self._environment = environment
+        self._gate = KeyGate(self)
         self._first_frame_shown = asyncio.Event()
         self._exited = asyncio.Event()
         self.resume_id: str | None = None  # the active conversation at exit, once its tabs are stored
@@ -77,7 +80,11 @@ class CatenaApp(App[None], inherit_bindings=False):
     def get_default_screen(self) -> Screen[None]:
         """The chat screen, still empty."""
         return ChatScreen(
-            self._start, environment=self._environment, notify_terminal=self._notify_terminal, leave=self.exit
+            self._start,
+            environment=self._environment,
+            gate=self._gate,
+            notify_terminal=self._notify_terminal,
+            leave=self.exit,
         )
 
     @property
@@ -89,7 +96,13 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Open everything else after the first frame."""
+        self._gate.watch(self.chat)
         self.call_after_refresh(self._first_frame)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys, pastes and the mouse pass the gate."""
+        if not self._gate.holds(event):
+            await super().on_event(event)
 
     def _first_frame(self) -> None:
         if isinstance(self._driver, TerminalDriver):

@@ -65,6 +65,8 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Start application mode, and query the background without waiting for the reply."""
+        if self._key_thread is not None and self._key_thread.is_alive():
+            return  # stopped from outside and let go on: two threads would read, and mix up what is typed
         self._wake_read, self._wake_write = os.pipe()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if self.input_tty and answers_queries(os.environ):

@@ -142,7 +142,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self._more.placeholder = "Ask something beside the conversation"
         self._show_context(f"{self._aside.title} · {self._aside.price.words}")
         self.set_interval(1.0, self._tick)
-        self._transcript.focus()
+        self.set_focus(self._transcript)
         if self._question:
             self._begin(self._question, self._typed)
         else:
@@ -234,7 +234,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
     def action_ask(self) -> None:
         """Open the composer."""
         self.add_class("-asking")
-        self._more.focus()
+        self.set_focus(self._more)
         self._show_hints()
 
     def action_send(self) -> None:
@@ -254,7 +254,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     def _close_composer(self) -> None:
         self.remove_class("-asking")
-        self._transcript.focus()
+        self.set_focus(self._transcript)
         self._show_hints()
 
     def action_copy(self) -> None:

@@ -39,6 +39,43 @@ if TYPE_CHECKING:
 
 Act = Callable[[str], Awaitable[None]]
 
+# They open a screen or move the focus, and what is typed behind them is meant for that place.
+_LEADING = frozenset(
+    {
+        "add-dir",
+        "again",
+        "agent",
+        "browse",
+        "btw",
+        "chain",
+        "checkpoints",
+        "context",
+        "files",
+        "find",
+        "fork",
+        "fork-beside",
+        "help",
+        "history",
+        "inputs",
+        "lineage",
+        "login",
+        "logout",
+        "mode",
+        "model",
+        "options",
+        "palette",
+        "pr",
+        "queue",
+        "reflog",
+        "rewind",
+        "stderr",
+        "summary",
+        "theme",
+        "tree",
+        "usage",
+    }
+)
+
 
 class Commands:
     """Does what a command says. What goes wrong is said in the hint line; nothing is raised."""
@@ -131,7 +168,12 @@ class Commands:
 
     def do(self, name: str, argument: str = "") -> None:
         """Do what the command of this name does."""
-        self.run(self._by_name[name](argument))
+        self.run(self._act(name, argument))
+
+    def _act(self, name: str, argument: str) -> Awaitable[None]:
+        """What the command of this name does; the keys wait for it where it leads them elsewhere."""
+        act = self._by_name[name](argument)
+        return self.desk.gate.led(act) if name in _LEADING else act
 
     def close_innermost(self) -> bool:
         """Leave an edit, stop waiting, put trouble away, in this order; False where there is none of them."""
@@ -179,7 +221,7 @@ class Commands:
         if tab and tab.editing and tab is handover.tab:  # it stood where the prompt stands that is edited
             handover.bring(tab.editing.prompt.text)
         held = self.talk.hold(tab, text)
-        self.run(_begun(self._by_name[name](argument), held))
+        self.run(_begun(self._act(name, argument), held))
 
     async def _send(self, text: str, tab: Tab | None, held: PendingText) -> None:
         try:

@@ -11,6 +11,7 @@ from textual.app import App
 from catena.screens.chat.drafts import Handover
 from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.settings.settings import Settings, Start
+from catena.terminal.key_gate import KeyGate
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 
@@ -34,6 +35,11 @@ class ChatContext:
     def app(self) -> App[Any]:
         """The app that screens are pushed on."""
         return self.screen.app
+
+    @property
+    def gate(self) -> KeyGate:
+        """Where keys wait for what was asked for before them."""
+        return self.screen.gate
 
     @property
     def start(self) -> Start:

@@ -130,7 +130,7 @@ class ConversationArea(Vertical):
     def browse(self) -> None:
         """Take the keys."""
         if self.transcript is not None and self.transcript.display:
-            self.transcript.focus()
+            self.screen.set_focus(self.transcript)
         else:
             self.post_message(self.NothingThere("There is nothing to browse yet."))
 

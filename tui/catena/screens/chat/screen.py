@@ -25,6 +25,7 @@ from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList
 from catena.screens.chat.panels.trouble import TroublePanel
+from catena.terminal.key_gate import KeyGate
 from catena.widgets.change_preview import change_in_words, styled_diff
 from catena.widgets.completion import CompletionList
 from catena.widgets.composer import Composer
@@ -201,9 +202,9 @@ class ChatWriting(ChatLayout, inherit_bindings=False):
     def action_to_question(self) -> None:
         """To an open question, else to what can be done about trouble."""
         if self.permission.ask is not None:
-            self.permission.focus()
+            self.set_focus(self.permission)
         elif self.trouble.can_act:
-            self.trouble.focus()
+            self.set_focus(self.trouble)
 
     def written_in_vain(self) -> list[str]:
         """What was typed before there was a store to keep it, in lines for the terminal that is left."""
@@ -454,11 +455,14 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
         start: Start,
         *,
         environment: Mapping[str, str],
+        gate: KeyGate,
         notify_terminal: Callable[[str], None],
         leave: Callable[[], None],
     ) -> None:
         """``notify_terminal`` gets the person's attention where they do not look at us; ``leave`` ends the program."""
         super().__init__(start, environment=environment, leave=leave)
+        self.gate = gate
+        self.permission.pace = gate.pace
         self._notify_terminal = notify_terminal
         self._asked: str | None = None
 
@@ -629,7 +633,7 @@ class ChatScreen(ChatPanels, inherit_bindings=False):
         if self._shown is not self._tab:  # it is another tab's before long
             return
         if ask is not None and ask.ask_id == ask_id and self.place == "composer" and self.composer.blank:
-            self.permission.focus()
+            self.set_focus(self.permission)
 
     def _attention(self, tab: Tab, text: str) -> None:
         if not self.app.app_focus:

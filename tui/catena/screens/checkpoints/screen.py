@@ -182,7 +182,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         if (checkpoint := self._chosen) is not None:
             self.add_class("-naming")
             self._field.value = checkpoint.label or ""
-            self._field.focus()
+            self.set_focus(self._field)
 
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Label the checkpoint."""

@@ -98,7 +98,7 @@ class Picker(ListScreen[str | None]):
 
     def on_mount(self) -> None:
         """Focus the filter and show the rows."""
-        self.query_one("#filter", SafeInput).focus()
+        self.set_focus(self.query_one("#filter", SafeInput))
         self._refilter(self._keep)
         if self._later is not None:
             self.run_worker(self._show_later(self._later))

@@ -73,7 +73,7 @@ class TreeSearch(SafeInput):
     def open(self) -> None:
         """Show and focus the field."""
         self.display = True
-        self.focus()
+        self.screen.set_focus(self)
 
     def close(self) -> None:
         """Hide the field, and search for nothing."""

@@ -42,9 +42,9 @@ class BranchActions:
             case "edit":
                 self._desk.run(self._edits.edit_prompt(tab, prompt))
             case "again":
-                self._desk.run(self._edits.ask_again(tab, prompt))
+                self._desk.run(self._desk.gate.led(self._edits.ask_again(tab, prompt)))
             case "fork":
-                self._desk.run(self._ask_fork(tab, message_id, beside=False))
+                self._desk.run(self._desk.gate.led(self._ask_fork(tab, message_id, beside=False)))
 
     # --- forks
 

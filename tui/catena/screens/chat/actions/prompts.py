@@ -275,7 +275,7 @@ class QueueActions:
         """Give the keys to the list of what waits, or back to the composer."""
         desk, listed = self._desk, self._desk.parts.queue
         if listed.has_focus:
-            desk.parts.composer.focus()
+            desk.write_here()
         elif desk.tab and desk.tab.queue:
             listed.enter()
         else:

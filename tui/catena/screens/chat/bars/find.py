@@ -63,7 +63,7 @@ class FindBar(Horizontal):
         field = self.query_one(SafeInput)
         if text:
             field.value = text
-        field.focus()
+        self.screen.set_focus(field)
 
     def close(self) -> None:
         """Hide it; nothing is looked for any more."""

@@ -66,7 +66,7 @@ class BranchPanel(Widget, can_focus=True):
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._answer = answer
         self._show(question)
-        self.focus()
+        self.screen.set_focus(self)
         return await answer
 
     def leave(self) -> None:

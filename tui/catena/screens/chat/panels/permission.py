@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
+from catena.terminal.key_pace import KeyPace
 from catena.text.safe_text import safe_line
 from catena.widgets.change_preview import diffs_of, preview
 from catena.widgets.text_fields import SafeInput
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # not needed before there is a question
     from catena_acp.events import PermissionOption
 
 
+_TOO_FAST = "That came with other keys, and is no answer: press again."
 _KEY = "key"  # what a click on an answer says in its place
 _VERBS = {
     "read": "read",
@@ -42,9 +44,9 @@ class PermissionPanel(Vertical, can_focus=True):
     # With the keys the answers move: a button held down must come up where it went down.
     FOCUS_ON_CLICK = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(str(number), f"choose({number})", show=False) for number in range(1, 10)),
-        Binding("y", "kind('allow_once')", "allow once", id="permission.allow"),
-        Binding("n", "kind('reject_once')", "reject once", id="permission.reject"),
+        *(Binding(str(number), f"press_number({number})", show=False) for number in range(1, 10)),
+        Binding("y", "press_kind('allow_once')", "allow once", id="permission.allow"),
+        Binding("n", "press_kind('reject_once')", "reject once", id="permission.reject"),
         Binding("d", "diff", "the whole change", id="permission.diff"),
         Binding("r", "reason", "reject with a reason", id="permission.reason"),
     ]
@@ -100,6 +102,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self._ask: Asked | None = None
         self._waiting = 0
         self._lit = False  # its keys answer
+        self.pace = KeyPace()  # of the keys, wherever they went
         self._field = SafeInput(
             placeholder="why not, and what instead? enter sends it as your next prompt", compact=True
         )
@@ -188,7 +191,25 @@ class PermissionPanel(Vertical, can_focus=True):
         if self._ask is not None and number <= len(self._ask.options):
             self.post_message(self.Answered(self._ask, self._ask.options[number - 1]))
 
-    def action_kind(self, kind: str) -> None:
+    def action_press_number(self, number: int) -> None:
+        """Take the option with this number, if its key was meant for itself."""
+        if self._is_meant():
+            self.action_choose(number)
+
+    def action_press_kind(self, kind: str) -> None:
+        """Take the first option of this kind, if its key was meant for itself."""
+        if self._is_meant():
+            self._take_kind(kind)
+
+    def _is_meant(self) -> bool:
+        """False for a letter of a word: it may have been typed before there was a question."""
+        if self.giving_reason:
+            return False
+        if not self.pace.alone:
+            self.post_message(self.Mistyped(_TOO_FAST))
+        return self.pace.alone
+
+    def _take_kind(self, kind: str) -> None:
         """Take the first option of this kind, where there is one."""
         if self._ask is None:
             return
@@ -217,7 +238,7 @@ class PermissionPanel(Vertical, can_focus=True):
         """Reject, and say why."""
         if self._ask is not None and _first_rejection(self._ask.options) is not None:
             self.add_class("-reason")
-            self._field.focus()
+            self.screen.set_focus(self._field)
 
     def on_click(self, event: events.Click) -> None:
         """A click on an answer is its key; one beside them all brings the keys here."""
@@ -229,7 +250,7 @@ class PermissionPanel(Vertical, can_focus=True):
             case str(number):
                 self.action_choose(int(number))
             case _ if not self.giving_reason:
-                self.focus()
+                self.screen.set_focus(self)
 
     @property
     def reason(self) -> str:
@@ -243,7 +264,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def drop_reason(self) -> None:
         """Back from the reason to the options."""
         self.remove_class("-reason")
-        self.focus()
+        self.screen.set_focus(self)
 
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """The reason is finished."""

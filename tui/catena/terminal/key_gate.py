@@ -1,0 +1,227 @@
+"""The gate of the app: each key goes where the one before it has led, however fast they come.
+
+Textual forwards a key to the widget that has the focus when the key is read. Keys that come in one read are thus all
+forwarded before the first of them has moved the focus or opened a screen. The gate lets a key in when the one before it
+has been handled, and what that has asked for is there. Pastes and the mouse keep their place among the keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable
+from typing import Any
+
+from textual import events
+from textual.app import App, ScreenStackError
+from textual.message_pump import MessagePump
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from catena.terminal.key_pace import KeyPace
+
+_PATIENCE = 20  # slices; who has them and is not done by then holds the keys no longer
+_SLICE = 0.05  # seconds; time in which the loop stands still is one slice, however long: nobody could use it
+_MOST_ROUNDS = 8  # of messages that come of messages; while an answer streams in there are always more
+_QUIET_ROUNDS = 2  # with nothing left to handle, one behind the other
+
+_IN_THE_FIELD = frozenset(
+    {"left", "right", "home", "end", "backspace", "delete", "ctrl+left", "ctrl+right", "ctrl+w", "ctrl+u"}
+)  # the keys of a text field that are repeated fast, and lead nowhere
+
+
+class _Way:
+    """An act under way that leads the keys elsewhere: to another screen, or to another part of this one."""
+
+    def __init__(self) -> None:
+        self.task: asyncio.Task[object] | None = None
+        self.screen: Screen[Any] | None = None  # that it has opened
+
+
+class KeyGate:
+    """Holds what a person does back, in the order in which it came, while it is not known yet where it goes."""
+
+    def __init__(self, app: App[Any], *, pace: KeyPace | None = None) -> None:
+        self._app = app
+        self.pace = pace or KeyPace()
+        self._held: deque[events.Event] = deque()
+        self._next: events.Event | None = None  # that is let in
+        self._entered: MessagePump | None = None  # what got the event that was let in last
+        self._written: MessagePump | None = None  # a field in which a character may still be on its way
+        self._passing: asyncio.Task[None] | None = None
+        self._ways: list[_Way] = []
+        self._looked = asyncio.Event()
+
+    def watch(self, screen: Screen[Any]) -> None:
+        """Look at the screens that come and go, and at the focus on this one, which is always there."""
+        self._app.screen_change_signal.subscribe(self._app, self._screen_changed, immediate=True)
+        self._app.watch(screen, "focused", self._focus_moved, init=False)
+
+    @property
+    def open(self) -> bool:
+        """True while nothing waits: the next key goes in at once."""
+        return self._passing is None and not self._held
+
+    # --- what comes
+
+    def holds(self, event: events.Event) -> bool:
+        """True where the event has to wait; it comes once more when it may go in."""
+        if not _is_done_by_a_person(event):
+            return False
+        if not self._app.screen_stack:  # the app is being left, and there is nowhere to go in
+            return True
+        if event is not self._next and (
+            self._passing is not None or self._held or not self._goes_straight_in(event)
+        ):
+            self._held.append(event)
+            if self._passing is None:
+                self._passing = asyncio.create_task(self._pass())
+            return True
+        self._next = None
+        self._enter(event)
+        return False
+
+    def _goes_straight_in(self, event: events.Event) -> bool:
+        return _moves_nothing(event) or _writes(event, self._target)
+
+    @property
+    def _target(self) -> MessagePump:
+        return self._app.focused or self._app.screen
+
+    def _enter(self, event: events.Event) -> None:
+        self._entered = target = self._target
+        if isinstance(event, events.Key):
+            self.pace.came(event)
+        if _writes(event, target):
+            self._written, self._entered = target, None
+        elif _moves_nothing(event):
+            self._entered = None
+
+    async def _pass(self) -> None:
+        """Let in what is held, one after the other."""
+        try:
+            while self._held:
+                if self._written is not None and not self._goes_straight_in(self._held[0]):
+                    written, self._written = self._written, None
+                    await self._in_time(self._settled(written))
+                self._entered = None
+                event = self._next = self._held.popleft()
+                if not self._app.post_message(event):
+                    return
+                await self._handled(self._app)  # nothing else can go in before that
+                if self._entered is not None:
+                    await self._in_time(self._settled(self._entered))
+        except ScreenStackError:  # the app is being left
+            return
+        finally:
+            self._passing = None
+
+    # --- what has become of it
+
+    async def _settled(self, target: MessagePump) -> None:
+        """Wait until what came to ``target`` is handled, with all that came of it, and what it asked for is there."""
+        quiet = 0
+        for _ in range(_MOST_ROUNDS):
+            pumps = self._above(target)
+            for pump in pumps:
+                await self._handled(pump)
+            await self._there()
+            screen = self._app.screen
+            await self._handled(screen)
+            left = screen is not self._app.screen or any(pump.message_queue_size for pump in pumps)
+            quiet = 0 if left else quiet + 1
+            if quiet == _QUIET_ROUNDS:
+                return
+
+    def _above(self, target: MessagePump) -> list[MessagePump]:
+        """A pump and all that its messages rise to, as far as they are there."""
+        pumps: list[MessagePump] = []
+        pump: MessagePump | None = target
+        while pump is not None and pump is not self._app:
+            pumps.append(pump)
+            pump = pump._parent
+        return [*pumps, self._app]
+
+    async def _handled(self, pump: MessagePump) -> None:
+        """Wait until a pump has handled what was posted to it by now; a screen that is opened is mounted then."""
+        handled = asyncio.Event()
+        if pump.post_message(events.Callback(callback=handled.set)):
+            await handled.wait()
+
+    async def _there(self) -> None:
+        """Wait until every act that leads elsewhere has led there, or has ended."""
+        while any(not self._stands(way) for way in self._ways):
+            self._looked.clear()
+            await self._looked.wait()
+
+    def _stands(self, way: _Way) -> bool:
+        return way.screen is not None and way.screen in self._app.screen_stack
+
+    async def _in_time(self, step: Awaitable[None]) -> None:
+        """Wait for a step, as long as there is patience for it."""
+        task = asyncio.ensure_future(step)
+        try:
+            for _ in range(_PATIENCE):
+                await asyncio.wait({task}, timeout=_SLICE)
+                if task.done():
+                    task.result()
+                    return
+            self._ways = [way for way in self._ways if self._stands(way)]
+        finally:
+            task.cancel()
+
+    # --- acts
+
+    def led(self, act: Awaitable[None]) -> Awaitable[None]:
+        """An act for which the keys wait from now on, until it has ended, opened a screen or moved the focus.
+
+        They wait again when its screen is gone, for what it does with what was chosen there.
+        """
+        way = _Way()
+        self._ways.append(way)
+        return self._go(way, act)
+
+    async def _go(self, way: _Way, act: Awaitable[None]) -> None:
+        way.task = asyncio.current_task()
+        try:
+            await act
+        finally:
+            self._end(way)
+
+    def _end(self, way: _Way) -> None:
+        if way in self._ways:
+            self._ways.remove(way)
+        self._looked.set()
+
+    def _way(self) -> _Way | None:
+        """The way of the act that is at work at this moment."""
+        task = asyncio.current_task()
+        return next((way for way in self._ways if way.task is task), None)
+
+    def _screen_changed(self, screen: Screen[Any]) -> None:
+        if (way := self._way()) is not None:
+            way.screen = screen
+        self._looked.set()
+
+    def _focus_moved(self, focused: Widget | None) -> None:
+        if focused is not None and (way := self._way()) is not None:
+            self._end(way)
+
+
+def _is_done_by_a_person(event: events.Event) -> bool:
+    return isinstance(event, (events.InputEvent, events.Paste)) and not event.is_forwarded
+
+
+def _moves_nothing(event: events.Event) -> bool:
+    """True for what the mouse tells without a button; the focus and the screen stay."""
+    return isinstance(event, events.MouseEvent) and not isinstance(event, (events.MouseDown, events.MouseUp))
+
+
+def _writes(event: events.Event, target: MessagePump) -> bool:
+    """True for what is written into a text field: nearly every key there is, and none of them has to wait."""
+    if not isinstance(target, (Input, TextArea)):
+        return False
+    if isinstance(event, events.Key):
+        return event.is_printable or event.key in _IN_THE_FIELD
+    return isinstance(event, events.Paste)

@@ -1,0 +1,39 @@
+"""How fast keys come: a letter among others is a piece of a word, and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.events import Key
+
+APART = 0.3  # seconds between two printable keys of which the second can be meant for itself
+
+
+def read_at(key: Key) -> float:
+    """The time at which the key was read, which says more than when its turn came: the screen may have been busy."""
+    return key.time
+
+
+class KeyPace:
+    """Knows whether the printable key that came last came alone."""
+
+    def __init__(self, clock: Callable[[Key], float] = read_at) -> None:
+        self._clock = clock
+        self._last: float | None = None
+        self._alone = True
+
+    @property
+    def alone(self) -> bool:
+        """True unless another printable key came shortly before the one that came last."""
+        return self._alone
+
+    def apart_from(self, now: float) -> bool:
+        """True where a printable key that comes now comes alone."""
+        return self._last is None or now - self._last >= APART
+
+    def came(self, key: Key) -> None:
+        """A key has its turn."""
+        if key.is_printable:
+            now = self._clock(key)
+            self._alone = self.apart_from(now)
+            self._last = now
