@@ -383,7 +383,7 @@ async def test_e01_an_edit_that_does_not_go_out_is_back_with_what_was_typed_behi
         async def refuse(*arguments: object) -> None:
             raise StoreError("it is full")
 
-        monkeypatch.setattr(person.tab.conversation, "edit", refuse)
+        monkeypatch.setattr(person.tab.window, "edit", refuse)
         async with store_held(person):
             await person.press("enter")
             await person.type("say next")
