@@ -558,7 +558,7 @@ async def test_r11_a_stop_does_not_wait_for_ever_where_the_turn_is_cut_off_befor
 
         async def cut_off(self: RunningTurn, blocks: list[PromptBlock]) -> Any:
             stopping.append(asyncio.ensure_future(self.stop()))
-            way = desk.window._way
+            way = desk.window._consumer
             assert way is not None
             asyncio.get_running_loop().call_soon(way.cancel)
             return await true(self, blocks)

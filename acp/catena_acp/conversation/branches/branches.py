@@ -54,16 +54,16 @@ class WindowLeaf:
 
     def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
         self._runtime = runtime
-        self._window_id = window_id
+        self.window_id = window_id
 
     async def move(self, tx: Writer, leaf_id: str | None, act: Act, agent: AgentSpec | None = None) -> None:
         """Move the window in the caller's transaction; ``agent`` is who answers from there on."""
-        window = await windows.get(tx, self._window_id)
+        window = await windows.get(tx, self.window_id)
         if window and window.conversation_id != self._runtime.record.id:
             raise StoreError("this tab shows another conversation by now")
         await move_window(
             tx,
-            window_id=self._window_id,
+            window_id=self.window_id,
             conversation_id=self._runtime.record.id,
             leaf_id=leaf_id,
             act=act,
@@ -73,16 +73,16 @@ class WindowLeaf:
     def moved(self, leaf_id: str | None, agent: AgentSpec | None = None) -> None:
         """Tell where the window stands, once that is committed."""
         self.switch_agent(agent)
-        self._runtime.publish(LeafMoved(self._window_id, leaf_id))
+        self._runtime.publish(LeafMoved(self.window_id, leaf_id))
         if agent is None:
-            self._runtime.carried_by_none(self._window_id)
+            self._runtime.carried_by_none(self.window_id)
 
     def switch_agent(self, agent: AgentSpec | None) -> None:
         """Take over the agent that was committed with a move, if there was one."""
         if agent is not None:
             record = self._runtime.record
             self._runtime.record = replace(record, agent=agent.name, profile=agent.profile)
-            self._runtime.carried_by_none(self._window_id)
+            self._runtime.carried_by_none(self.window_id)
 
     async def stand_on(self, leaf_id: str | None, act: Act) -> None:
         """Let the window stand on a row; for who keeps its prompts away meanwhile."""
@@ -96,7 +96,7 @@ class WindowLeaf:
         async with tenure.write() if tenure else self._runtime.services.db.write() as tx:
             await self.move(tx, leaf_id, act)
         self.moved(leaf_id)
-        await remark_on_logout(self._runtime, self._window_id, leaf_id)
+        await remark_on_logout(self._runtime, self.window_id, leaf_id)
 
     async def beside(self, prompt_id: str, step: int) -> str | None:
         """The leaf of the sibling that is ``step`` further: where the window last stood in it, else its newest.
@@ -109,7 +109,7 @@ class WindowLeaf:
             at = prompts.index(prompt_id) + step if prompt_id in prompts else -1
             if not 0 <= at < len(prompts):
                 return None
-            leaf = await last_leaf(reader, self._window_id, record.id, prompts[at])
+            leaf = await last_leaf(reader, self.window_id, record.id, prompts[at])
             return leaf or await newest_leaf_below(reader, prompts[at], record.id)
 
     async def fork_point(self, message_id: str | None = None) -> str | None:
@@ -117,7 +117,7 @@ class WindowLeaf:
         async with self._runtime.services.db.read() as reader:
             if message_id is not None:
                 return await point_at(reader, message_id)
-            window = await windows.get(reader, self._window_id)
+            window = await windows.get(reader, self.window_id)
             return await settled_point(reader, window.leaf_id if window else None)
 
 

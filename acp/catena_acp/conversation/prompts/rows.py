@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from catena_acp.continuity.atomic import shielded
 from catena_acp.continuity.events import LeafMoved, MessageAdded
+from catena_acp.continuity.turns.endings import brought_something
 from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.conversation.branches.branches import WindowLeaf
 from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.port import AgentSpec
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Reader, Writer
@@ -23,7 +27,8 @@ from catena_store.records import (
     QueueItem,
     StopReason,
 )
-from catena_store.windows import attachments, windows
+from catena_store.windows import attachments, inputs, windows
+from catena_store.windows.journal import Act
 
 _CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these forget in silence
 
@@ -60,14 +65,61 @@ async def last_prompt(reader: Reader, path: Sequence[PathRow]) -> tuple[int, Mes
 class PromptRows:
     """The prompts of one window, as rows."""
 
-    def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
+    def __init__(self, runtime: ConversationRuntime, leaf: WindowLeaf) -> None:
         self._runtime = runtime
-        self._window_id = window_id
+        self._leaf = leaf
+        self._window_id = leaf.window_id
+
+    async def typed(self, text: str, files: Sequence[Attachment]) -> Birth:
+        """Make the row of a prompt that stood in the composer; the draft is empty then."""
+        async with self._runtime.writable().write() as tx:
+            await inputs.add(tx, text, self._runtime.record.cwd)
+            await windows.set_draft(tx, self._window_id, "")
+            await attachments.set_draft(tx, self._window_id, ())
+            row = await self.add(tx, text, files)
+        return Attempt(row, came_from=row.parent_id), MessageAdded(self._window_id, row)
+
+    async def instead(
+        self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
+    ) -> Birth:
+        """Make a sibling of a prompt, on which the window stands then; ``agent`` is who answers from there on."""
+        act = Act.EDIT if agent is None and text != prompt.text else Act.RETRY
+        async with self._runtime.writable().write() as tx:
+            await inputs.add(tx, text, self._runtime.record.cwd)
+            await self._leaf.move(tx, prompt.parent_id, act, agent)
+            row = await self.add(tx, text, files)
+        self._leaf.switch_agent(agent)
+        return Attempt(row, came_from=row.parent_id), LeafMoved(self._window_id, row.id)
+
+    async def again(self, agent: AgentSpec | None) -> Birth | None:
+        """Let the branch's last prompt go out again: the same row where its turn brought nothing, else a sibling.
+
+        None where nothing was said.
+        """
+        async with self._runtime.services.db.read() as reader:
+            window = await windows.get(reader, self._window_id)
+            came_from = window.leaf_id if window else None
+            path = await messages.path(reader, came_from)
+            last, prompt = await last_prompt(reader, path)
+            brought = await brought_something(reader, path[last + 1 :])
+        if prompt is None:
+            return None
+        row = await shielded(self._repeat(prompt, agent, as_sibling=brought))
+        self._leaf.switch_agent(agent)
+        attempt = Attempt(row, came_from=came_from, typed=False, born=brought)
+        return attempt, LeafMoved(self._window_id, row.id)
+
+    async def _repeat(self, prompt: Message, agent: AgentSpec | None, *, as_sibling: bool) -> Message:
+        async with self._runtime.writable().write() as tx:
+            await self._leaf.move(tx, prompt.parent_id if as_sibling else prompt.id, Act.RETRY, agent)
+            if not as_sibling:
+                return prompt
+            return await self.add(tx, prompt.text, await attachments.of_message(tx, prompt.id))
 
     async def add_barrier(
         self, tx: Writer, text: str = "cleared by you", more: Mapping[str, Any] | None = None
     ) -> Message:
-        leaf = await self._leaf(tx)
+        leaf = await self._stands_on(tx)
         row = await messages.insert(
             tx,
             NewMessage(
@@ -87,7 +139,7 @@ class PromptRows:
         """A prompt with what is attached to it, below the window's leaf."""
         if clears(text):
             return await self.add_barrier(tx)
-        leaf = await self._leaf(tx)
+        leaf = await self._stands_on(tx)
         # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
         data = {"attachments": [each.described() for each in files]} if files else {}
         row = await messages.refused_below(tx, self._runtime.record.id, leaf, text)
@@ -110,7 +162,7 @@ class PromptRows:
         await conversations.touch(tx, self._runtime.record.id)
         return row
 
-    async def _leaf(self, tx: Writer) -> str | None:
+    async def _stands_on(self, tx: Writer) -> str | None:
         """Where the window stands. Raises StoreError where that is in another conversation by now."""
         window = await windows.get(tx, self._window_id)
         if window and window.conversation_id != self._runtime.record.id:

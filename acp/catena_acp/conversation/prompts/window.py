@@ -15,7 +15,6 @@ from catena_acp.continuity.atomic import shielded
 from catena_acp.continuity.events import (
     Asked,
     Doing,
-    LeafMoved,
     MessageAdded,
     Problem,
     PromptReturned,
@@ -27,26 +26,27 @@ from catena_acp.continuity.hold_wording import HELD_ELSEWHERE
 from catena_acp.continuity.problems import problem_about
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
-from catena_acp.continuity.turns.endings import brought_something
 from catena_acp.conversation import journal
 from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
 from catena_acp.conversation.prompts.delivery import PromptDelivery
 from catena_acp.conversation.prompts.idle import IdleWork
 from catena_acp.conversation.prompts.prepare import prepare
 from catena_acp.conversation.prompts.queue import PromptQueue
-from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows, clears, last_prompt
+from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows, clears
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import GivenUp, ReadOnly, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_acp.trouble.troubles import Trouble
-from catena_store.conversations import messages
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment, Message
-from catena_store.windows import attachments, inputs, windows
+from catena_store.windows import attachments
 from catena_store.windows.journal import Act
 
 T = TypeVar("T")
+Job = Callable[
+    [], Coroutine[Any, Any, Attempt | None]
+]  # makes the row of a prompt and tells of it, if there is one
 
 
 class Window:
@@ -63,22 +63,22 @@ class Window:
         self._take_over = take_over
         self.id = window_id
         self.leaf = WindowLeaf(runtime, window_id)
-        self.rows = PromptRows(runtime, window_id)
-        self._way: asyncio.Task[None] | None = None  # of a prompt, to the end of its turn
-        self._between = False  # that prompt is over, and it is looked what waits
-        self._next: Callable[[], Awaitable[None]] | None = None  # set on its way when that is done
+        self.rows = PromptRows(runtime, self.leaf)
+        self._consumer: asyncio.Task[None] | None = None  # of prompts, until none waits
+        self._looking = False  # a prompt is over, and the consumer looks what waits
+        self._retry: Job | None = None  # what it goes on with where nothing does
         self._preparing: asyncio.Future[Any] | None = None  # what the next prompt waits for
         self._apart = 0  # that move the leaf now, so a prompt waits in the queue meanwhile,
         self._one_apart = asyncio.Lock()  # … and one of them after the other
         self.queue = PromptQueue(runtime, window_id, self.rows)
-        self._prompt = PromptDelivery(runtime, window_id, self.rows, self.queue, self._until_prepared)
+        self._delivery = PromptDelivery(runtime, window_id, self.rows, self.queue, self._until_prepared)
         self.idle_work = IdleWork(runtime, window_id)
         runtime.enter(window_id)
 
     @property
     def busy(self) -> bool:
         """True while a prompt is on its way or its turn runs."""
-        return self._way is not None and not self._way.done()
+        return self._consumer is not None and not self._consumer.done()
 
     @property
     def at_work(self) -> bool:
@@ -144,7 +144,7 @@ class Window:
             await self.queue.add(text, files)
             self._serve_late()
             return
-        await self._begin(lambda: self._typed(text, files), text, files)
+        await self._say(lambda: self.rows.typed(text, files), text, files)
 
     async def edit(self, prompt_id: str, text: str, files: Sequence[Attachment] = ()) -> None:
         """Say a prompt in other words, as a sibling of it; returns when its row is committed.
@@ -166,34 +166,12 @@ class Window:
         """
         self._runtime.writable()
         if prompt_id is None:
-            self._go_next(lambda: self._retry(agent))
+            self._deliver_next(lambda: self._again(agent))
             return
         prompt = await self._prompt_of(prompt_id)
         async with self._runtime.services.db.read() as reader:
             files = await attachments.of_message(reader, prompt.id)
         await self.apart(lambda: self._say_instead(prompt, prompt.text, files, agent), stop=True)
-
-    async def _begin(
-        self, birth: Callable[[], Coroutine[Any, Any, Birth]], text: str, files: Sequence[Attachment] = ()
-    ) -> None:
-        """Send a prompt whose row is born by ``birth``; returns when that is committed.
-
-        Stopped before, ``text`` and ``files`` are given back. Raises ReadOnly, StoreError.
-        """
-        born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        way = self._go(lambda: self._bear(birth, born))
-        # Stopped before it began, it says nothing of its own.
-        way.add_done_callback(lambda _: born.done() or born.cancel())
-        try:
-            await asyncio.shield(born)
-        except asyncio.CancelledError:
-            if not born.cancelled():
-                raise
-            self._runtime.publish(PromptReturned(self.id, text, tuple(files)))
-            self._runtime.publish(TurnEnded(self.id, None, None))
-        except Fenced as fenced:
-            self._runtime.lose()
-            raise ReadOnly from fenced
 
     async def clear(self) -> None:
         """`/clear`: nothing above is told again, all of it stays on the screen, nothing is sent.
@@ -213,13 +191,13 @@ class Window:
 
         A prompt that is not out yet is restored to the draft.
         """
-        self._next = None
+        self._retry = None
         if self._preparing:
             self._preparing.cancel()
-        if self._way is None or not self.busy:
+        if self._consumer is None or not self.busy:
             return
-        if (running := self._prompt.running) is None:
-            self._way.cancel()
+        if (running := self._delivery.running) is None:
+            self._consumer.cancel()
             return
         self._runtime.set_doing(self.id, Doing.STOPPING)
         self._runtime.permissions.cancel(running.live.link_id)
@@ -227,7 +205,7 @@ class Window:
 
     async def kill_agent(self) -> None:
         """End the agent's process, for a stop that is not heeded; what it said is kept."""
-        if claimed := self._prompt.claimed:
+        if claimed := self._delivery.claimed:
             await claimed.live.agent.stop()
 
     async def prepare(self) -> None:
@@ -267,12 +245,12 @@ class Window:
         self._apart += 1
         try:
             while True:
-                if self._way is not None and self.busy:
+                if self._consumer is not None and self.busy:
                     if not (stop or wait):
                         raise StillAtWork
                     if stop:
                         await self.stop()
-                    await asyncio.wait({self._way})
+                    await asyncio.wait({self._consumer})
                     continue
                 async with self._one_apart:
                     if not self.busy:  # the one before this may have sent a prompt
@@ -302,8 +280,8 @@ class Window:
 
     async def wait_idle(self) -> None:
         """Wait until no prompt is on its way and the queue has come to rest."""
-        while self._way is not None and self.busy:
-            await asyncio.wait({self._way})
+        while self._consumer is not None and self.busy:
+            await asyncio.wait({self._consumer})
 
     async def settled(self) -> None:
         """Wait until it is idle and what is done after its turn is done: a probe, a parked fork."""
@@ -313,15 +291,15 @@ class Window:
     async def close(self) -> None:
         """End the turn as interrupted, and record it."""
         await self.idle_work.close()
-        await self._prompt.steering.give_up()
-        running = self._prompt.claimed
-        tasks = {task for task in (self._way, self._preparing) if task}
+        await self._delivery.steering.give_up()
+        running = self._delivery.claimed
+        tasks = {task for task in (self._consumer, self._preparing) if task}
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
         if running and running.live.agent.alive:
-            await self._prompt.end_upstream(running)
+            await self._delivery.end_upstream(running)
 
     # --- what the next prompt meets
 
@@ -399,72 +377,51 @@ class Window:
         Else the turn is stopped and the prompt goes next. Raises NotFound.
         """
         item = await self.queue.get(item_id)
-        running = self._prompt.running
+        running = self._delivery.running
         if running and can_be_steered(running, item.text):
-            if await self._prompt.steering.say_into(running, item_id):
+            if await self._delivery.steering.say_into(running, item_id):
                 return True
         else:
             await self.queue.put_first(item_id)
             # Its turn may have ended meanwhile, and this one be on its way.
-            if running and running is self._prompt.running and may_stop_for(running, item.text):
+            if running and running is self._delivery.running and may_stop_for(running, item.text):
                 await self.stop()
         self._serve_late()
         return False
 
-    async def _serve_queue(self) -> None:
-        """Send what waits, one after the other, until the queue is empty or an error holds it."""
-        while not self._runtime.closing and self._runtime.tenure and not self._apart:
-            self._between = True
-            self.queue.unserved = False  # where this fails it is told, and not tried again by itself
-            await shielded(self._prompt.close_unclosed())
-            taken = await shielded(self.queue.take_next(self._runtime.tenure))
-            if taken is None:
-                break
-            self._between, self._next = False, None
-            row = taken.row
-            self._runtime.publish(MessageAdded(self.id, row))
-            if row.barrier:
-                self._runtime.carried_by_none(self.id)
-            elif not await self._prompt.send(Attempt(row, came_from=row.parent_id, item=taken.item)):
-                break
-        self._between = True
-        await self._prompt.settings.switch_back()
-
     def _serve_late(self) -> None:
-        """Send what came into the queue after the way of the last prompt had looked there for the last time."""
+        """Send what came into the queue after the consumer had looked there for the last time."""
         free = self.at_rest and not self._runtime.closing
         if self.queue.unserved and free and self._runtime.tenure:
-            self._go(self._serve_queue)
+            self._deliver(self._waiting)
 
-    # --- the way of a prompt
+    # --- the consumer of prompts
 
-    def _go(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        """Set a prompt on its way; trouble before its row is born is told."""
+    def _deliver(self, job: Job) -> asyncio.Task[None]:
+        """Deliver the prompt of a job, and then what waits; trouble before its row is born is told."""
         self.idle_work.give_way()
-        self._between, self._next = False, None
-        self._way = asyncio.ensure_future(self._until_idle(work))
-        self._way.add_done_callback(lambda _: self._way_over())
-        return self._way
+        self._looking, self._retry = False, None
+        self._consumer = asyncio.ensure_future(self._consume(job))
+        self._consumer.add_done_callback(lambda _: self._consumed())
+        return self._consumer
 
-    def _go_next(self, work: Callable[[], Awaitable[None]]) -> None:
+    def _deliver_next(self, job: Job) -> None:
         """The same, as soon as it was looked what waits behind a prompt that is over; not while one runs."""
         if self.at_rest:
-            self._go(work)
-        elif self._between and not self._apart:
-            self._next = work
+            self._deliver(job)
+        elif self._looking and not self._apart:
+            self._retry = job
 
-    def _way_over(self) -> None:
-        work, self._next = self._next, None
-        if work and self.at_rest and not self._runtime.closing:
-            self._go(work)
-        else:
-            self._serve_late()
-
-    async def _until_idle(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _consume(self, job: Job) -> None:
+        """Bring the prompt of a job to the end of its turn, then what waits, until none is left or held by an error."""
         tenure = self._runtime.tenure
         try:
-            await work()
-            self.idle_work.begin(self._prompt.ended)
+            attempt = await job()
+            while attempt and await self._delivery.send(attempt):
+                attempt = await self._waiting()
+            self._looking = True
+            await self._delivery.settings.switch_back()
+            self.idle_work.begin(self._delivery.ended)
         except (Fenced, ReadOnly):
             if self._runtime.tenure is tenure:
                 self._runtime.lose()
@@ -472,82 +429,89 @@ class Window:
         except StoreError as error:
             self._runtime.publish(Troubled(self.id, Problem(Trouble.STORE, str(error))))
 
-    async def _bear(
-        self, birth: Callable[[], Coroutine[Any, Any, Birth]], born: asyncio.Future[None]
+    def _consumed(self) -> None:
+        job, self._retry = self._retry, None
+        if job and self.at_rest and not self._runtime.closing:
+            self._deliver(job)
+        else:
+            self._serve_late()
+
+    # --- its jobs
+
+    async def _say(
+        self, birth: Callable[[], Coroutine[Any, Any, Birth]], text: str, files: Sequence[Attachment]
     ) -> None:
+        """Send a prompt whose row is born by ``birth``; returns when that is committed.
+
+        Stopped before, ``text`` and ``files`` are returned. Raises ReadOnly, StoreError.
+        """
+        born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        consumer = self._deliver(lambda: self._new(birth, born))
+        # Stopped before it began, it says nothing of its own.
+        consumer.add_done_callback(lambda _: born.done() or born.cancel())
         try:
-            await shielded(self._prompt.close_unclosed())
+            await asyncio.shield(born)
+        except asyncio.CancelledError:
+            if not born.cancelled():
+                raise
+            self._runtime.publish(PromptReturned(self.id, text, tuple(files)))
+            self._runtime.publish(TurnEnded(self.id, None, None))
+        except Fenced as fenced:
+            self._runtime.lose()
+            raise ReadOnly from fenced
+
+    async def _new(
+        self, birth: Callable[[], Coroutine[Any, Any, Birth]], born: asyncio.Future[None]
+    ) -> Attempt | None:
+        try:
+            await shielded(self._delivery.close_unclosed())
             attempt, event = await shielded(birth())
         except (StoreError, ReadOnly) as error:
             born.set_exception(error)
-            return
+            return None
         self._runtime.publish(event)
         born.set_result(None)
-        await self._carry(attempt)
+        return attempt
 
-    async def _typed(self, text: str, files: Sequence[Attachment]) -> Birth:
-        async with self._runtime.writable().write() as tx:
-            await inputs.add(tx, text, self._runtime.record.cwd)
-            await windows.set_draft(tx, self.id, "")
-            await attachments.set_draft(tx, self.id, ())
-            row = await self.rows.add(tx, text, files)
-        return Attempt(row, came_from=row.parent_id), MessageAdded(self.id, row)
+    async def _again(self, agent: AgentSpec | None) -> Attempt | None:
+        await shielded(self._delivery.close_unclosed())
+        birth = await self.rows.again(agent)
+        if birth is None:
+            return None
+        attempt, news = birth
+        self._runtime.publish(news)
+        return attempt
+
+    async def _waiting(self) -> Attempt | None:
+        """Take the next prompt out of the queue; None where none may go out. One that clears is done with that."""
+        while not self._runtime.closing and self._runtime.tenure and not self._apart:
+            self._looking = True
+            self.queue.unserved = False  # where this fails it is told, and not tried again by itself
+            await shielded(self._delivery.close_unclosed())
+            taken = await shielded(self.queue.take_next(self._runtime.tenure))
+            if taken is None:
+                return None
+            self._looking, self._retry = False, None
+            row = taken.row
+            self._runtime.publish(MessageAdded(self.id, row))
+            if not row.barrier:
+                return Attempt(row, came_from=row.parent_id, item=taken.item)
+            self._runtime.carried_by_none(self.id)
+        return None
 
     async def _say_instead(
         self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
     ) -> None:
         # What the turn before still tells belongs to the branch that is left.
         await self._runtime.settle()
-        act = Act.EDIT if agent is None and text != prompt.text else Act.RETRY
-
-        async def instead() -> Message:
-            async with self._runtime.writable().write() as tx:
-                await inputs.add(tx, text, self._runtime.record.cwd)
-                await self.leaf.move(tx, prompt.parent_id, act, agent)
-                return await self.rows.add(tx, text, files)
-
-        if clears(text):
-            barrier = await instead()
-            self.leaf.moved(barrier.id, agent)
-            self._runtime.publish(TurnEnded(self.id, None, None))
+        if not clears(text):
+            await self._say(lambda: self.rows.instead(prompt, text, files, agent), text, files)
             return
-
-        async def birth() -> Birth:
-            row = await instead()
-            self.leaf.switch_agent(agent)
-            return Attempt(row, came_from=row.parent_id), LeafMoved(self.id, row.id)
-
-        await self._begin(birth, text, files)
-
-    async def _retry(self, agent: AgentSpec | None) -> None:
-        await shielded(self._prompt.close_unclosed())
-        async with self._runtime.services.db.read() as reader:
-            window = await windows.get(reader, self.id)
-            leaf = window.leaf_id if window else None
-            path = await messages.path(reader, leaf)
-            last, prompt = await last_prompt(reader, path)
-            brought = await brought_something(reader, path[last + 1 :])
-        if prompt is None:
-            return
-        row = await shielded(self._again(prompt, agent, as_sibling=brought))
-        self.leaf.switch_agent(agent)
-        self._runtime.publish(LeafMoved(self.id, row.id))
-        await self._carry(Attempt(row, came_from=leaf, typed=False, born=brought))
-
-    async def _again(self, prompt: Message, agent: AgentSpec | None, *, as_sibling: bool) -> Message:
-        async with self._runtime.writable().write() as tx:
-            await self.leaf.move(tx, prompt.parent_id if as_sibling else prompt.id, Act.RETRY, agent)
-            if not as_sibling:
-                return prompt
-            return await self.rows.add(tx, prompt.text, await attachments.of_message(tx, prompt.id))
+        _, news = await self.rows.instead(prompt, text, files, agent)
+        self._runtime.publish(news)
+        self._runtime.carried_by_none(self.id)
+        self._runtime.publish(TurnEnded(self.id, None, None))
 
     async def _prompt_of(self, prompt_id: str) -> Message:
         async with self._runtime.services.db.read() as reader:
             return await prompt_of(reader, self._runtime.record, prompt_id)
-
-    async def _carry(self, attempt: Attempt) -> None:
-        """Bring a prompt to the end of its turn, and then what waits to the end of theirs."""
-        well = await self._prompt.send(attempt)
-        self._between = True
-        if well:
-            await self._serve_queue()
