@@ -22,6 +22,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from catena.app.app import CatenaApp
+from catena.screens.chat.commands import Commands
 from catena.settings.settings import Start
 from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
@@ -53,7 +54,7 @@ class Stage:
     async def say(self, text: str) -> None:
         """Paste a prompt into the composer, once nothing goes on any more, and send it."""
         await self._until(self._rests, "the application at rest")
-        self.app.chat.composer.post_message(events.Paste(text))
+        self.app.chat.area.prompt.composer.post_message(events.Paste(text))
         await self.pilot.press("enter")
 
     async def press(self, *keys: str) -> None:
@@ -63,7 +64,7 @@ class Stage:
     async def choose_prompt(self) -> None:
         """Press Esc twice, and wait until the keys choose a prompt."""
         await self.press("escape", "escape")
-        await self._until(lambda: self.app.chat.place == "choosing", "a prompt to be chosen")
+        await self._until(lambda: self.app.chat.area.place == "choosing", "a prompt to be chosen")
 
     async def shows(self, *texts: str) -> None:
         """Wait until the screen shows all of these, nothing goes on behind it, and nothing on it moves any more."""
@@ -87,21 +88,21 @@ class Stage:
 
     def _rests(self) -> bool:
         """True while only the person can bring anything about."""
-        app, acts = self.app, self.app.chat.acts
-        if acts is None:
+        app, area = self.app, self.app.chat.area
+        if not isinstance(area.commands, Commands):
             return False
-        asked = app.screen is not app.chat or app.chat.branch.open
+        asked = app.screen is not app.chat or area.decisions.branch.open
         working = any(
             not worker.is_finished
             for worker in app.workers
             if worker.group != "news" and not (asked and worker.group == "acts")
         )
-        desk = acts.desk
-        seats = [(tab, tab.window) for tab in desk.tabs.tabs]
+        context = area.commands.context
+        seats = [(tab, tab.window) for tab in context.tabs.tabs]
         at_work = any(
             seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
         )
-        return not (working or at_work or desk.tabs.news or desk.view._held)
+        return not (working or at_work or context.tabs.news or context.presenter._held)
 
     def picture(self) -> str:
         """What the screen shows now."""
@@ -138,8 +139,9 @@ async def stage(folder: Path, *, agent: bool = True, size: tuple[int, int] = SIZ
     ):
         tabs = OpenTabs(database, conversations, directory=str(project), new_id=new_id)
         await app.chat.begin(tabs)
-        if app.chat.acts is not None:  # between two keys of a scene no time goes by
-            app.chat.acts.edits.clock = lambda: 0.0
+        commands = app.chat.area.commands
+        if isinstance(commands, Commands):  # between two keys of a scene no time goes by
+            commands.actions.edits.clock = lambda: 0.0
         try:
             yield Stage(app, pilot)
         finally:

@@ -48,8 +48,8 @@ class Scene:
 
     async def rows(self, tab: Tab) -> list[Message]:
         """The tab's branch, as the store has it."""
-        assert self.person.app.chat.acts is not None
-        tabs = self.person.app.chat.acts.desk.tabs
+        assert self.person.commands is not None
+        tabs = self.person.commands.context.tabs
         return await tabs.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 100_000))
 
     async def said(self, tab: Tab) -> str:
@@ -73,7 +73,7 @@ class Scene:
                 if ask.ask_id in answered:
                     break
                 answered.add(ask.ask_id)
-                self.person.app.chat.acts.run(  # type: ignore[union-attr]
+                self.person.commands.run(
                     conversation.answer(ask.ask_id, ask.options[0].id if ask.options else None)
                 )
             return self.person.is_over(hostile)
@@ -100,9 +100,9 @@ async def two_tabs(place: Path, misdeed: str = "") -> AsyncIterator[Scene]:
     here.mkdir()
     rehearsal = find_agent("rehearsal", settings)
     async with at_the_screen(str(here), agent=rehearsal, settings=settings) as person:
-        acts = person.app.chat.acts
+        acts = person.commands
         assert acts is not None
-        acts.run(person.app.chat.open_with(find_agent("hostile", settings)))
+        acts.run(person.commands.actions.tabs.open_with(find_agent("hostile", settings)))
         await person.until(lambda: len(person.tabs) == 2, "another tab")
         await person.looks_at(person.tabs[1])
         neighbour, hostile = person.tabs
@@ -258,7 +258,7 @@ async def test_w27_r12_an_agent_that_begins_badly_gives_the_prompt_back_and_anot
             assert hostile.trouble.standing is not None
             assert why in hostile.trouble.standing.problem.text
         assert not UNSAFE.search(person.text)
-        person.app.chat.composer.put("")
+        person.composer.put("")
         await scene.goes_on_honestly("echo")
 
 

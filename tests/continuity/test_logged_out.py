@@ -88,8 +88,7 @@ async def test_m08_on_the_screen_an_undo_that_leads_above_a_logout_names_what_th
         await person.idle()
         await tab.conversation.logins.log_out(tab.window)
         await person.sees("logged out by you")
-        assert person.app.chat.acts is not None
-        person.app.chat.acts.do("undo")
+        person.commands.do("undo")
         await person.sees("│ canary-old", f"Your next prompt goes out {SAID_BEFORE}.", "Undone: the rewind.")
         assert tab.leaf_id == leaf
 

@@ -88,7 +88,7 @@ async def test_a02_the_answer_is_copied_and_goes_into_the_composer_behind_what_i
         await answered(person, "│ the answer")
         await person.press("y")
         await person.sees("Sent the answer")
-        person.app.chat.composer.put("As you said:")
+        person.composer.put("As you said:")
         await person.press("i")
         await back(person)
         await person.until(lambda: person.draft == "As you said:\n\nthe answer", "the answer behind it")
@@ -166,7 +166,7 @@ async def test_a01_what_is_refused_and_what_goes_wrong_is_read_in_the_overlay(wo
         await begun(person)
         await person.say("/btw edit notes.txt; escape")
         text = await answered(person, "wanted to do more than read", "An aside only reads, so that was")
-        assert "\x1b" not in text and not person.app.chat.permission.ask
+        assert "\x1b" not in text and not person.area.decisions.permission.ask
         await person.press("y", "enter")
         await person.type("/compact")
         await person.press("enter")
@@ -207,7 +207,7 @@ async def test_a01_an_answer_can_be_stopped_and_esc_closes_at_any_time(world: Wo
         await back(person)
         await person.until(lambda: person.draft == "/btw not asked", "what was typed")
         await gone(person, world)
-        person.app.chat.composer.put("")
+        person.composer.put("")
         await person.say("say on")
         await person.sees("│ on")
 
@@ -233,7 +233,7 @@ async def test_a03_asides_show_in_no_list_and_leave_no_row(world: World) -> None
         conversation = person.tab.conversation
         chain = await conversation.chain.read(conversation.window(person.tab.window_id), cap=None)
         assert [entry.link.cause for entry in chain.entries] == [Cause.NEW] and chain.folded
-        assert len(await person.app.chat.acts.desk.tabs.summaries(None, 10)) == 1  # type: ignore[union-attr]
+        assert len(await person.commands.context.tabs.summaries(None, 10)) == 1
         await person.say("/chain")
         await person.sees("the chain: 1 session", "set apart")
 

@@ -58,8 +58,7 @@ def other_ways(place: Path, *ways: dict[str, object], **env: str) -> AgentSpec:
 
 
 def do(person: Person, command: str) -> None:
-    assert person.app.chat.acts is not None
-    person.app.chat.acts.do(command)
+    person.commands.do(command)
 
 
 async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_other_tab_works_on(
@@ -81,7 +80,7 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
         await person.idle()
 
         await person.press("tab")
-        await person.until(lambda: person.app.chat.place == "trouble", "the keys to go to the panel")
+        await person.until(lambda: person.area.place == "trouble", "the keys to go to the panel")
         await person.press("l")
 
         await person.sees("You are logged in to Rehearsal.")
@@ -93,7 +92,7 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
         assert person.text.count("▌ echo") == 1
         assert "canary-one" in person.text.partition("▌ echo")[2]
         await person.to_tab(2, "ctrl+pagedown")
-        await person.until(lambda: person.app.chat.place == "question", "the keys to go to the question")
+        await person.until(lambda: person.area.place == "question", "the keys to go to the question")
         await person.press("y")
         await person.sees("│ begun", "│ ended")
         await person.until(lambda: not second.busy, "the other tab's end")
@@ -120,7 +119,7 @@ async def test_r06_a_login_typed_in_place_of_the_prompt_sends_the_prompt_and_a_c
         await person.say("say two")
         await person.until(lambda: person.draft == "say two", "the text back in the composer")
         await person.idle()
-        person.app.chat.composer.put("say three")
+        person.composer.put("say three")
         do(person, "login")
         await person.sees("Your text has changed since")
         assert person.draft == "say three"

@@ -11,6 +11,7 @@ from rich.segment import Segments
 
 from catena.app import themes
 from catena.app.app import CatenaApp
+from catena.screens.chat.command_table import SLASH_COMMANDS
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
 from catena.settings.settings import Settings, Start
@@ -55,29 +56,31 @@ async def said(person: Person, text: str) -> None:
 
 
 def test_w03_our_commands_stand_above_the_agents() -> None:
-    rows = completions("/", (Command("research", "looks things up", None),))
+    rows = completions("/", SLASH_COMMANDS, (Command("research", "looks things up", None),))
     assert [row.key for row in rows][:2] == ["own:new", "own:history"]
     assert rows[-1].key == "agent:research"
     assert rows[-1].detail == "the agent's"
 
 
 def test_w03_commands_complete_by_their_letters_in_order_the_beginning_first() -> None:
-    rows = completions("/mo", (Command("mkdocs", "", None),))
+    rows = completions("/mo", SLASH_COMMANDS, (Command("mkdocs", "", None),))
     assert [row.key for row in rows[:2]] == ["own:mode", "own:model"]
     assert "agent:mkdocs" in [row.key for row in rows]
 
 
 def test_w03_a_clash_of_names_is_shown() -> None:
     clash = [
-        row for row in completions("/clear", (Command("clear", "wipe", None),)) if row.key == "agent:clear"
+        row
+        for row in completions("/clear", SLASH_COMMANDS, (Command("clear", "wipe", None),))
+        if row.key == "agent:clear"
     ]
     assert clash[0].dim
     assert "ours has the same name" in clash[0].note
 
 
 def test_w03_a_path_is_no_command() -> None:
-    assert completions("/etc/hosts", ()) == []
-    assert completions("/tell me more", ()) == []
+    assert completions("/etc/hosts", SLASH_COMMANDS, ()) == []
+    assert completions("/tell me more", SLASH_COMMANDS, ()) == []
 
 
 async def test_w03_tab_completes_and_enter_runs_a_command(tmp_path: Path) -> None:
@@ -157,7 +160,7 @@ async def test_w26_find_goes_through_the_places(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say one needle; say two needle")
         await person.press("ctrl+f")
-        await person.until(lambda: person.app.chat.place == "finding", "the keys to go to the find bar")
+        await person.until(lambda: person.area.place == "finding", "the keys to go to the find bar")
         await person.type("needle")
         await person.sees("4 of 4")
         await person.press("up")
@@ -174,7 +177,7 @@ async def test_browsing_lets_no_letter_into_the_composer(tmp_path: Path) -> None
         await person.press("j", "k", "x", "z", "w", "K")
         assert person.draft == ""
         await person.press("escape")
-        assert person.app.focused is person.app.chat.composer
+        assert person.app.focused is person.composer
 
 
 async def test_browsing_quotes_a_message_into_the_composer(tmp_path: Path) -> None:
@@ -205,7 +208,7 @@ async def test_w22_a_selection_made_with_the_mouse_is_copied_with_ctrl_c(
         await person.pilot.mouse_down(offset=(3, row))
         await person.pilot.hover(offset=(9, row))
         await person.pilot.mouse_up(offset=(9, row))
-        assert person.app.focused is person.app.chat.composer
+        assert person.app.focused is person.composer
         await person.press("ctrl+c")
         await person.until(lambda: any("\x1b]52;c;" in data for data in sent), "the copy")
 
@@ -235,7 +238,7 @@ async def test_w25_an_answer_calls_for_attention_only_while_the_terminal_is_not_
         await said(person, "say seen")
         assert not any("\x1b]9;" in data for data in sent)
         person.app.app_focus = False
-        person.app.chat.acts.submit("say unseen")  # type: ignore[union-attr]
+        person.commands.submit("say unseen")
         await person.until(lambda: any("\x1b]9;" in data for data in sent), "the notification")
     assert notification("a\x1b\x07b", {}) == "\x1b]9;a  b\x1b\\\x07"
 
@@ -244,15 +247,15 @@ async def test_w25_an_answer_calls_for_attention_only_while_the_terminal_is_not_
 async def test_s01_nothing_that_is_needed_is_cut_off(tmp_path: Path, size: tuple[int, int]) -> None:
     async with at_the_screen(str(tmp_path), size=size) as person:
         await said(person, "say hello; tool read README.md")
-        assert person.app.chat.composer.region.bottom <= size[1]
-        assert person.app.chat.composer.size.width >= size[0] - 4
+        assert person.composer.region.bottom <= size[1]
+        assert person.composer.size.width >= size[0] - 4
         await person.sees("Rehearsal", "hello")
         lines = person.text.splitlines()
         assert len(lines) == size[1]
         assert lines[-1].startswith(" Rehearsal")
-        person.app.chat.composer.put("x" * (size[0] * 3))
+        person.composer.put("x" * (size[0] * 3))
         await person.taken_in()
-        height = person.app.chat.composer.size.height
+        height = person.composer.size.height
         assert height == 1 if size[1] < 15 else height <= max(1, size[1] // 3)
         await person.say("ask May I?")
         await person.sees("1 y Allow")
@@ -273,8 +276,7 @@ async def test_s01_another_size_keeps_everything_usable(tmp_path: Path) -> None:
 async def test_the_newest_row_of_a_kind_is_known(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say one; say two")
-        assert person.app.chat.acts is not None
-        newest = person.app.chat.acts.desk.view.newest(Kind.AGENT)
+        newest = person.commands.context.presenter.newest(Kind.AGENT)
         assert newest is not None
         await person.say("/copy")
         await person.sees("to the terminal for its clipboard")

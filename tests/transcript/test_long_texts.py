@@ -358,7 +358,7 @@ class Unlooked:
 
     async def happens(self) -> None:
         person = self.person
-        view, tabs = person.acts.desk.view, person.acts.desk.tabs
+        view, tabs = person.commands.context.presenter, person.commands.context.tabs
         tab = person.tab
         view.moving = tab  # its news wait
         await tab.window.say("many-unjoinable-chunks")
@@ -390,10 +390,10 @@ async def test_w18_whoever_follows_a_flood_of_messages_is_shown_the_newest_page_
         await flood.happens()
         await person.sees("after many-unjoinable-chunks.")
         assert flood.added < 500
-        assert len(person.acts.desk.view._rows) <= PAGE
+        assert len(person.commands.context.presenter._rows) <= PAGE
         await person.until(lambda: person.transcript.following, "the end to be in sight")
         # What is told late of a row above the page is no news: it would come to stand below the newest one.
-        tabs, view, tab = person.acts.desk.tabs, person.acts.desk.view, person.tab
+        tabs, view, tab = person.commands.context.tabs, person.commands.context.presenter, person.tab
         rows = await tabs.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 1_000))
         tabs.news.append((tab, MessageAdded(tab.window_id, rows[0])))
         tabs.heard.set()

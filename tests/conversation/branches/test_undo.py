@@ -55,7 +55,7 @@ class Room:
     async def say(self, tab: Tab, text: str) -> None:
         await tab.window.say(text)
         await tab.window.wait_idle()
-        await self.tabs.stand_anew(tab)
+        await self.tabs.reload(tab)
 
     async def move(self, tab: Tab, leaf_id: str | None, act: Act, conversation_id: str | None = None) -> None:
         async with self.db.write() as tx:
@@ -66,7 +66,7 @@ class Room:
                 leaf_id=leaf_id,
                 act=act,
             )
-        await self.tabs.stand_anew(tab)
+        await self.tabs.reload(tab)
 
     async def edit(self, tab: Tab, prompt_id: str, text: str) -> None:
         async with self.db.read() as reader:
@@ -101,7 +101,7 @@ class Room:
                 workspace_id=self.tabs.workspace_id,
             )
             await opened_window(tx, window_id=beside)
-        opened = await self.tabs.bring_back(beside)
+        opened = await self.tabs.reopen(beside)
         assert opened is not None
         return opened
 
@@ -218,7 +218,7 @@ async def test_k11_undoing_a_fork_shows_the_source_and_keeps_the_fork_in_which_s
         tab = await here.tab("say one")
         source = tab.conversation.id
         await here.served.fork(tab.conversation, window_id=tab.window_id, side_by_side=False)
-        await here.tabs.stand_anew(tab)
+        await here.tabs.reload(tab)
         fork = tab.conversation.id
         assert fork != source
         await here.say(tab, "say in the fork")
@@ -360,7 +360,7 @@ async def test_k11_an_older_link_that_was_gone_on_from_is_left_again(world: Worl
         await here.say(tab, "say two")
         leaf = tab.leaf_id
         await conversation.chain.pick(conversation.window(tab.window_id), first.link.id)
-        await here.tabs.stand_anew(tab)
+        await here.tabs.reload(tab)
         assert (tab.agent, await here.texts(tab)) == ("rehearsal", ["say one"])
         await here.tabs.undoing.undo(tab)
         assert (tab.agent, tab.leaf_id) == ("other", leaf)

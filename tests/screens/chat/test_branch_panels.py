@@ -26,8 +26,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def edits(person: Person) -> EditActions:
-    assert person.app.chat.acts is not None
-    return person.app.chat.acts.edits
+    return person.commands.actions.edits
 
 
 async def say(person: Person, *words: str) -> None:
@@ -49,7 +48,7 @@ async def edit_chosen(person: Person, *keys: str) -> None:
 async def test_e01_esc_esc_chooses_an_earlier_prompt_in_the_transcript(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha", "beta")
-        transcript = person.app.chat.conversation.transcript
+        transcript = person.area.conversation.transcript
         assert transcript is not None
         await person.escape_twice()
         await person.sees("enter edit it")
@@ -80,29 +79,29 @@ async def test_e01_neither_slow_presses_nor_esc_that_closes_something_choose(wor
         await say(person, "alpha")
         now = 0.0
         edits(person).clock = lambda: now
-        chat = person.app.chat
-        assert chat.conversation.transcript is not None
+        area = person.area
+        assert area.conversation.transcript is not None
         await person.press("escape")
         now = 0.7
         await person.press("escape")
-        assert chat.place == "composer", "two slow presses"
+        assert area.place == "composer", "two slow presses"
         now = 2.0
         await person.press("escape", "x", "escape")
-        assert chat.place == "composer", "something was typed between"
+        assert area.place == "composer", "something was typed between"
         await person.press("backspace", "ctrl+f")
-        await person.until(lambda: chat.place == "finding", "the find bar")
+        await person.until(lambda: area.place == "finding", "the find bar")
         await person.press("escape", "escape")
-        assert chat.place == "composer", "the first one closed the find bar"
+        assert area.place == "composer", "the first one closed the find bar"
         await person.press("/")
-        await person.until(lambda: chat.completion.is_open, "the completions")
+        await person.until(lambda: area.prompt.completion.is_open, "the completions")
         await person.press("escape", "escape")
-        assert chat.place == "composer", "the first one closed the completions"
+        assert area.place == "composer", "the first one closed the completions"
         await person.press("backspace", "ctrl+c", "ctrl+c")
-        assert chat.place == "composer", "that is not esc"
+        assert area.place == "composer", "that is not esc"
         await person.press("escape", "escape")
-        assert chat.place == "choosing"
+        assert area.place == "choosing"
         await person.press("escape")
-        assert chat.place == "composer" and not chat.conversation.transcript.choosing
+        assert area.place == "composer" and not area.conversation.transcript.choosing
 
 
 async def test_e07_the_edit_says_what_it_would_tell_before_it_is_sent(world: World) -> None:
@@ -126,10 +125,10 @@ async def test_e01_the_draft_waits_and_comes_back_and_what_was_changed_is_kept(w
         await say(person, "alpha")
         await person.say("/attach notes.txt")
         await person.sees("+ notes.txt")
-        person.app.chat.composer.put("my draft")
+        person.composer.put("my draft")
         await edit_chosen(person)
         assert person.draft == "say alpha" and "notes.txt" not in person.text
-        person.app.chat.composer.put("say half done")
+        person.composer.put("say half done")
         await person.press("escape")
         await person.sees("my draft", "+ notes.txt", "comes back when you edit")
         assert person.draft == "my draft"
@@ -161,11 +160,11 @@ async def test_e06_attachments_of_the_prompt_are_in_the_composer_and_go_with_the
         await person.sees("│ beta", "‹ 2/2 ›", "+ notes.txt")
         await person.idle()
         assert person.tab.attachments == ()
-        transcript = person.app.chat.conversation.transcript
-        assert person.app.chat.acts is not None and transcript is not None
+        transcript = person.area.conversation.transcript
+        assert transcript is not None
         prompt = transcript.prompt_above(None)
         assert prompt is not None and prompt.text == "say beta"
-        (file,) = await person.app.chat.acts.desk.tabs.attachments_of(prompt.id)
+        (file,) = await person.commands.context.tabs.attachments_of(prompt.id)
         assert file.content == b"the notes"
 
 
@@ -182,7 +181,7 @@ async def test_a_command_in_the_middle_of_an_edit_is_done_and_the_prompt_stays(w
 async def test_an_edit_that_cannot_be_sent_stays_in_the_composer(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha")
-        person.app.chat.composer.put("my draft")
+        person.composer.put("my draft")
         await edit_chosen(person)
 
         async def refuse(*_: object, **__: object) -> None:
@@ -216,7 +215,7 @@ async def test_e03_each_sibling_comes_back_with_its_own_tail_place_and_draft(wor
         await say(person, "alpha", "beta", "tail")
         await person.say("stream 400 end=CURTAIN")
         await person.idle()
-        person.app.chat.composer.put("old draft")
+        person.composer.put("old draft")
         transcript = person.transcript
         await person.until(lambda: not transcript.busy, "it to be drawn")
         await person.press("pageup")
@@ -233,7 +232,7 @@ async def test_e03_each_sibling_comes_back_with_its_own_tail_place_and_draft(wor
         await person.sees("│ other", "‹ 2/2 ›", "stays on the branch")
         await person.idle()
         assert person.draft == "" and "tail" not in person.text
-        person.app.chat.composer.put("new draft")
+        person.composer.put("new draft")
         await person.browse()
         await person.press("h")
         await person.until(lambda: person.draft == "old draft", "the draft of the other sibling")
@@ -281,7 +280,7 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(w
         await person.sees("say this prompt again · ", "enter sends it")
         await person.press("x", "escape")
         await person.sees_no("say this prompt again")
-        await person.until(lambda: person.app.chat.place == "browsing", "the keys to go back")
+        await person.until(lambda: person.area.place == "browsing", "the keys to go back")
         assert person.draft == ""
         assert len(world.prompts()) == heard
         await person.press("r")
@@ -306,14 +305,14 @@ async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World)
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha", "beta")
         source = person.tab.conversation.id
-        person.app.chat.composer.put("my draft")
+        person.composer.put("my draft")
         await person.browse()
         await person.press("f")
         await person.is_asked()
         await person.sees("fork from here, in this tab · native: nothing replayed", "s side by side")
         await person.press("escape")
         await person.sees_no("fork from here")
-        await person.until(lambda: person.app.chat.place == "browsing", "the keys to go back")
+        await person.until(lambda: person.area.place == "browsing", "the keys to go back")
         assert person.tab.conversation.id == source
         await person.press("f")
         await person.is_asked()
@@ -356,7 +355,7 @@ async def test_f08_a_fork_that_fails_leaves_everything_and_says_the_agents_words
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha")
         source, leaf = person.tab.conversation.id, person.tab.leaf_id
-        person.app.chat.composer.put("my draft")
+        person.composer.put("my draft")
         world.fail({"fork": {"error": [-32603, "no forks on Mondays"]}})
         await person.browse()
         await person.press("f")
@@ -402,7 +401,7 @@ async def test_f09_a_fork_at_a_prompt_begins_before_it_with_its_words(world: Wor
 
 async def test_t02_keys_go_to_the_next_and_previous_branch_point(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
-        transcript = person.app.chat.conversation.transcript
+        transcript = person.area.conversation.transcript
         assert transcript is not None
         await say(person, "alpha", "beta")
         await edit_chosen(person)
@@ -438,7 +437,7 @@ async def test_t02_a_branch_point_above_what_is_loaded_is_found(world: World) ->
         conversation_id = person.tab.conversation.id
     async with at_the_screen(str(world.project), conversation_id=conversation_id) as person:
         await person.sees("✓ Read")
-        transcript = person.app.chat.conversation.transcript
+        transcript = person.area.conversation.transcript
         assert transcript is not None
         newest = transcript.prompt_above(None)
         assert newest is None or not newest.text.startswith("say alpha"), "it is not loaded yet"

@@ -13,7 +13,7 @@ import pytest
 from textual import events
 
 from catena.app.app import CatenaApp
-from catena.workspace import pending as in_hand
+from catena.workspace import pending
 from catena_acp.continuity.events import PromptReturned
 from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreFull
@@ -58,12 +58,12 @@ async def a_turn_that_hangs(person: Person) -> None:
 
 async def a_question(person: Person) -> None:
     await person.say("ask May I?")
-    await person.until(lambda: person.app.chat.place == "question", "the question to have the keys")
+    await person.until(lambda: person.area.place == "question", "the question to have the keys")
 
 
 async def give_a_reason(person: Person) -> None:
     await person.press("r")
-    await person.until(lambda: person.app.chat.place == "reason", "the reason to be asked for")
+    await person.until(lambda: person.area.place == "reason", "the reason to be asked for")
     await person.type(TYPED)
     await person.press("enter")
 
@@ -106,7 +106,7 @@ async def leave_meanwhile(
 
     async with at_the_screen(str(place)) as person:
         await before(person)
-        tabs = person.acts.desk.tabs
+        tabs = person.commands.context.tabs
         db = tabs._db
         write, leave = db.write, tabs.leave
 
@@ -125,7 +125,7 @@ async def leave_meanwhile(
         patched.setattr(db, "write", slow)
         patched.setattr(tabs, "leave", left)
         await act(person)
-        await person.until(lambda: tabs.in_hand._steps, "something to be on its way")
+        await person.until(lambda: tabs.pending._steps, "something to be on its way")
     return person.app
 
 
@@ -160,8 +160,8 @@ async def test_r12_enter_and_the_end_in_one_moment_leave_the_text_in_one_place(t
         await person.say("say before")
         await person.sees("│ before")
         await person.idle()
-        person.app.chat.composer.put(TYPED)
-        person.app.chat.composer.submit()
+        person.composer.put(TYPED)
+        person.composer.submit()
         person.app.exit()  # before anybody has heard of Enter
     found = [text for texts in (await kept(tmp_path)).values() for text in texts]
     assert sum(text.count(TYPED) for text in found) == 1
@@ -207,7 +207,7 @@ async def test_r12_a_reason_whose_question_is_gone_is_in_the_composer(tmp_path: 
     async with at_the_screen(str(tmp_path)) as person:
         await a_question(person)
         await person.press("r")
-        await person.until(lambda: person.app.chat.place == "reason", "the reason to be asked for")
+        await person.until(lambda: person.area.place == "reason", "the reason to be asked for")
         await person.type("not today")
         group = person.agent
         assert group is not None
@@ -219,7 +219,7 @@ async def test_r12_a_reason_that_is_being_typed_at_the_end_is_the_draft(tmp_path
     async with at_the_screen(str(tmp_path)) as person:
         await a_question(person)
         await person.press("r")
-        await person.until(lambda: person.app.chat.place == "reason", "the reason to be asked for")
+        await person.until(lambda: person.area.place == "reason", "the reason to be asked for")
         await person.type("not today")
     assert (await kept(tmp_path))["draft"] == ["not today"]
 
@@ -232,7 +232,7 @@ async def test_r12_a_dropped_path_that_cannot_be_attached_stands_in_the_composer
         film.truncate(11_000_000)
     async with at_the_screen(str(tmp_path)) as person:
         await person.type("see ")
-        person.app.chat.composer.post_message(events.Paste(str(large)))
+        person.composer.post_message(events.Paste(str(large)))
         await person.sees("Tab attaches the file instead of the path.")
         await person.taken_in()
         await person.press("tab")
@@ -271,13 +271,13 @@ async def test_h14_a_walk_that_is_left_for_another_tab_loses_neither_draft(tmp_p
 async def test_a_step_that_takes_too_long_when_we_leave_is_ended_and_its_text_put_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(in_hand, "_PATIENCE", 0.0)
-    hands, back = in_hand.PendingTexts(), list[str]()
+    monkeypatch.setattr(pending, "_PATIENCE", 0.0)
+    hands, back = pending.PendingTexts(), list[str]()
     late, sent = hands.hold(lambda: back.append("late")), hands.hold(lambda: back.append("sent"))
     await hands.see_through(asyncio.sleep(0), sent)
     waiting = asyncio.ensure_future(hands.see_through(asyncio.Event().wait(), late))
     await asyncio.sleep(0)
-    await hands.put_down()
+    await hands.restore_all()
     assert back == ["late"]
     assert not late.release()
     with pytest.raises(asyncio.CancelledError):

@@ -210,7 +210,7 @@ def test_keys_keep_their_order_after_the_program_was_stopped_from_outside(tmp_pa
 
 async def _asked(person: Person) -> None:
     await person.say("ask May I?")
-    await person.until(lambda: person.app.chat.place == "question", "the keys to go there")
+    await person.until(lambda: person.area.place == "question", "the keys to go there")
 
 
 @pytest.mark.parametrize("key", ["y", "n", "1", "3"])
@@ -233,8 +233,8 @@ async def test_a_letter_behind_one_that_went_to_the_composer_decides_nothing(tmp
         await person.press("escape")
         await person.writing()
         await person.type_at_once("x")
-        person.app.chat.composer.put("")
-        person.app.chat.set_focus(person.app.chat.permission)
+        person.composer.put("")
+        person.app.chat.set_focus(person.area.decisions.permission)
         await person.type_at_once("y")
         await person.sees("press again")
         assert person.tab.asks
@@ -245,9 +245,9 @@ async def test_nothing_decides_while_a_reason_is_being_typed(tmp_path: Path) -> 
         await _asked(person)
         await person.press("r")
         await person.apart()
-        person.app.chat.set_focus(person.app.chat.permission)
+        person.app.chat.set_focus(person.area.decisions.permission)
         await person.press("y", "1", "n")
-        assert person.tab.asks and person.app.chat.permission.giving_reason
+        assert person.tab.asks and person.area.decisions.permission.giving_reason
 
 
 def test_keys_are_apart_by_when_they_were_read_and_not_by_when_their_turn_comes() -> None:
@@ -285,11 +285,10 @@ async def test_an_act_that_leads_nowhere_in_time_holds_the_keys_no_longer(tmp_pa
     async with at_the_screen(str(tmp_path)) as person:
         never = asyncio.Event()
 
-        async def wait(_: str) -> None:
+        async def wait() -> None:
             await never.wait()
 
-        person.acts._by_name["usage"] = wait
-        person.acts.do("usage")
+        person.commands.run(person.area.gate.led(wait()))
         began = time.monotonic()
         _send(person, "ctrl+c")  # the first key that is not merely written
         await person.type_at_once("word")
@@ -304,5 +303,5 @@ async def test_a_letter_into_the_composer_waits_for_nobody(tmp_path: Path) -> No
     async with at_the_screen(str(tmp_path)) as person:
         for letter in "a word":
             await person.press("space" if letter == " " else letter)
-            assert person.app.chat.gate.open
+            assert person.area.gate.open
         assert person.draft == "a word"

@@ -32,7 +32,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def store_held(person: Person) -> AsyncIterator[None]:
     """The store is in use within the block: whatever asks for it waits until the end of it."""
     taken, let_go = asyncio.Event(), asyncio.Event()
-    db = person.acts.desk.tabs._db
+    db = person.commands.context.tabs._db
 
     async def hold() -> None:
         async with db.write():
@@ -118,7 +118,7 @@ async def test_w19_another_tab_has_the_composer_and_the_keys_at_once_and_enter_w
         await person.browse()
         async with store_held(person):
             await person.press("1")
-            assert person.app.focused is person.app.chat.composer
+            assert person.app.focused is person.composer
             assert person.draft == "draft one" and "│ second" in person.text
             await person.type(" and more")
             await person.press("enter")
@@ -222,7 +222,7 @@ async def test_w19_who_goes_to_browse_while_a_tab_is_read_browses_it(tmp_path: P
             await person.press("ctrl+pageup", "shift+tab")
         await person.looks_at(person.tabs[0])
         await person.done()
-        assert person.app.chat.place == "browsing"
+        assert person.area.place == "browsing"
         await person.press("escape")
         await person.writing()
         await person.new_tab()  # nothing to browse here: the keys do not stay where nothing is drawn
@@ -231,7 +231,7 @@ async def test_w19_who_goes_to_browse_while_a_tab_is_read_browses_it(tmp_path: P
             await person.press("ctrl+pagedown", "ctrl+pagedown", "shift+tab")
         await person.looks_at(person.tabs[2])
         await person.done()
-        assert person.app.focused is person.app.chat.composer
+        assert person.app.focused is person.composer
 
 
 async def test_k11_a_closed_tab_keeps_its_draft_and_the_next_one_gets_what_is_typed_meanwhile(
@@ -240,7 +240,7 @@ async def test_k11_a_closed_tab_keeps_its_draft_and_the_next_one_gets_what_is_ty
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
         async with store_held(person):
-            person.acts.do("close")
+            person.commands.do("close")
             await person.type(" typed")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
         await person.sees("│ first", "> draft one typed")
@@ -295,7 +295,7 @@ async def test_k11_nothing_to_undo_sends_what_was_typed_meanwhile_where_it_was_t
         await said(person, "alpha")
         await person.type("say ")
         async with store_held(person):
-            person.acts.do("redo")
+            person.commands.do("redo")
             await person.type("beta")
             await person.press("enter")
             await person.type("rest")
@@ -313,7 +313,7 @@ async def test_e01_a_prompt_to_be_edited_has_the_keys_at_once_and_what_is_typed_
         await person.browse()
         async with store_held(person):
             await person.press("e")
-            assert person.app.focused is person.app.chat.composer
+            assert person.app.focused is person.composer
             await person.type(" too")
         await person.sees("editing a prompt of", "> say alpha too")
         await person.done()
@@ -359,7 +359,7 @@ async def test_e01_what_is_typed_while_an_edit_goes_out_is_not_taken_along_to_an
             await person.press("enter")
             await person.type("next")
             await person.press("ctrl+pageup")
-            await person.until(lambda: person.app.chat.composer.tab is first, "the other tab")
+            await person.until(lambda: person.composer.tab is first, "the other tab")
             assert person.draft == "draft one"
         await person.looks_at(first)
         await person.done()
@@ -407,7 +407,7 @@ async def test_e03_nobody_who_went_on_writing_is_asked_for_a_fork(tmp_path: Path
                 await person.type("word ")
             await person.sees("You went on meanwhile")
             await person.done()
-            assert person.app.focused is person.app.chat.composer and not person.app.chat.branch.open
+            assert person.app.focused is person.composer and not person.area.decisions.branch.open
         assert person.draft == "word word "
 
 
@@ -417,13 +417,13 @@ async def test_a_command_that_wants_more_is_put_before_what_is_typed_behind_it(t
             await person.type_at_once(f"{command}\nwords")
             await person.done()
             assert person.draft == f"{command} words"
-            person.app.chat.composer.put("")
+            person.composer.put("")
 
 
 async def test_earlier_texts_come_only_where_nothing_was_written_meanwhile(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "alpha")
-        person.acts.talk._inputs.loaded = False
+        person.commands.actions.prompts._inputs.loaded = False
         async with store_held(person):
             await person.press("up")
             await person.type("mine")
@@ -440,7 +440,7 @@ async def test_m06_what_is_typed_while_a_tab_is_opened_is_kept_by_leaving(tmp_pa
         await said(person, "first")
         await person.type("draft one")
         await person.taken_in()
-        tab, tabs = person.tab, person.acts.desk.tabs
+        tab, tabs = person.tab, person.commands.context.tabs
 
         async def never(*arguments: object, **named: object) -> Tab:
             await asyncio.Event().wait()
@@ -469,13 +469,13 @@ async def test_m06_what_is_saved_while_a_tab_goes_elsewhere_does_not_take_the_pl
         await person.sees("│ beta")
         await person.idle()
         await person.type("draft here")
-        stand_anew = OpenTabs.stand_anew
+        stand_anew = OpenTabs.reload
 
         async def saved_before(self: OpenTabs, tab: Tab) -> None:
             await self.keep(tab)  # what a timer does after a pause in typing
             await stand_anew(self, tab)
 
-        monkeypatch.setattr(OpenTabs, "stand_anew", saved_before)
+        monkeypatch.setattr(OpenTabs, "reload", saved_before)
         for key, draft in (("h", "draft there"), ("l", "draft here"), ("u", "draft there")):
             await person.browse()
             await person.press(key)
@@ -492,7 +492,7 @@ async def test_k11_who_goes_to_another_tab_while_an_act_is_undone_stays_there(tm
         await person.done()
         await person.type("draft two")
         async with store_held(person):
-            person.acts.do("undo")
+            person.commands.do("undo")
             await person.type("!")
             await person.press("ctrl+pageup")
             await person.type("?")
@@ -509,12 +509,12 @@ async def test_a_question_is_answered_in_the_tab_that_asks_it(tmp_path: Path) ->
         await person.press("ctrl+u")
         await person.say("ask May I?")
         await person.sees("May the agent run?")
-        await person.until(lambda: person.app.chat.place == "question", "the keys to go there")
+        await person.until(lambda: person.area.place == "question", "the keys to go there")
         (ask,) = second.asks
         async with store_held(person):
             await person.press("ctrl+pageup")
-            assert person.app.focused is person.app.chat.composer
-            person.app.chat.permission.post_message(PermissionPanel.Answered(ask, ask.options[0], ""))
+            assert person.app.focused is person.composer
+            person.area.decisions.permission.post_message(PermissionPanel.Answered(ask, ask.options[0], ""))
         await person.looks_at(first)
         await person.until(lambda: not second.busy and not second.asks, "the question to be answered")
 
@@ -540,7 +540,7 @@ async def test_enter_waits_for_a_file_that_is_being_attached(tmp_path: Path) -> 
     file.write_text("what is in it")
     async with at_the_screen(str(tmp_path)) as person:
         await person.type("say look ")
-        person.app.chat.composer.post_message(events.Paste(str(file)))
+        person.composer.post_message(events.Paste(str(file)))
         await person.sees("Tab attaches the file instead of the path.")
         async with store_held(person):
             await person.press("tab", "enter")
@@ -557,7 +557,7 @@ async def test_w03_enter_on_what_stood_in_one_tab_sends_nothing_in_the_next(tmp_
         await two_tabs(person)
         first, second = person.tabs
         async with store_held(person):
-            person.acts.do("close")
+            person.commands.do("close")
             await person.press("enter")
         await person.looks_at(first)
         await person.done()
@@ -611,7 +611,7 @@ async def test_w19_who_comes_back_before_another_tab_was_shown_misses_nothing_th
         await two_tabs(person)
         await person.to_tab(1, "ctrl+pageup")
         first, second = person.tabs
-        view, tabs = person.acts.desk.view, person.acts.desk.tabs
+        view, tabs = person.commands.context.presenter, person.commands.context.tabs
         pages = SlowPages(monkeypatch, first, second)
         for tab in (second, first):
             await person.press("ctrl+pageup")
@@ -631,7 +631,7 @@ async def test_the_last_tab_may_be_closed_while_it_is_read_anew(
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
-        tab, view, tabs = person.tab, person.acts.desk.view, person.acts.desk.tabs
+        tab, view, tabs = person.tab, person.commands.context.presenter, person.commands.context.tabs
         pages = SlowPages(monkeypatch, tab)
         view._reload.set()
         tabs.heard.set()
@@ -667,7 +667,7 @@ async def test_s05_a_page_that_cannot_be_read_anew_is_told_and_the_screen_goes_o
             return await read(self, tab)
 
         monkeypatch.setattr(OpenTabs, "newest_page", not_at_first)
-        person.acts.desk.view._reload.set()
-        person.acts.desk.tabs.heard.set()
+        person.commands.context.presenter._reload.set()
+        person.commands.context.tabs.heard.set()
         await person.sees("it cannot be read", "│ first")
         await said(person, "second")

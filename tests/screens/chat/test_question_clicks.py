@@ -11,14 +11,14 @@ from support.screen.pilot import Person, at_the_screen
 
 async def _clicks(person: Person, words: str) -> None:
     """Click on the first of these words of the answers, once the keys are there, too."""
-    await person.until(lambda: person.app.focused is person.app.chat.permission, "the keys to go there")
+    await person.until(lambda: person.app.focused is person.area.decisions.permission, "the keys to go there")
     await person.taken_in()
     await _presses_and_lets_go(person, words)
 
 
 async def _presses_and_lets_go(person: Person, words: str) -> None:
     """Hold the button down on these words until all that comes of it has come."""
-    options = person.app.chat.permission.query_one("#options")
+    options = person.area.decisions.permission.query_one("#options")
     rows = [strip.text for strip in options.render_lines(options.size.region)]
     y, row = next((y, row) for y, row in enumerate(rows) if words in row)
     at = Offset(row.index(words), y)
@@ -52,7 +52,7 @@ async def test_w01_the_change_and_the_reason_can_be_clicked(tmp_path: Path) -> N
         await person.press("escape")
         await person.back()
         await _clicks(person, "reject, with")
-        assert person.app.chat.permission.giving_reason
+        assert person.area.decisions.permission.giving_reason
         await person.type("say use another file")
         await person.press("enter")
         await person.sees("▌ say use another file", "│ use another file")
@@ -69,9 +69,9 @@ async def test_w01_a_click_while_one_types_takes_what_was_under_the_pointer_and_
         await person.sees("tab to answer   1 y Allow   2 Always allow")
         await person.pilot.mouse_down("#question")
         await person.taken_in()
-        assert person.app.focused is person.app.chat.composer
+        assert person.app.focused is person.composer
         await _presses_and_lets_go(person, "Reject")
         await person.idle()
         assert not person.tab.asks and person.draft == "half a sentence"
-        assert person.app.focused is person.app.chat.composer
+        assert person.app.focused is person.composer
         await person.sees("✗ Run")

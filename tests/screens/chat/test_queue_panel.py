@@ -33,7 +33,7 @@ async def queued(person: Person, *texts: str, first: str = "say busy; hang") -> 
 
 async def in_the_list(person: Person) -> None:
     await person.press("ctrl+n")
-    await person.until(lambda: person.app.focused is person.app.chat.queue, "the keys to go there")
+    await person.until(lambda: person.app.focused is person.area.decisions.queue, "the keys to go there")
     await person.sees("J K move", "s send now")
 
 
@@ -59,12 +59,14 @@ async def test_w16_the_list_is_worked_by_keys_and_letters_type_nothing_there(tmp
         await person.until(lambda: order(person) == ["say one", "say two", "say three"], "three to go down")
         await person.press("up", "d")
         await person.until(lambda: order(person) == ["say one", "say three"], "two to be gone")
-        assert focused(person) is person.app.chat.queue and person.draft == ""
+        assert focused(person) is person.area.decisions.queue and person.draft == ""
         await person.press("escape")
-        assert focused(person) is person.app.chat.composer
+        assert focused(person) is person.composer
         assert person.tab.busy
         await person.say("/queue")
-        await person.until(lambda: person.app.focused is person.app.chat.queue, "the command to go there")
+        await person.until(
+            lambda: person.app.focused is person.area.decisions.queue, "the command to go there"
+        )
         await person.press("up", "enter")
         await person.until(lambda: person.draft == "say one", "one to be changed")
         await person.writing()
@@ -200,7 +202,7 @@ async def test_w05_a_path_that_is_dropped_is_attached_with_tab_and_stays_a_text_
     path = str(tmp_path / "a note.txt")
     async with at_the_screen(str(tmp_path)) as person:
         await person.type("look at ")
-        person.app.chat.composer.post_message(events.Paste(f"'{path}'"))
+        person.composer.post_message(events.Paste(f"'{path}'"))
         await person.sees("Tab attaches the file instead of the path.")
         await person.taken_in()
         assert path in person.draft
@@ -208,7 +210,7 @@ async def test_w05_a_path_that_is_dropped_is_attached_with_tab_and_stays_a_text_
         await person.sees("+ a note.txt 5 B")
         await person.done()
         assert person.draft == "look at "
-        person.app.chat.composer.post_message(events.Paste(path))
+        person.composer.post_message(events.Paste(path))
         await person.until(lambda: path in person.draft, "the paste")
         await person.taken_in()
         await person.type("!")

@@ -67,7 +67,7 @@ class Scene:
 
     async def troubled(self, trouble: Trouble, offers: str) -> None:
         """The trouble is on the screen, with the keys of what is offered, while the first tab streams on."""
-        person, panel = self.person, self.person.app.chat.trouble
+        person, panel = self.person, self.person.area.decisions.trouble
         await person.until(lambda: panel.can_act and not self.middle.busy, "something to be offered")
         assert self.standing.problem.trouble is trouble
         assert "".join(KEYS[offer] for offer, _ in panel.words.offers) == offers  # type: ignore[union-attr]
@@ -92,9 +92,9 @@ class Scene:
     async def take(self, key: str) -> None:
         """Take an offer with its key."""
         person = self.person
-        if person.app.chat.place != "trouble":
+        if person.area.place != "trouble":
             await person.press("tab")
-            await person.until(lambda: person.app.chat.place == "trouble", "the keys to go to the panel")
+            await person.until(lambda: person.area.place == "trouble", "the keys to go to the panel")
         await person.press(key)
 
     async def choose_agent(self, name: str) -> None:
@@ -111,9 +111,9 @@ class Scene:
         await self.streams_on()
         assert self.first.busy and self.first.mark == "⠋"
         await person.to_tab(3, "ctrl+pagedown")
-        assert person.draft == DRAFT and not person.app.chat.trouble.open
+        assert person.draft == DRAFT and not person.area.decisions.trouble.open
         await person.to_tab(1, "ctrl+pagedown")
-        assert not person.app.chat.trouble.open
+        assert not person.area.decisions.trouble.open
         so_far = answer_on(person)
         await person.until(lambda: answer_on(person) != so_far, "its text to grow on the screen")
         await person.to_tab(2, "ctrl+pagedown")
@@ -151,10 +151,10 @@ async def three_tabs(
     async with at_the_screen(str(place), agent=rehearsal, settings=settings) as person:
         await person.say("stream 9000 rate 30")
         for number, spec in enumerate((find_agent(agent, settings), rehearsal), start=2):
-            person.acts.run(person.app.chat.open_with(spec))
+            person.commands.run(person.commands.actions.tabs.open_with(spec))
             await person.until(lambda number=number: len(person.tabs) == number, "another tab")  # type: ignore[misc]
             await person.looks_at(person.tabs[-1])
-        person.app.chat.composer.put(DRAFT)
+        person.composer.put(DRAFT)
         await person.taken_in()
         first, middle, third = person.tabs
         scene = Scene(place, person, first, middle, third)
@@ -211,14 +211,14 @@ async def test_r01_to_r08_a_prompt_that_failed_goes_out_again_with_one_key(tmp_p
         returned = scene.standing.problem.returned
         assert person.draft == ("say well after all" if returned else "")
         if returned:
-            person.app.chat.composer.insert("\n")
-        person.app.chat.composer.insert(MEANWHILE)
+            person.composer.insert("\n")
+        person.composer.insert(MEANWHILE)
         await scene.take(refused.key)
         if refused.key == "a":
             await scene.choose_agent("scripted")
         await person.sees(refused.sees)
         await person.until(lambda: not scene.middle.busy, "the turn to end")
-        await person.until(lambda: not person.app.chat.trouble.open, "the trouble to be gone")
+        await person.until(lambda: not person.area.decisions.trouble.open, "the trouble to be gone")
         assert person.draft == MEANWHILE
         await person.writing()
         await scene.untouched_elsewhere()
@@ -235,7 +235,7 @@ async def test_r09_an_error_that_pretends_to_be_an_answer_stays_as_it_came_and_c
         await person.sees("│ exceeded retry limit, last status: 429 Too Many Requests")
         await person.say("say well after all")
         await person.sees("│ well after all")
-        await person.until(lambda: not person.app.chat.trouble.open, "the trouble to be gone")
+        await person.until(lambda: not person.area.decisions.trouble.open, "the trouble to be gone")
         await scene.untouched_elsewhere()
 
 
@@ -274,7 +274,7 @@ async def test_r01_to_r05_what_breaks_in_mid_turn_keeps_its_text_and_the_next_pr
         await person.sees("│ half of it")
         await person.say("echo")
         await person.sees("[heard]", broken.prompt)
-        await person.until(lambda: not scene.middle.busy and not person.app.chat.trouble.open, "peace")
+        await person.until(lambda: not scene.middle.busy and not person.area.decisions.trouble.open, "peace")
         await scene.untouched_elsewhere()
 
 
@@ -309,8 +309,8 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
         await scene.take("w")
         await person.sees("sends again at", "w do not wait")
         await person.to_tab(3, "ctrl+pagedown")
-        assert not person.app.chat.trouble.open
-        person.acts.trouble._clock = much_later
+        assert not person.area.decisions.trouble.open
+        person.commands.actions.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert scene.middle.trouble.standing is None
         await person.to_tab(2, "ctrl+pageup")
@@ -333,10 +333,10 @@ async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_
         await person.say("say well after all")
         await scene.troubled(Trouble.RATE_LIMIT, "wra")
         assert scene.standing.problem.returned and person.draft == "say well after all"
-        person.app.chat.composer.insert("\n" + MEANWHILE)
+        person.composer.insert("\n" + MEANWHILE)
         await scene.take("w")
         await person.to_tab(3, "ctrl+pagedown")
-        person.acts.trouble._clock = much_later
+        person.commands.actions.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert person.draft == DRAFT and scene.middle.draft == MEANWHILE
         await person.to_tab(2, "ctrl+pageup")
@@ -359,8 +359,8 @@ async def test_r01_what_waits_can_be_kept_back_and_a_limit_that_has_passed_says_
         await person.sees("sends again at")
         await person.press("escape")
         await person.sees_no("sends again at")
-        person.app.chat.trouble._clock = much_later
-        person.app.chat.trouble._look()
+        person.area.decisions.trouble._clock = much_later
+        person.area.decisions.trouble._look()
         await person.sees("The limit ended at", "r send it again")
         assert scene.middle.trouble.standing is not None and not scene.middle.busy
         await scene.take("r")
@@ -370,13 +370,13 @@ async def test_r01_what_waits_can_be_kept_back_and_a_limit_that_has_passed_says_
 async def to_the_panel(person: Person) -> None:
     await person.idle()
     await person.press("tab")
-    await person.until(lambda: person.app.chat.place == "trouble", "the keys to go to the panel")
+    await person.until(lambda: person.area.place == "trouble", "the keys to go to the panel")
 
 
 async def test_r01_whoever_leaves_while_a_prompt_waits_is_told_that_it_is_not_sent(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("ratelimit early 600")
-        await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
         await to_the_panel(person)
         await person.press("w")
         await person.sees("sends again at")
@@ -392,10 +392,10 @@ async def test_r01_after_a_restart_what_can_be_done_is_offered_again(tmp_path: P
         str(tmp_path), agent=find_agent("middle", settings), settings=settings
     ) as person:
         await person.say("say well after all")
-        await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
     async with at_the_screen(str(tmp_path), settings=settings, choose=True) as person:
         await person.first_tab()
-        await person.until(lambda: person.app.chat.trouble.can_act, "it to be offered again")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "it to be offered again")
         await person.sees("r send it again", "a another agent")
         await person.writing()
         await to_the_panel(person)
@@ -412,7 +412,7 @@ async def test_r04_an_agent_killed_between_turns_is_no_trouble(tmp_path: Path) -
         os.kill(agent_of(scene.middle), signal.SIGKILL)
         await person.say("say after")
         await person.sees("│ after")
-        assert not person.app.chat.trouble.open
+        assert not person.area.decisions.trouble.open
         await scene.untouched_elsewhere()
 
 
@@ -428,7 +428,7 @@ async def test_r04_an_agent_killed_while_it_asks_takes_its_question_along_and_as
         assert not scene.middle.asks
         await scene.take("r")
         await person.until(lambda: scene.middle.asks, "the question again")
-        await person.until(lambda: person.app.chat.place == "question", "the keys to go there")
+        await person.until(lambda: person.area.place == "question", "the keys to go there")
         await person.press("y")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         await scene.untouched_elsewhere()
@@ -441,7 +441,9 @@ async def test_r04_an_agent_that_dies_while_it_gets_ready_is_started_again_by_th
         await scene.troubled(Trouble.AGENT_GONE, "ea")
         await scene.person.say("say well after all")
         await scene.person.sees("│ well after all")
-        await scene.person.until(lambda: not scene.person.app.chat.trouble.open, "the trouble to be gone")
+        await scene.person.until(
+            lambda: not scene.person.area.decisions.trouble.open, "the trouble to be gone"
+        )
         await scene.untouched_elsewhere()
 
 
@@ -479,7 +481,7 @@ async def test_r06_a_login_that_is_wanted_from_the_start_is_offered_and_the_prom
             return standing is not None and standing.problem.returned and person.is_over(scene.middle)
 
         await person.until(came_back, "the trouble of the prompt")
-        person.app.chat.composer.insert("\n" + MEANWHILE)
+        person.composer.insert("\n" + MEANWHILE)
         await scene.take("l")
         await person.sees("│ well after all")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
@@ -509,12 +511,12 @@ async def test_r07_a_stale_session_is_told_by_a_seam_and_the_conversation_goes_o
         await scene.end_agent()
         scene.fail(faults)
         await person.say("echo")
-        person.app.chat.composer.insert(MEANWHILE)
+        person.composer.insert(MEANWHILE)
         await person.sees("[heard]")
         seam = "new session · told 2 of 2 messages"
         await person.until(lambda: seam in " ".join(person.text.replace("╎", " ").split()), "the seam")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
-        assert not person.app.chat.trouble.open
+        assert not person.area.decisions.trouble.open
         assert person.draft == MEANWHILE
         await scene.untouched_elsewhere()
 
@@ -528,7 +530,7 @@ async def test_r10_r11_a_silent_agent_is_stopped_then_ended_and_the_panel_says_h
         person = scene.person
         await person.say("say half of it; hang hard")
         await person.sees("│ half of it", "esc stop")
-        person.app.chat.composer.insert(MEANWHILE)
+        person.composer.insert(MEANWHILE)
         await person.press("escape")
         await person.until(lambda: scene.middle.doing is Doing.STOPPING, "the stop to be asked for")
         await person.sees("does not stop. Esc ends its process; what it said is kept.")
@@ -548,8 +550,8 @@ async def test_r12_an_agent_that_is_missing_gives_the_text_back_and_another_one_
         await person.until(lambda: person.draft, "the text to come back")
         await scene.troubled(Trouble.AGENT_MISSING, "a")
         assert person.draft == "say well after all"
-        person.app.chat.composer.insert("\n")
-        person.app.chat.composer.insert(MEANWHILE)
+        person.composer.insert("\n")
+        person.composer.insert(MEANWHILE)
         await scene.take("a")
         await scene.choose_agent("scripted")
         await person.sees("│ well after all")
@@ -565,7 +567,7 @@ async def test_r12_a_text_that_came_back_and_was_changed_is_not_sent_by_a_key_of
         person = scene.person
         scene.fail({"prompt": {"error": [-32603, "no"]}})
         await person.say("say well after all")
-        await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
         assert person.draft == "say well after all"
         await person.type(", or not")
         await scene.take("r")
@@ -581,35 +583,35 @@ async def test_trouble_of_another_tab_is_a_mark_and_is_there_when_it_is_looked_a
             await person.until(lambda: scene.middle.at_work, "the turn")
             await person.to_tab(3, "ctrl+pagedown")
         await person.until(lambda: scene.middle.mark == "!", "the mark")
-        assert not person.app.chat.trouble.open and person.draft == DRAFT
+        assert not person.area.decisions.trouble.open and person.draft == DRAFT
         await person.to_tab(2, "ctrl+pageup")
-        await person.until(lambda: person.app.chat.trouble.can_act, "the trouble")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "the trouble")
         await person.to_tab(3, "ctrl+pagedown")
-        await person.until(lambda: not person.app.chat.trouble.open, "the third tab has none")
+        await person.until(lambda: not person.area.decisions.trouble.open, "the third tab has none")
         await person.to_tab(2, "ctrl+pageup")
-        await person.until(lambda: person.app.chat.trouble.can_act, "it is still there")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "it is still there")
 
 
 async def test_escape_leaves_the_panel_and_a_second_one_puts_it_away_for_good(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say half of it; overload")
-        await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
         await to_the_panel(person)
         await person.press("escape")
         await person.writing()
-        assert person.app.chat.place == "composer" and person.app.chat.trouble.open
+        assert person.area.place == "composer" and person.area.decisions.trouble.open
         await person.press("escape")
-        await person.until(lambda: not person.app.chat.trouble.open, "it to be gone")
+        await person.until(lambda: not person.area.decisions.trouble.open, "it to be gone")
         await person.new_tab()
         await person.to_tab(1, "ctrl+pageup")
         await person.sees("│ half of it")
-        assert not person.app.chat.trouble.open
+        assert not person.area.decisions.trouble.open
 
 
 async def test_a_click_on_an_offer_does_it(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say half of it; overload")
-        await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
         await person.sees("a another agent")
         lines = person.text.splitlines()
         y = next(at for at, line in enumerate(lines) if "a another agent" in line)
@@ -617,7 +619,7 @@ async def test_a_click_on_an_offer_does_it(tmp_path: Path) -> None:
         await person.sees("go on with which agent?")
         await person.press("escape")
         await person.back()
-        await person.until(lambda: person.app.chat.trouble.can_act, "the offers to stay")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "the offers to stay")
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 40)])
@@ -626,7 +628,7 @@ async def test_s01_the_panel_has_room_on_every_screen_and_hides_neither_composer
 ) -> None:
     async with at_the_screen(str(tmp_path), size=size) as person:
         await person.say("say half of it; ratelimit 600")
-        await person.until(lambda: person.app.chat.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
         await person.type("still typing")
         await person.sees("> still typing", "Rehearsal ·", "tab w r a" if size[0] < 60 else "tab to choose")
         await to_the_panel(person)

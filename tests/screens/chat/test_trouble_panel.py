@@ -347,9 +347,9 @@ def test_what_was_put_away_does_not_come_back_when_the_tab_is_looked_at_again() 
     trouble = TabTrouble(lambda: NOON)
     heard(trouble, ended(problem=gone().problem))
     trouble.dismiss()
-    trouble.come_back(gone().problem, agent=REHEARSAL, leaf_id="row")
+    trouble.restore(gone().problem, agent=REHEARSAL, leaf_id="row")
     assert trouble.standing is None
-    trouble.come_back(gone().problem, agent=REHEARSAL, leaf_id="another row")
+    trouble.restore(gone().problem, agent=REHEARSAL, leaf_id="another row")
     assert trouble.standing is not None
 
 
@@ -358,6 +358,6 @@ def test_who_may_only_read_is_offered_nothing_but_to_take_over(trouble: Trouble)
     problem = Problem(trouble, "no", offers=(Offer.RETRY,))
     for read_only in (False, True):
         tab = Tab("w", SimpleNamespace(read_only=read_only), kept=True)  # type: ignore[arg-type]
-        tab.trouble.come_back(problem, agent=REHEARSAL, leaf_id="row")
+        tab.trouble.restore(problem, agent=REHEARSAL, leaf_id="row")
         shown = tab.trouble_to_show
         assert (shown is not None) is (not read_only or trouble is Trouble.READ_ONLY)

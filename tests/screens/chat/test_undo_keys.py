@@ -27,9 +27,9 @@ async def said(person: Person, text: str) -> None:
 
 async def go_back_to_first_answer(person: Person) -> None:
     """What a rewind does below the screen."""
-    acts = person.app.chat.acts
+    acts = person.commands
     assert acts is not None
-    tabs, tab = acts.desk.tabs, person.tab
+    tabs, tab = acts.context.tabs, person.tab
     async with tabs._db.write() as tx:
         path = await messages.path(tx, tab.leaf_id)
         second = [row.id for row in path if row.kind is Kind.USER][1]
@@ -49,14 +49,14 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
         await said(person, "second")
-        person.app.chat.composer.put("half a thought")
-        acts = person.app.chat.acts
+        person.composer.put("half a thought")
+        acts = person.commands
         assert acts is not None
         person.tab.draft = "half a thought"
-        await acts.desk.tabs.keep(person.tab)
+        await acts.context.tabs.keep(person.tab)
         await go_back_to_first_answer(person)
         await person.sees_no("│ second")
-        person.app.chat.composer.put("")
+        person.composer.put("")
 
         await person.browse()
         await person.press("u")
@@ -64,7 +64,7 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
         assert "/redo does it again" in screen
         await person.done()
         assert person.draft == "half a thought"
-        assert person.app.chat.place == "browsing", "u can be pressed again"
+        assert person.area.place == "browsing", "u can be pressed again"
         await person.press("u")
         await person.sees("There is nothing to undo")
         await person.press("escape")
@@ -82,8 +82,8 @@ async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp
         await said(person, "right")
         await person.say("/rename Other")
         await person.sees("now called “Other”")
-        person.app.chat.composer.put("kept draft")
-        acts = person.app.chat.acts
+        person.composer.put("kept draft")
+        acts = person.commands
         assert acts is not None
         acts.do("close")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
@@ -94,7 +94,7 @@ async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp
         await person.sees("Undone: closing the tab “Other”", "/undo once more: the title “Other”", "│ right")
         await person.done()
         assert (person.tab is person.tabs[1], person.draft) == (True, "kept draft")
-        person.app.chat.composer.put("")
+        person.composer.put("")
         await person.say("/undo")
         await person.sees("Undone: the title “Other”")
         await person.say("/reflog")

@@ -19,9 +19,9 @@ from support.screen.terminal import Place, Terminal
 REHEARSAL = ("--agent", "rehearsal")
 CRASHING = """
 import sys
-from catena.screens.chat.screen import ChatScreen
-def broken(self): raise ZeroDivisionError("not today")
-ChatScreen.on_composer_sent_empty = broken
+from catena.screens.chat.prompt_area import PromptArea
+def broken(self, event): raise ZeroDivisionError("not today")
+PromptArea.on_composer_sent_empty = broken
 from catena.cli.main import main
 sys.exit(main(["--agent", "rehearsal"]))
 """

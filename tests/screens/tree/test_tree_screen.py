@@ -105,7 +105,7 @@ async def test_t01_300_prompts_are_painted_with_little_work(world: World) -> Non
 
 async def test_t02_enter_stands_at_any_prompt_says_the_price_and_undo_comes_back(world: World) -> None:
     async with in_the_shop(world) as person:
-        person.app.chat.composer.put("half a thought")
+        person.composer.put("half a thought")
         await open_tree(person)
         await person.press("k", "k", "k")  # from the list: the test, the fork, the table
         await person.sees("├─○ use a table")
@@ -221,7 +221,7 @@ async def test_t03_d_compares_two_marked_branches_and_one_with_where_one_stands(
 
 async def test_t04_q_quotes_another_branch_behind_the_draft_of_this_one(world: World) -> None:
     async with in_the_shop(world) as person:
-        person.app.chat.composer.put("as we said:")
+        person.composer.put("as we said:")
         await open_tree(person)
         await person.press("k", "k", "k", "q")
         await closed(person)
@@ -267,7 +267,7 @@ async def test_t01_how_a_turn_ended_and_what_is_said_in_an_open_fork_come_into_t
 ) -> None:
     async with in_the_shop(world) as person:
         first = person.tab
-        fork = await person.acts.desk.tabs.open_conversation("c2")
+        fork = await person.commands.context.tabs.open_conversation("c2")
         await person.say("cue broken; refuse")
         await person.until(lambda: first.at_work and first.leaf_id != "a2b", "the turn")
         await open_tree(person)

@@ -16,9 +16,11 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from catena.app.app import CatenaApp
+from catena.screens.chat.area import ChatArea
 from catena.screens.chat.commands import Commands
 from catena.settings.settings import Settings, Start
 from catena.transcript import Transcript
+from catena.widgets.composer import Composer
 from catena.workspace.tab import Tab
 from catena_acp.agents.catalog import find_spec
 from catena_acp.port import AgentSpec
@@ -45,33 +47,42 @@ class Person:
     @property
     def tab(self) -> Tab:
         """The tab that is shown."""
-        assert self.app.chat.acts is not None
-        tab = self.app.chat.acts.desk.view.shown
+        tab = self.area.commands.shown
         assert tab is not None
         return tab
 
     @property
     def tabs(self) -> list[Tab]:
         """All tabs."""
-        assert self.app.chat.acts is not None
-        return self.app.chat.acts.desk.tabs.tabs
+        return self.commands.context.tabs.tabs
 
     @property
     def draft(self) -> str:
         """What is in the composer."""
-        return self.app.chat.composer.text
+        return self.composer.text
 
     @property
-    def acts(self) -> Commands:
-        """What commands and keys do."""
-        assert self.app.chat.acts is not None
-        return self.app.chat.acts
+    def area(self) -> ChatArea:
+        """Everything of the chat."""
+        return self.app.chat.area
+
+    @property
+    def composer(self) -> Composer:
+        """Where prompts are written."""
+        return self.area.prompt.composer
+
+    @property
+    def commands(self) -> Commands:
+        """What commands and keys do, once the store is open."""
+        commands = self.area.commands
+        assert isinstance(commands, Commands)
+        return commands
 
     @property
     def transcript(self) -> Transcript:
         """The transcript of the tab that is shown."""
-        assert self.app.chat.conversation.transcript is not None
-        return self.app.chat.conversation.transcript
+        assert self.area.conversation.transcript is not None
+        return self.area.conversation.transcript
 
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other; each is taken in before the next."""
@@ -83,7 +94,7 @@ class Person:
 
     async def apart(self) -> None:
         """Wait until what was typed last is long enough ago that a letter can answer a question."""
-        pace = self.app.chat.permission.pace
+        pace = self.area.decisions.permission.pace
         await self.until(lambda: pace.apart_from(time.monotonic()), "the letters before to be over")
 
     async def type_at_once(self, text: str) -> None:
@@ -100,7 +111,7 @@ class Person:
 
     async def all_in(self) -> None:
         """Wait until every key has gone where it belongs, or where it went when the wait for that was given up."""
-        await self.until(lambda: self.app.chat.gate.open, "the keys to go in")
+        await self.until(lambda: self.area.gate.open, "the keys to go in")
         await self.taken_in()
 
     async def taken_in(self) -> None:
@@ -109,17 +120,17 @@ class Person:
 
     async def writing(self) -> None:
         """Wait until what is typed goes into the composer."""
-        await self.until(lambda: self.app.focused is self.app.chat.composer, "the composer to have the keys")
+        await self.until(lambda: self.app.focused is self.composer, "the composer to have the keys")
 
     async def say(self, text: str) -> None:
         """Write a text, once the composer has the keys, and send it."""
         await self.writing()
-        self.app.chat.composer.put(text)
+        self.composer.put(text)
         await self.press("enter")
 
     async def browse(self) -> None:
         """Go into the transcript, once all of it is drawn; a message of it is in focus."""
-        area = self.app.chat.conversation
+        area = self.area.conversation
         await self.until(lambda: area.transcript and area.transcript.display, "something to browse")
         await self.until(lambda: self.tab.at_work or not self.transcript.busy, "it to be drawn")
         if not area.browsing:
@@ -130,21 +141,20 @@ class Person:
         """Press Esc twice, with no time between them however slow the machine is; a prompt is to be chosen then."""
         await self.idle()
         await self.writing()
-        edits = self.acts.edits
+        edits = self.commands.actions.edits
         edits.clock, clock = (lambda: 0.0), edits.clock
         await self.press("escape", "escape")
         edits.clock = clock
-        await self.until(lambda: self.app.chat.place == "choosing", "a prompt to be chosen")
+        await self.until(lambda: self.area.place == "choosing", "a prompt to be chosen")
 
     async def first_tab(self) -> None:
         """Wait until there is a tab on the screen."""
-        chat = self.app.chat
-        await self.until(lambda: chat.acts and chat.acts.desk.view.shown, "the first tab")
+        await self.until(lambda: self.area.commands.shown, "the first tab")
         await self.looks_at(self.tab)
 
     async def is_asked(self) -> None:
         """Wait until it is asked whether a branch is to be made, and the keys are there."""
-        await self.until(lambda: self.app.chat.place == "branch", "a branch to be asked about")
+        await self.until(lambda: self.area.place == "branch", "a branch to be asked about")
 
     async def new_tab(self) -> None:
         """Open another tab, and wait until it is looked at."""
@@ -162,8 +172,8 @@ class Person:
         """Wait until this tab is on the screen, with its own draft under the keys."""
 
         def shown() -> bool:
-            desk = self.acts.desk
-            return desk.view.shown is desk.tab is tab and self.draft == tab.written
+            context = self.commands.context
+            return context.presenter.shown is context.tab is tab and self.draft == tab.written
 
         await self.until(shown, f"the tab {tab.name()!r}")
         await self.taken_in()
@@ -210,8 +220,8 @@ class Person:
 
     def is_over(self, tab: Tab) -> bool:
         """True where no prompt of the tab is on its way, and all that was told of the last one is drawn."""
-        desk = self.acts.desk
-        to_draw = any(told is tab for told, _ in (*desk.tabs.news, *desk.view._held))
+        context = self.commands.context
+        to_draw = any(told is tab for told, _ in (*context.tabs.news, *context.presenter._held))
         return not (tab.window.busy or to_draw or tab.busy)
 
     async def answered(self, text: str) -> None:
@@ -286,8 +296,7 @@ async def at_the_screen(
     app = CatenaApp(start, environment={"TERM": "xterm-256color", **(environment or {})})
     async with app.services(), app.run_test(size=size) as pilot:
         person = Person(app, pilot)
-        acts = app.chat
-        await person.until(lambda: acts.acts is not None, "the store to be open")
+        await person.until(lambda: isinstance(person.area.commands, Commands), "the store to be open")
         if not picker and not choose:
             await person.first_tab()
         yield person

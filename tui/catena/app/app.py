@@ -126,7 +126,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             return
         try:
             from catena.workspace.pending import drafts_left, typed_in_vain
-            from catena.workspace.trouble import lost_by_leaving
+            from catena.workspace.tab import lost_by_leaving
             from catena_store.ids import utc_now
 
             async with _open_tabs(self._start) as tabs:
@@ -135,7 +135,7 @@ class CatenaApp(App[None], inherit_bindings=False):
                 self.unsent_lines = lost_by_leaving(tabs.tabs, utc_now())
                 self.resume_id = await tabs.leave()
                 self.unsent_lines += drafts_left(tabs.unkept)
-                self.unsent_lines += typed_in_vain(tabs.in_hand.homeless)
+                self.unsent_lines += typed_in_vain(tabs.pending.homeless)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
 
@@ -153,7 +153,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             self.exit(return_code=int(status), message=Text(f"catena: {text}"))
         else:
             print(f"catena: {text}", file=sys.stderr)
-        self.unsent_lines += self.chat.written_in_vain()
+        self.unsent_lines += self.chat.typed_in_vain()
 
     def _handle_exception(self, error: Exception) -> None:
         """Log an unexpected error and show one line of it."""
@@ -181,7 +181,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         lines = text.count("\n") + 1
         amount = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
         large = "; it may refuse so much" if size > _CLIPBOARD_LIMIT else ""
-        self.chat.hints.say(f"Sent {amount} to the terminal for its clipboard{large}.")
+        self.chat.say(f"Sent {amount} to the terminal for its clipboard{large}.")
 
     def _notify_terminal(self, text: str) -> None:
         self._write_past_screen(notification(text, self._environment))

@@ -8,7 +8,7 @@ from functools import partial
 
 from textual.content import Content
 
-from catena.widgets.commands import OWN_COMMANDS
+from catena.widgets.commands import CommandWords
 
 _COMPOSER = (
     ("enter", "send; while the agent works: wait in the queue"),
@@ -102,19 +102,23 @@ _KEYS = 22  # columns
 _NARROW = 60
 
 
-def help_text(place: str, agents: Sequence[tuple[str, str]]) -> Callable[[int], Content]:
+def help_text(
+    place: str, agents: Sequence[tuple[str, str]], commands: Sequence[CommandWords]
+) -> Callable[[int], Content]:
     """The help for a width, with the section of ``place`` first; ``agents``: names, and how to get each."""
-    return partial(_help, place, tuple(agents))
+    return partial(_help, place, tuple(agents), tuple(commands))
 
 
-def _help(place: str, agents: Sequence[tuple[str, str]], width: int) -> Content:
+def _help(
+    place: str, agents: Sequence[tuple[str, str]], commands: Sequence[CommandWords], width: int
+) -> Content:
     order = [place, *(name for name in SECTIONS if name != place)]
     lines: list[Content] = []
     for name in order:
         lines.append(_title(_TITLES[name]))
         lines += [*(_pair(key, does, width) for key, does in SECTIONS[name]), Content("")]
     lines.append(_title("Commands"))
-    for command in OWN_COMMANDS:
+    for command in commands:
         name = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
         lines.append(_pair(name, command.summary, width))
     own = "The agent's own commands stand below these when you type /."

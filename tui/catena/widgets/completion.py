@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from catena.widgets.commands import OWN_COMMANDS, OwnCommand, own_command
+from catena.widgets.commands import CommandWords
 from catena.widgets.row_list import Row, RowList
 
 if TYPE_CHECKING:
@@ -72,6 +72,11 @@ class CompletionList(RowList):
     }
     """
 
+    def __init__(self, commands: Sequence[CommandWords], *, id: str | None = None) -> None:
+        """``commands`` are Catena's own."""
+        super().__init__(id=id)
+        self._commands = commands
+
     @property
     def is_open(self) -> bool:
         """True while there is something to take."""
@@ -79,7 +84,7 @@ class CompletionList(RowList):
 
     def offer(self, text: str, agent_commands: Sequence[Command], directory: str) -> None:
         """Show what ``text`` can become; relative paths in it are below ``directory``."""
-        rows = completions(text, agent_commands)
+        rows = completions(text, self._commands, agent_commands)
         if not rows and text.startswith("/attach "):
             rows = path_rows(text, directory)
         self.set_class(bool(rows), "-open")
@@ -106,12 +111,15 @@ class CompletionList(RowList):
         return f"/{command}", True
 
 
-def completions(text: str, agent_commands: Sequence[Command]) -> list[Row]:
+def completions(
+    text: str, own_commands: Sequence[CommandWords], agent_commands: Sequence[Command]
+) -> list[Row]:
     """The rows for a text that is one unfinished word behind a slash; empty for any other text."""
     if not text.startswith("/") or any(character.isspace() or character == "/" for character in text[1:]):
         return []
-    own = [((each.name, *each.aliases), _own_row(each)) for each in OWN_COMMANDS]
-    agents = [((each.name,), _agent_row(each)) for each in agent_commands]
+    own = [((each.name, *each.aliases), _own_row(each)) for each in own_commands]
+    taken = {name for names, _ in own for name in names}
+    agents = [((each.name,), _agent_row(each, hidden=each.name in taken)) for each in agent_commands]
     return _ranked(text[1:], own) + _ranked(text[1:], agents)
 
 
@@ -131,14 +139,14 @@ def _ranked(typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]]) -> li
     return [row for points, row in sorted(scored, key=lambda each: -each[0]) if points > 0]
 
 
-def _own_row(command: OwnCommand) -> Row:
+def _own_row(command: CommandWords) -> Row:
     label = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
     return Row(_OWN + command.name, label, detail=command.key, note=command.summary)
 
 
-def _agent_row(command: Command) -> Row:
+def _agent_row(command: Command, *, hidden: bool) -> Row:
     label = f"/{command.name}" + (f" {command.hint}" if command.hint else "")
-    if own_command(command.name) is not None:
+    if hidden:
         return Row(
             _AGENT + command.name,
             label,

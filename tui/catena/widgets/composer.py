@@ -156,7 +156,7 @@ class Composer(SafeTextArea):
         lines = stood.before.split("\n")
         self.move_cursor((len(lines) - 1, len(lines[-1])))
 
-    def give_back(self, text: str) -> None:
+    def restore(self, text: str) -> None:
         """Text that was not sent comes back, before whatever was typed meanwhile."""
         meanwhile = self.text
         self.put(f"{text}\n{meanwhile}" if meanwhile.strip() else text)

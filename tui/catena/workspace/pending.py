@@ -51,7 +51,7 @@ class PendingTexts:
         task.add_done_callback(lambda task: self._ended(task, held))
         return await asyncio.shield(task)
 
-    async def put_down(self) -> None:
+    async def restore_all(self) -> None:
         """We are leaving: let each step end, or end it, and put what is held then back where it was written."""
         if self._steps:
             await asyncio.wait(set(self._steps), timeout=_PATIENCE)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, assert_never
 
 from catena.text.formats import title_of
+from catena.text.safe_text import safe_line
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.events import (
     Asked,
@@ -31,6 +33,7 @@ from catena_acp.continuity.events import (
     TurnEnded,
     TurnStarted,
 )
+from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, WindowRecord
 
@@ -138,7 +141,7 @@ class Tab:
             self.draft = text
         return True
 
-    def take_back(self, text: str, files: Sequence[Attachment] = ()) -> None:
+    def restore(self, text: str, files: Sequence[Attachment] = ()) -> None:
         """Text that was not sent is the draft again, before what was written meanwhile."""
         if self.editing:
             self.editing.draft_files = (*files, *self.editing.draft_files)
@@ -209,7 +212,7 @@ class Tab:
         about_reading = standing.problem.trouble is Trouble.READ_ONLY
         return standing if about_reading or not self.conversation.read_only else None
 
-    def stand_at(self, window: WindowRecord) -> None:
+    def reload(self, window: WindowRecord) -> None:
         """Take over where the window stands, with the draft and the scroll position that it keeps there."""
         self.leaf_id, self.draft, self.scroll = window.leaf_id, window.draft, window.scroll
         self.growing.clear()
@@ -281,7 +284,7 @@ class Tab:
             case QueueChanged(items=items):
                 self.queue = items
             case PromptReturned(text=text, attachments=files):
-                self.take_back(text, files)
+                self.restore(text, files)
             case Troubled():
                 self.failed = not seen
             case Renamed(title=title):
@@ -302,3 +305,13 @@ class Tab:
             self.growing[message.id] = [message.text]
         else:
             self.growing.pop(message.id, None)
+
+
+def lost_by_leaving(tabs: Iterable[Tab], now: datetime) -> list[str]:
+    """What a person is told who leaves while prompts wait for the end of a limit."""
+    return [
+        f"Not sent: the prompt of “{safe_line(tab.name())}” that waited until "
+        f"{format_time(tab.trouble.standing.problem.resets_at or now, now)}; it is kept where it stood."
+        for tab in tabs
+        if tab.trouble.standing is not None and tab.trouble.standing.waits_until is not None
+    ]

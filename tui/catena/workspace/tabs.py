@@ -74,7 +74,7 @@ class OpenTabs:
         self.news: deque[tuple[Tab, ConversationEvent]] = deque()
         self.heard = asyncio.Event()
         self.unkept: list[tuple[str, StoreError]] = []  # drafts that could not be saved when they were left
-        self.in_hand = PendingTexts()
+        self.pending = PendingTexts()
         self.on_repair = db.on_repair
         self.undoing = Undoing(self, db, conversations)
 
@@ -202,7 +202,7 @@ class OpenTabs:
 
         self._unsubscribe[tab.window_id] = tab.conversation.subscribe(listen)
 
-    async def stand_anew(self, tab: Tab) -> None:
+    async def reload(self, tab: Tab) -> None:
         """Bring a tab to where its window stands in the store: another leaf, or another conversation."""
         async with self._db.read() as reader:
             window = await windows.get(reader, tab.window_id)
@@ -217,12 +217,12 @@ class OpenTabs:
                 self.news.remove(told)  # what the other conversation told is not of this one
             tab.change_conversation(conversation)
             self._listen(tab)
-        tab.stand_at(window)
+        tab.reload(window)
         await self._read_about(tab)
         if all(other.conversation.id != left.id for other in self.tabs):
             await self._conversations.close(left.id)
 
-    async def bring_back(self, window_id: str) -> Tab | None:
+    async def reopen(self, window_id: str) -> Tab | None:
         """The tab of a window that was opened again, at its place among the others."""
         async with self._db.read() as reader:
             window = await windows.get(reader, window_id)
@@ -246,10 +246,10 @@ class OpenTabs:
                 tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside
             )
             if beside:
-                shown = await self.bring_back(made.window.id)
+                shown = await self.reopen(made.window.id)
                 assert shown is not None, "the window was just opened"
                 return shown, made.price
-            await self.stand_anew(tab)
+            await self.reload(tab)
         finally:
             tab.sending -= not beside
         return tab, made.price
@@ -267,9 +267,9 @@ class OpenTabs:
         if not self._db.read_only:
             async with self._db.write() as tx:
                 await journal.close_window(tx, window_id=tab.window_id)
-        await self.put_aside(tab)
+        await self.detach(tab)
 
-    async def put_aside(self, tab: Tab) -> None:
+    async def detach(self, tab: Tab) -> None:
         """Take a tab off the screen whose window is closed."""
         index = self.tabs.index(tab)
         self.tabs.remove(tab)
@@ -288,10 +288,10 @@ class OpenTabs:
 
         A draft that the store does not take is in ``unkept`` afterwards.
         """
-        await self.in_hand.put_down()
+        await self.pending.restore_all()
         for tab, news in self.news:  # heard, and not taken in by a screen that is gone
             if isinstance(news, PromptReturned):
-                tab.take_back(news.text, news.attachments)
+                tab.restore(news.text, news.attachments)
         come_back = None
         for tab in list(self.tabs):
             self._unsubscribe.pop(tab.window_id)()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from catena.text.safe_text import safe_line
 from catena_acp.continuity.events import (
     ConversationEvent,
     HoldChanged,
@@ -20,13 +18,9 @@ from catena_acp.continuity.events import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.ids import utc_now
 from catena_store.records import Kind
-
-if TYPE_CHECKING:
-    from catena.workspace.tab import Tab
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ class TabTrouble:
                 if not read_only and self._is(Trouble.READ_ONLY):
                     self.standing = None
 
-    def come_back(self, problem: Problem | None, *, agent: tuple[str, str], leaf_id: str | None) -> None:
+    def restore(self, problem: Problem | None, *, agent: tuple[str, str], leaf_id: str | None) -> None:
         """The branch is read again, and its last row tells of this problem."""
         if problem is not None and self.standing is None and leaf_id != self._dismissed:
             self.standing = StandingTrouble(problem, agent, leaf_id)
@@ -121,13 +115,3 @@ class TabTrouble:
 
     def _is(self, trouble: Trouble) -> bool:
         return self.standing is not None and self.standing.problem.trouble is trouble
-
-
-def lost_by_leaving(tabs: Iterable[Tab], now: datetime) -> list[str]:
-    """What a person is told who leaves while prompts wait for the end of a limit."""
-    return [
-        f"Not sent: the prompt of “{safe_line(tab.name())}” that waited until "
-        f"{format_time(tab.trouble.standing.problem.resets_at or now, now)}; it is kept where it stood."
-        for tab in tabs
-        if tab.trouble.standing is not None and tab.trouble.standing.waits_until is not None
-    ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
@@ -13,7 +14,6 @@ from catena_store.windows.journal import Act, JournalEntry
 
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
-    from catena.workspace.tabs import OpenTabs
     from catena_acp.conversation.conversations import Conversations
     from catena_acp.conversation.undo import Scope, UndoStep
 
@@ -35,10 +35,34 @@ class TakenStep:
     look_at: Tab | None  # the tab that it was done to
 
 
+class MovableTabs(Protocol):
+    """The open tabs, as far as undoing moves them."""
+
+    @property
+    def tabs(self) -> Sequence[Tab]:
+        """Every tab of this process."""
+
+    @property
+    def workspace_id(self) -> str | None:
+        """The workspace of these tabs; None where another Catena has it."""
+
+    async def keep(self, tab: Tab) -> None:
+        """Save a tab's draft and place."""
+
+    async def reload(self, tab: Tab) -> None:
+        """Bring a tab to where its window stands in the store."""
+
+    async def reopen(self, window_id: str) -> Tab | None:
+        """The tab of a window that was opened again."""
+
+    async def detach(self, tab: Tab) -> None:
+        """Take a tab off the screen whose window is closed."""
+
+
 class Undoing:
     """Takes acts back for the tabs of this process."""
 
-    def __init__(self, tabs: OpenTabs, db: Database, conversations: Conversations) -> None:
+    def __init__(self, tabs: MovableTabs, db: Database, conversations: Conversations) -> None:
         self._tabs = tabs
         self._db = db
         self._conversations = conversations
@@ -105,7 +129,7 @@ class Undoing:
             if not showing:
                 await self._conversations.close(conversation_id, unless_shown=True)
         for tab in showing:
-            await self._tabs.put_aside(tab)
+            await self._tabs.detach(tab)
 
     async def take_out(self, conversation_id: str) -> None:
         """Take a conversation out of the archive. Raises ReadOnly, StoreError."""
@@ -147,13 +171,13 @@ class Undoing:
         tabs = {tab.window_id: tab for tab in self._tabs.tabs}
         look_at = tabs.get(step.entry.window_id or "")
         if step.moved in tabs:
-            await self._tabs.stand_anew(tabs[step.moved])
+            await self._tabs.reload(tabs[step.moved])
         for window_id in step.closed:
             if window_id in tabs:
-                await self._tabs.put_aside(tabs[window_id])
+                await self._tabs.detach(tabs[window_id])
                 look_at = None
         for window_id in step.opened:
-            look_at = await self._tabs.bring_back(window_id) or look_at
+            look_at = await self._tabs.reopen(window_id) or look_at
         return look_at
 
 

@@ -168,7 +168,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
                     self._draw(news)
         except AgentError as error:
             said, self._asking = str(error), ""
-            self._more.give_back(question)
+            self._more.restore(question)
         self._since = None
         self.say(said)
         self._show_hints()
@@ -246,7 +246,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         event.stop()
         self._more.handed.remove(event)
         if self._since is not None:
-            self._more.give_back(event.text)
+            self._more.restore(event.text)
             self.say("One question after the other: this answer is not whole yet.")
         else:
             self._close_composer()
@@ -312,7 +312,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         unasked = [*(each.text for each in self._more.handed), self._more.text]
         typed = [self._asking, *(f"/btw {text}" for text in unasked if text.strip())]
         if text := "\n".join(each for each in typed if each.strip()):
-            tab.take_back(text)
+            tab.restore(text)
 
     def _close(self, destination: Destination) -> None:
         unasked = "" if self._more.blank else self._more.text

@@ -1,12 +1,14 @@
-"""What every act on the chat screen works with."""
+"""What every action of a chat works with."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.app import App
+from textual.timer import Timer
+from textual.widget import Widget
 
 from catena.screens.chat.drafts import Handover
 from catena.screens.chat.presenter import Parts, TabPresenter
@@ -16,18 +18,77 @@ from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 
 if TYPE_CHECKING:
-    from catena.screens.chat.screen import ChatScreen
+    from catena.transcript import Transcript
     from catena_store.records import Attachment
+
+
+class ChatHost(Protocol):
+    """The area on the screen that a chat is shown in, as far as actions need it."""
+
+    @property
+    def app(self) -> App[Any]:
+        """The app that screens are pushed on."""
+
+    @property
+    def gate(self) -> KeyGate:
+        """Where keys wait for what was asked for before them."""
+
+    @property
+    def start(self) -> Start:
+        """How the program was started."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of the program."""
+
+    @property
+    def still(self) -> bool:
+        """True where nothing is animated."""
+
+    @property
+    def place(self) -> str:
+        """The part of the area that has the keys."""
+
+    @property
+    def focused(self) -> Widget | None:
+        """The widget of the area that has the keys."""
+
+    def set_focus(self, widget: Widget) -> None:
+        """Give the keys to a widget, with the very next key."""
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
+        """Call back after some seconds."""
+
+    def run(self, work: Awaitable[None]) -> None:
+        """Let something go on by itself for as long as the area is on the screen."""
+
+    async def ready_to_show(self) -> None:
+        """Get ready to show a tab."""
+
+    def tab_shown(self) -> None:
+        """Note that another tab is on the screen."""
+
+    def keep_soon(self) -> None:
+        """Save the draft and the scroll position when the person pauses."""
+
+    def quote(self, text: str) -> None:
+        """Put a quote behind what is written."""
+
+    def open_link(self, event: Transcript.LinkOpened) -> None:
+        """Open a link where the person sits."""
+
+    def leave(self) -> None:
+        """End the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatContext:
-    """The screen, its parts, and the tabs."""
+    """The area of a chat, its widgets, and the tabs."""
 
-    screen: ChatScreen
+    screen: ChatHost
     parts: Parts
     tabs: OpenTabs
-    view: TabPresenter
+    presenter: TabPresenter
     handover: Handover
     run: Callable[[Awaitable[None]], None]  # do it, and say what goes wrong
 
@@ -43,7 +104,7 @@ class ChatContext:
 
     @property
     def start(self) -> Start:
-        """How the screen was started."""
+        """How the program was started."""
         return self.screen.start
 
     @property
@@ -58,19 +119,19 @@ class ChatContext:
 
     @property
     def seen(self) -> Tab | None:
-        """The same, where its transcript is on the screen: the messages that can be pointed at are its own."""
-        return self.tab if self.tab is self.view.shown else None
+        """The tab that is looked at, once its transcript is on the screen and its messages can be pointed at."""
+        return self.tab if self.tab is self.presenter.shown else None
 
     def say(self, text: str, *, wrong: bool = False) -> None:
-        """Tell the person, in the hint line."""
+        """Tell the person something in the hint line; ``wrong`` where something did not work."""
         self.parts.hints.say(text, wrong=wrong)
 
-    def give_back(self, tab: Tab, text: str, files: Sequence[Attachment] = ()) -> None:
-        """Text that was not sent goes back to where it was written, with what was attached to it."""
-        self.handover.rewrite(tab, lambda: tab.take_back(text, files))
+    def restore(self, tab: Tab, text: str, files: Sequence[Attachment] = ()) -> None:
+        """Restore a text that was not sent to its draft, with what was attached to it."""
+        self.handover.rewrite(tab, lambda: tab.restore(text, files))
 
     def place(self) -> object:
-        """Where the keys go, and what is written there: whoever asks before and behind a wait sees if one went on."""
+        """Where the keys go and what is written there, to be compared before and after a wait."""
         return self.screen.focused, self.parts.composer.text
 
     def write_here(self) -> None:

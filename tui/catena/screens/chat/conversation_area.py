@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -36,24 +37,24 @@ class ConversationArea(Vertical):
         Binding("y", "copy_message", "copy message", id="browse.copy"),
         Binding("Y,shift+y", "copy_code", "copy code block", id="browse.copy_code"),
         Binding("q", "quote", "quote", id="browse.quote"),
-        Binding("c", "screen.act('context')", "what it knows", id="browse.context"),
-        Binding("u", "screen.act('undo')", "undo", id="browse.undo"),
-        Binding("t", "screen.act('tree')", "every branch", id="browse.tree"),
-        Binding("e", "screen.act('edit')", "edit the prompt", id="browse.edit"),
-        Binding("r", "screen.act('again')", "the prompt again", id="browse.retry"),
-        Binding("f", "screen.act('fork')", "fork from here", id="browse.fork"),
-        Binding("F,shift+f", "screen.act('fork-beside')", "fork side by side", id="browse.fork_beside"),
-        Binding("h,left", "screen.act('sibling-before')", "version before", id="browse.sibling_before"),
-        Binding("l,right", "screen.act('sibling-after')", "next version", id="browse.sibling_after"),
+        Binding("c", "act('context')", "what it knows", id="browse.context"),
+        Binding("u", "act('undo')", "undo", id="browse.undo"),
+        Binding("t", "act('tree')", "every branch", id="browse.tree"),
+        Binding("e", "act('edit')", "edit the prompt", id="browse.edit"),
+        Binding("r", "act('again')", "the prompt again", id="browse.retry"),
+        Binding("f", "act('fork')", "fork from here", id="browse.fork"),
+        Binding("F,shift+f", "act('fork-beside')", "fork side by side", id="browse.fork_beside"),
+        Binding("h,left", "act('sibling-before')", "version before", id="browse.sibling_before"),
+        Binding("l,right", "act('sibling-after')", "next version", id="browse.sibling_after"),
         Binding(
             "left_square_bracket",
-            "screen.act('branch-point-before')",
+            "act('branch-point-before')",
             "branch point above",
             id="browse.branch_before",
         ),
         Binding(
             "right_square_bracket",
-            "screen.act('branch-point-after')",
+            "act('branch-point-after')",
             "branch point below",
             id="browse.branch_after",
         ),
@@ -87,8 +88,10 @@ class ConversationArea(Vertical):
             super().__init__()
             self.text = text
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, do: Callable[[str], None], id: str | None = None) -> None:
+        """``do`` does what the command of a name does, before the next key is looked at."""
         super().__init__(id=id)
+        self._do = do
         self.welcome = Welcome(id="welcome")
         self.transcript: Transcript | None = None
 
@@ -123,6 +126,11 @@ class ConversationArea(Vertical):
         return self.transcript is not None and self.transcript.has_focus
 
     @property
+    def browsed(self) -> str | None:
+        """The message that the keys are about; None while they are elsewhere."""
+        return self.transcript.current if self.browsing and self.transcript is not None else None
+
+    @property
     def choosing(self) -> bool:
         """True while a prompt is to be chosen."""
         return self.browsing and self.transcript is not None and self.transcript.choosing
@@ -149,6 +157,10 @@ class ConversationArea(Vertical):
         """Browsing ends."""
         if self.transcript is not None:
             self.transcript.browse(False)
+
+    def action_act(self, name: str) -> None:
+        """Do what the command of this name does."""
+        self._do(name)
 
     def action_step(self, step: int, prompts: bool = False) -> None:
         """To another message, or prompt."""

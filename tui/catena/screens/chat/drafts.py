@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
-from catena.widgets.commands import own_command, split_slash
 from catena.widgets.composer import Composer, Stood
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from catena.screens.chat.context import ChatContext
     from catena.screens.chat.presenter import TabPresenter
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
@@ -62,31 +60,34 @@ class Handover:
         self,
         composer: Composer,
         tabs: OpenTabs,
-        view: TabPresenter,
+        presenter: TabPresenter,
         *,
         send: Callable[[str, Tab], None],
         show: Callable[[Tab], None],
         keep: Callable[[Tab], None],
         changed: Callable[[], None],
+        is_command: Callable[[str], bool],
     ) -> None:
         """``send`` does what Enter does in a tab; ``show`` tries once more to show one that could not be read.
 
-        ``keep`` saves what is written in a tab; ``changed`` is called when what stands in the composer is to be saved.
+        ``keep`` saves what is written in a tab; ``changed`` is called when what stands in the composer is to be saved;
+        ``is_command`` is true for a text that is a command of ours.
         """
         self._composer = composer
         self._tabs = tabs
-        self._view = view
+        self._presenter = presenter
         self._send = send
         self._show = show
         self._keep = keep
         self._changed = changed
+        self._is_command = is_command
         self._stood: Stood | None = None  # of the tab's text, while another one may take its place
         self._steps: list[HandoverStep] = []
         self._sent: list[_Sent] = []
         self._entered: HandoverStep | None = None
         self._missing: Tab | None = None  # it could not be shown, and the next Enter tries that once more
         composer.hold = self._hold
-        view.returned = self._returned
+        presenter.returned = self._returned
 
     @property
     def tab(self) -> Tab | None:
@@ -121,12 +122,12 @@ class Handover:
                 self.write()
             self._stood = Stood("", "") if sent or self.tab is None else self._composer.stands()
         elif all(step.task is not asyncio.current_task() for step in self._steps):
-            self._give_back_sent()  # meant for the act before: who has asked for another sends it again
+            self._restore_sent()  # meant for the act before: who has asked for another sends it again
         step = HandoverStep(self, self.tab, stays=stays)
         self._steps.append(step)
         return step
 
-    def to(self, tab: Tab | None) -> None:
+    def switch(self, tab: Tab | None) -> None:
         """The composer is this tab's from now on, with what was typed for it already."""
         composer, owner, stood = self._composer, self.tab, self._stood
         self._missing = None
@@ -164,7 +165,7 @@ class Handover:
         if tab is not None and not self.waits and tab.write(base + typed):
             self._changed()
 
-    def bring(self, text: str) -> None:
+    def replace(self, text: str) -> None:
         """This takes the place of what stood in the composer; the tab is the same."""
         typed = self._stood.typed_since(self._composer.text) if self._stood else ""
         self._composer.put(text + (self._composer.text if typed is None else typed))
@@ -173,10 +174,10 @@ class Handover:
             if self.tab is not None:
                 self.tab.write(text)
 
-    def begin_with(self, text: str) -> None:
+    def prepend(self, text: str) -> None:
         """Put this before what stands in the composer: the rest of a command is to be typed behind it."""
         if self._stood is not None:
-            self.bring(text + self._stood.text)
+            self.replace(text + self._stood.text)
         else:
             self._composer.put(text + self._composer.text)
 
@@ -194,7 +195,7 @@ class Handover:
         waiting = [sent.text for sent in self._sent if sent.tab is None]
         typed = stood.typed_since(composer.text)
         if typed is None or failed or tab is None:
-            self._give_back_sent()
+            self._restore_sent()
             written = tab.written if tab is not None else stood.text
             if written != stood.text and typed is not None:  # put there by the act that failed
                 composer.put("\n".join(part for part in (written, stood.typed_since(composer.text)) if part))
@@ -206,7 +207,7 @@ class Handover:
         self._stood = None
         self.write()
 
-    def put_off(self, text: str, tab: Tab) -> bool:
+    def defer(self, text: str, tab: Tab) -> bool:
         """True where another text may come in this tab, and this goes out behind it."""
         if tab is not self.tab or not self.waits:
             return False
@@ -224,7 +225,7 @@ class Handover:
     def _may_go(self, tab: Tab) -> bool:
         if tab is self.tab and self.waits:
             return False
-        return tab is self._view.shown or tab is not self._tabs.active
+        return tab is self._presenter.shown or tab is not self._tabs.active
 
     def give_up(self, tab: Tab) -> None:
         """This tab cannot be shown: what was sent in it is its draft again."""
@@ -232,7 +233,7 @@ class Handover:
         texts = [sent.text for sent in self._sent if sent.tab is tab]
         self._sent = [sent for sent in self._sent if sent.tab is not tab]
         if texts:
-            self.rewrite(tab, lambda: tab.take_back("\n".join(texts)))
+            self.rewrite(tab, lambda: tab.restore("\n".join(texts)))
 
     def rewrite(self, tab: Tab, change: Callable[[], None]) -> None:
         """Change what is written in a tab, and show it where it stands in the composer."""
@@ -257,7 +258,7 @@ class Handover:
             return
         typed = self._stood.typed_since(self._composer.text) if self._stood else None
         if typed is None:
-            self._composer.give_back(text)
+            self._composer.restore(text)
         else:
             self._stood = Stood(tab.written + ("\n" if typed else ""), "")
             self._composer.put(self._stood.text + typed)
@@ -266,16 +267,16 @@ class Handover:
         if tab in self._tabs.tabs:
             self._keep(tab)
 
-    def take_in(self) -> None:
+    def detach(self) -> None:
         """The screen is left: all that is written is its tab's."""
         tab = self.tab
         if self._stood is not None:
-            self._give_back_sent()
+            self._restore_sent()
         if tab is not None:
             tab.write(self._composer.text)
         for sent in reversed([sent for sent in self._sent if sent.tab is not None]):
             assert sent.tab is not None
-            sent.tab.take_back(sent.text)
+            sent.tab.restore(sent.text)
         self._sent.clear()
         self._stood = None
 
@@ -283,7 +284,7 @@ class Handover:
         """Enter was pressed: True where it waits. Where another text comes, only what was typed for that goes out."""
         composer, stood, tab = self._composer, self._stood, self.tab
         if stood is None:
-            if tab is None or tab is self._view.shown or tab is not self._tabs.active:
+            if tab is None or tab is self._presenter.shown or tab is not self._tabs.active:
                 self._enter(tab)
                 return False
             if not composer.blank:
@@ -301,12 +302,11 @@ class Handover:
 
     def _enter(self, tab: Tab | None) -> None:
         """Who has entered a command goes on writing where that leads."""
-        slash = split_slash(self._composer.text.strip("\n").rstrip())
-        if tab is not None and slash and own_command(slash[0]):
+        if tab is not None and self._is_command(self._composer.text.strip("\n").rstrip()):
             tab.write("")
             self._entered = self.begin(sent=True)
 
-    def _give_back_sent(self) -> None:
+    def _restore_sent(self) -> None:
         """What waits for a text that has not come stands in the composer again, not sent."""
         waiting = [sent.text for sent in self._sent if sent.tab is None and sent.text.strip()]
         self._sent = [sent for sent in self._sent if sent.tab is not None]
@@ -319,11 +319,17 @@ class Handover:
                 self._composer.put(stood.before + together + stood.after)
 
 
-class _AtADesk(Protocol):
-    _desk: ChatContext
+class _HasHandover(Protocol):
+    @property
+    def handover(self) -> Handover: ...
 
 
-S = TypeVar("S", bound=_AtADesk)
+class _HasContext(Protocol):
+    @property
+    def _context(self) -> _HasHandover: ...
+
+
+S = TypeVar("S", bound=_HasContext)
 
 
 def hands_over(act: Callable[Concatenate[S, P], Awaitable[R]]) -> Callable[Concatenate[S, P], Awaitable[R]]:
@@ -331,7 +337,7 @@ def hands_over(act: Callable[Concatenate[S, P], Awaitable[R]]) -> Callable[Conca
 
     @wraps(act)
     def asked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
-        step = self._desk.handover.begin()
+        step = self._context.handover.begin()
 
         async def done() -> R:
             with step:

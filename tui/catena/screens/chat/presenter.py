@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.status import Status, StatusLine
-from catena.screens.chat.bars.tabs import TabBar, TabLabel
+from catena.screens.chat.bars.tabs import TabLabel
+from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.edit import EditPanel
+from catena.screens.chat.panels.fork import BranchPanel
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList, note_of
 from catena.screens.chat.panels.trouble import TroublePanel
-from catena.screens.chat.panels.welcome import Welcome
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.widgets.composer import Composer
@@ -143,17 +145,18 @@ _MOST_BEHIND = 500  # rows; beyond them the newest page is read instead of drawi
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The widgets of the chat screen."""
+    """The widgets of one chat."""
 
-    tabs: TabBar
     lineage: LineageLine
-    welcome: Welcome
+    conversation: ConversationArea
     transcript: Transcript
+    find: FindBar
     plan: PlanPanel
     queue: QueueList
     attached: AttachmentBar
     permission: PermissionPanel
     trouble: TroublePanel
+    branch: BranchPanel
     edit: EditPanel
     composer: Composer
     hints: HintLine
@@ -174,16 +177,19 @@ class TabPresenter:
         attention: Callable[[Tab, str], None],
         looked_at: Callable[[], bool],
         changed: Callable[[], None],
+        show_tabs: Callable[[Sequence[TabLabel]], None],
     ) -> None:
         """``attention``: something happened that the person may not see.
 
-        ``looked_at``: whether the terminal has the focus. ``changed``: called after every drawing.
+        ``looked_at``: whether the terminal has the focus. ``changed``: called after every drawing. ``show_tabs`` draws
+        the bar of tabs.
         """
         self._parts = parts
         self._tabs = tabs
         self._attention = attention
         self._looked_at = looked_at
         self._changed = changed
+        self._show_tabs = show_tabs
         self._loading: list[Tab] = []  # whose page is being read, once for each reading
         self._held: deque[tuple[Tab, ConversationEvent]] = deque()
         self._rows: dict[str, Message] = {}
@@ -243,7 +249,7 @@ class TabPresenter:
         while self._prompts and (tab := self._tabs.active):
             self._parts.transcript.set_siblings(await self._tabs.siblings(tab, self._prompts.pop()))
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """The screen is left: what was told and is not taken in is anybody's again."""
         self._tabs.news.extendleft(reversed(self._held))
         self._held.clear()
@@ -277,7 +283,7 @@ class TabPresenter:
         tab.plan = next((row for row in reversed(page.rows) if row.kind is Kind.PLAN), tab.plan)
         if page.rows and not tab.busy:
             kept = problem_of_notice(page.rows[-1])
-            tab.trouble.come_back(kept, agent=(tab.agent, tab.profile), leaf_id=page.rows[-1].id)
+            tab.trouble.restore(kept, agent=(tab.agent, tab.profile), leaf_id=page.rows[-1].id)
         transcript = self._parts.transcript
         transcript.show(page.rows, more_above=page.more_above, scroll=tab.scroll)
         transcript.set_siblings(page.siblings)
@@ -443,15 +449,15 @@ class TabPresenter:
         parts, tab = self._parts, self._tabs.active
         if not parts.composer.is_attached:  # the screen is being taken down, and conversations still end
             return
-        parts.tabs.show([TabLabel(each.name(), each.mark, each is tab) for each in self._tabs.tabs])
+        self._show_tabs([TabLabel(each.name(), each.mark, each is tab) for each in self._tabs.tabs])
         if tab is None:
             return
         empty = self.empty
-        parts.welcome.display = empty
+        parts.conversation.welcome.display = empty
         parts.transcript.display = not empty
         if empty:
             session = tab.session or tab.window.session
-            parts.welcome.show(agent=session.agent_title, where=tab.conversation.record.cwd)
+            parts.conversation.welcome.show(agent=session.agent_title, where=tab.conversation.record.cwd)
         parts.plan.show(*tab.open_work())
         session = tab.session or tab.window.session
         parts.queue.show(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # the screen of an aside is not needed before there is one
 class AsideActions:
     """Acts beside the conversation of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext, tabs: TabActions) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext, tabs: TabActions) -> None:
+        self._context = context
         self._tabs = tabs
 
     async def btw(self, argument: str = "") -> None:
@@ -43,17 +43,17 @@ class AsideActions:
     async def _ask(self, question: str, typed: str, stem: str) -> None:
         from catena.screens.aside.screen import AsideScreen
 
-        desk = self._desk
-        if (tab := desk.tab) is None:
-            desk.say("There is no conversation yet to ask about.")
-            desk.parts.composer.give_back(typed)
+        context = self._context
+        if (tab := context.tab) is None:
+            context.say("There is no conversation yet to ask about.")
+            context.parts.composer.restore(typed)
             return
-        held = desk.tabs.in_hand.hold(lambda: tab.take_back(typed))
+        held = context.tabs.pending.hold(lambda: tab.restore(typed))
         try:
             aside = await tab.conversation.asides.begin(tab.window)
         except (AgentError, StoreError, ReadOnly):
             if held.release():
-                desk.give_back(tab, typed)
+                context.restore(tab, typed)
             raise
         screen = AsideScreen(
             aside,
@@ -61,15 +61,15 @@ class AsideActions:
             typed=typed,
             directory=tab.conversation.record.cwd,
             stem=stem,
-            open_link=desk.screen.on_transcript_link_opened,
-            still=desk.screen.still,
+            open_link=context.screen.open_link,
+            still=context.screen.still,
         )
         held.back = lambda: screen.restore(tab)
         try:
-            left = await desk.app.push_screen_wait(screen)
+            left = await context.app.push_screen_wait(screen)
         finally:
             # It is closed beside what the person does next.
-            desk.run(aside.close())
+            context.run(aside.close())
         held.release()
         await self._go_on(tab, left)
 
@@ -77,11 +77,11 @@ class AsideActions:
     async def _go_on(self, tab: Tab, left: AsideResult) -> None:
         from catena.screens.aside.screen import Destination
 
-        desk = self._desk
-        composer = desk.parts.composer
-        desk.write_here()
+        context = self._context
+        composer = context.parts.composer
+        context.write_here()
         if left.unasked:
-            desk.give_back(tab, f"/btw {left.unasked}")
+            context.restore(tab, f"/btw {left.unasked}")
         match left.destination:
             case Destination.NOWHERE:
                 pass
@@ -90,15 +90,15 @@ class AsideActions:
                 answer = safe(left.answer)
                 composer.put(f"{before}\n\n{answer}" if before else answer)
             case Destination.NEW_CONVERSATION:
-                spec = choices.kept_agent(tab, desk.settings)
+                spec = choices.kept_agent(tab, context.settings)
                 if spec is None:
-                    desk.say(
+                    context.say(
                         "The agent of this conversation is not here any more; i puts it into the composer."
                     )
                     return
-                opened = await desk.tabs.open_new(spec, cwd=tab.conversation.record.cwd)
+                opened = await context.tabs.open_new(spec, cwd=tab.conversation.record.cwd)
                 opened.write(f"{safe(left.answer)}\n\n")
                 await self._tabs.show(opened)
-                desk.say("Add what you want to be done, and send it: nothing is sent yet.")
+                context.say("Add what you want to be done, and send it: nothing is sent yet.")
             case _:
                 assert_never(left.destination)

@@ -15,16 +15,16 @@ from catena_store.windows.attachments import MOST_FILES, read_file
 class AttachmentActions:
     """Acts on the draft of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
 
     @hands_over
     async def attach(self, argument: str = "") -> None:
         """Attach the file of this path; without one, let it be typed."""
         if not argument:
-            self._desk.handover.begin_with("/attach ")
+            self._context.handover.prepend("/attach ")
             return
-        if tab := self._desk.tab:
+        if tab := self._context.tab:
             await self._attach_all(tab, [_unquoted(argument)])
 
     def attach_pasted(self, paths: Sequence[str]) -> Awaitable[None]:
@@ -32,9 +32,9 @@ class AttachmentActions:
 
         Enter waits for them: they go along with what is written.
         """
-        desk, tab = self._desk, self._desk.tab
-        step = desk.handover.begin()
-        held = desk.tabs.in_hand.hold(lambda: tab.take_back("\n".join(paths)) if tab else None)
+        context, tab = self._context, self._context.tab
+        step = context.handover.begin()
+        held = context.tabs.pending.hold(lambda: tab.restore("\n".join(paths)) if tab else None)
 
         async def attach() -> None:
             try:
@@ -43,7 +43,7 @@ class AttachmentActions:
                 held.release()
                 raise
             if held.release() and tab and left:
-                desk.give_back(tab, "\n".join(left))
+                context.restore(tab, "\n".join(left))
 
         async def with_what_is_written() -> None:
             with step:
@@ -56,13 +56,13 @@ class AttachmentActions:
         left: list[str] = []
         for path in paths:
             if len(tab.attachments) >= MOST_FILES:
-                self._desk.say(f"A prompt takes {MOST_FILES} files; {path} is one too many.", wrong=True)
+                self._context.say(f"A prompt takes {MOST_FILES} files; {path} is one too many.", wrong=True)
                 left.append(path)
                 continue
             try:
                 file = await asyncio.to_thread(read_file, path, directory=tab.conversation.record.cwd)
             except NotAttachable as error:
-                self._desk.say(str(error), wrong=True)
+                self._context.say(str(error), wrong=True)
                 left.append(path)
                 continue
             if all(file.sha256 != other.sha256 or file.name != other.name for other in tab.attachments):
@@ -72,11 +72,11 @@ class AttachmentActions:
 
     async def detach(self, argument: str = "") -> None:
         """Take one off, by its name; without one, the newest."""
-        if (tab := self._desk.tab) is None:
+        if (tab := self._context.tab) is None:
             return
         names = [file.name for file in tab.attachments]
         if argument and argument not in names:
-            self._desk.say(f"No {argument} is attached.")
+            self._context.say(f"No {argument} is attached.")
         elif names:
             await self.remove(tab, names.index(argument) if argument else len(names) - 1)
 
@@ -87,8 +87,8 @@ class AttachmentActions:
             await self._keep(tab)
 
     async def _keep(self, tab: Tab) -> None:
-        self._desk.view.refresh()
-        await self._desk.tabs.keep_attachments(tab)
+        self._context.presenter.refresh()
+        await self._context.tabs.keep_attachments(tab)
 
 
 def _unquoted(path: str) -> str:

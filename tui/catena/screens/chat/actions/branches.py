@@ -8,7 +8,7 @@ from catena.screens.chat.actions.editing import WENT_ON, EditActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
-from catena.screens.chat.panels.fork import ENTER, BranchPanel, ForkQuestion
+from catena.screens.chat.panels.fork import ENTER, ForkQuestion
 from catena.screens.common.picker import Picker
 from catena.text.formats import age
 from catena.text.wording import kin_name
@@ -27,58 +27,58 @@ _DRAFT_STAYED = " Your draft stays with the source: /undo goes back to it."
 class BranchActions:
     """Acts on the branch of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext, tabs: TabActions, edits: EditActions, panel: BranchPanel) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext, tabs: TabActions, edits: EditActions) -> None:
+        self._context = context
         self._tabs = tabs
         self._edits = edits
-        self._panel = panel
+        self._panel = context.parts.branch
 
     def clicked(self, message_id: str, act: str) -> None:
         """A button of a prompt."""
-        tab, prompt = self._desk.seen, self._desk.parts.transcript.record(message_id)
+        tab, prompt = self._context.seen, self._context.parts.transcript.record(message_id)
         if tab is None or prompt is None:
             return
         match act:
             case "edit":
-                self._desk.run(self._edits.edit_prompt(tab, prompt))
+                self._context.run(self._edits.edit_prompt(tab, prompt))
             case "again":
-                self._desk.run(self._desk.gate.led(self._edits.ask_again(tab, prompt)))
+                self._context.run(self._context.gate.led(self._edits.ask_again(tab, prompt)))
             case "fork":
-                self._desk.run(self._desk.gate.led(self._ask_fork(tab, message_id, beside=False)))
+                self._context.run(self._context.gate.led(self._ask_fork(tab, message_id, beside=False)))
 
     # --- forks
 
     async def fork(self, argument: str = "") -> None:
         """Fork from the message that is browsed, or from where the tab stands; `side` opens it in a tab of its own."""
-        if tab := self._desk.seen:
+        if tab := self._context.seen:
             await self._ask_fork(tab, self._edits.here(), beside=argument.strip() == _SIDE)
 
     async def ask_fork_at(self, message_id: str) -> None:
         """Fork from a message, whether or not it is on the screen."""
-        if tab := self._desk.tab:
+        if tab := self._context.tab:
             await self._ask_fork(tab, message_id, beside=False)
 
-    async def fork_beside(self, argument: str = "") -> None:
+    async def fork_beside(self) -> None:
         """Fork into a tab of its own."""
         await self.fork(_SIDE)
 
     async def _ask_fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
-        desk = self._desk
+        context = self._context
         if tab.untouched:
-            desk.say("Nothing was said here yet that a fork could begin with.")
+            context.say("Nothing was said here yet that a fork could begin with.")
             return
-        message = desk.parts.transcript.record(message_id)
+        message = context.parts.transcript.record(message_id)
         at_prompt = message is not None and message.kind is Kind.USER and not message.data.get("steered")
         if message is not None and at_prompt and message.parent_id is None:
-            desk.say(_BEFORE_THE_FIRST)
+            context.say(_BEFORE_THE_FIRST)
             return
-        here, place = self._edits.here(), desk.place()
+        here, place = self._edits.here(), context.place()
         price = await self._price_of_fork(tab, message if at_prompt else None, message_id)
         what = (
             "fork before this prompt" if at_prompt else "fork from here" if message_id else "fork this branch"
         )
-        if tab is not desk.tab or place != desk.place():  # its keys would take what is typed
-            desk.say(WENT_ON)
+        if tab is not context.tab or place != context.place():  # its keys would take what is typed
+            context.say(WENT_ON)
             return
         while True:
             only_beside = tab.at_work
@@ -97,10 +97,10 @@ class BranchActions:
             if key != "s":
                 break
             beside = not beside
-        if key != ENTER or tab is not desk.tab:
+        if key != ENTER or tab is not context.tab:
             self._edits.back_to(here)
             return
-        desk.write_here()
+        context.write_here()
         await self._fork(tab, message_id, beside=beside)
 
     async def _price_of_fork(self, tab: Tab, prompt: Message | None, message_id: str | None) -> str:
@@ -119,18 +119,18 @@ class BranchActions:
 
     @hands_over
     async def _fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
-        desk = self._desk
+        context = self._context
         if not beside:
-            self._edits.put_back(tab)
-        if tab is desk.view.shown:
-            tab.scroll = desk.parts.transcript.position()
-        desk.say("Forking …")
+            self._edits.restore_draft(tab)
+        if tab is context.presenter.shown:
+            tab.scroll = context.parts.transcript.position()
+        context.say("Forking …")
         draft, files = tab.draft, tab.attachments
-        shown, price = await desk.tabs.fork(tab, at=message_id, beside=beside)
+        shown, price = await context.tabs.fork(tab, at=message_id, beside=beside)
         stayed, where = "", "This tab shows the fork; its source is in the history"
         if shown is not tab:
-            where = "This is the fork" if desk.tab is tab else "The fork is in a tab of its own"
-            if desk.tab is tab:  # else the person went to another tab meanwhile, and stays there
+            where = "This is the fork" if context.tab is tab else "The fork is in a tab of its own"
+            if context.tab is tab:  # else the person went to another tab meanwhile, and stays there
                 await self._tabs.show(shown)
         else:
             if not tab.draft.strip() and not tab.attachments:
@@ -139,108 +139,108 @@ class BranchActions:
             elif draft.strip() and tab.draft != draft:
                 stayed = _DRAFT_STAYED
             await self._shown_anew(tab)
-            desk.run(tab.window.prepare())
-        desk.say(f"{where}. Its first prompt: {price.words}.{stayed}")
+            context.run(tab.window.prepare())
+        context.say(f"{where}. Its first prompt: {price.words}.{stayed}")
 
     # --- from branch to branch
 
     @hands_over
-    async def sibling_before(self, argument: str = "") -> None:
+    async def sibling_before(self) -> None:
         """To the sibling before that of the prompt that is browsed."""
         await self._step_aside(-1)
 
     @hands_over
-    async def sibling_after(self, argument: str = "") -> None:
+    async def sibling_after(self) -> None:
         """To the sibling after it."""
         await self._step_aside(1)
 
     async def _step_aside(self, step: int) -> None:
-        tab = self._desk.seen
-        prompt = self._desk.parts.transcript.prompt_above(self._edits.here(), with_siblings=True)
+        tab = self._context.seen
+        prompt = self._context.parts.transcript.prompt_above(self._edits.here(), with_siblings=True)
         if tab is None or prompt is None:
-            self._desk.say("No prompt from here up was said in other words.")
+            self._context.say("No prompt from here up was said in other words.")
         else:
             await self.to_sibling(tab, prompt, step)
 
     def sibling_clicked(self, message_id: str, step: int) -> None:
         """A click on the arrows of a prompt."""
-        tab, prompt = self._desk.seen, self._desk.parts.transcript.record(message_id)
+        tab, prompt = self._context.seen, self._context.parts.transcript.record(message_id)
         if tab and prompt:
-            self._desk.run(self.to_sibling(tab, prompt, step))
+            self._context.run(self.to_sibling(tab, prompt, step))
 
     async def to_sibling(self, tab: Tab, prompt: Message, step: int) -> None:
         """Go to a sibling of a prompt, with the tail, the place and the draft that it was left with."""
-        desk, transcript = self._desk, self._desk.parts.transcript
+        context, transcript = self._context, self._context.parts.transcript
         browsed = self._edits.here() is not None
         moved = await self.elsewhere(tab, lambda: tab.window.to_sibling(prompt.id, step))
         if not moved:
-            desk.say("This is the newest version." if step > 0 else "This is the oldest version.")
-        elif browsed and tab is desk.seen and (beside := transcript.prompt_below(prompt.parent_id)):
+            context.say("This is the newest version." if step > 0 else "This is the oldest version.")
+        elif browsed and tab is context.seen and (beside := transcript.prompt_below(prompt.parent_id)):
             transcript.focus_message(beside.id)
 
     @hands_over
     async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
         """Let a tab's window move, and show it with the draft and the scroll position that it keeps there."""
-        desk = self._desk
-        self._edits.put_back(tab)
-        if tab is desk.view.shown:
-            tab.scroll = desk.parts.transcript.position()
-        await desk.tabs.keep(tab)
+        context = self._context
+        self._edits.restore_draft(tab)
+        if tab is context.presenter.shown:
+            tab.scroll = context.parts.transcript.position()
+        await context.tabs.keep(tab)
         # A turn that is stopped first is seen to its end; else nothing is drawn of a way that is half gone.
-        desk.view.moving = None if tab.at_work else tab
+        context.presenter.moving = None if tab.at_work else tab
         tab.sending += 1
         try:
             if moved := await move():
-                await desk.tabs.stand_anew(tab)
+                await context.tabs.reload(tab)
         finally:
-            desk.view.moving = None
+            context.presenter.moving = None
             tab.sending -= 1
         if moved:
             await self._shown_anew(tab)
-            desk.run(tab.window.prepare())
-        elif tab is desk.handover.tab:
-            desk.handover.to(tab)
+            context.run(tab.window.prepare())
+        elif tab is context.handover.tab:
+            context.handover.switch(tab)
         return moved
 
     async def _shown_anew(self, tab: Tab) -> None:
-        desk = self._desk
-        if tab is desk.tab:  # else the person went to another one meanwhile
-            await desk.view.show(tab)
-        if tab is desk.handover.tab:
-            desk.handover.to(tab)
+        context = self._context
+        if tab is context.tab:  # else the person went to another one meanwhile
+            await context.presenter.show(tab)
+        if tab is context.handover.tab:
+            context.handover.switch(tab)
 
-    async def branch_point_before(self, argument: str = "") -> None:
+    async def branch_point_before(self) -> None:
         """To the next prompt upwards that was said in other words, too."""
-        desk, transcript = self._desk, self._desk.parts.transcript
+        context, transcript = self._context, self._context.parts.transcript
         if transcript.move_to_branch_point(-1):
             return
-        tab, oldest = desk.seen, desk.view.oldest
-        if tab and oldest and await desk.tabs.branches_above(tab, oldest):
-            while oldest is not None and tab is desk.seen and not transcript.move_to_branch_point(-1):
-                await desk.view.show_older()
-                before, oldest = oldest, desk.view.oldest
+        tab, oldest = context.seen, context.presenter.oldest
+        if tab and oldest and await context.tabs.branches_above(tab, oldest):
+            while oldest is not None and tab is context.seen and not transcript.move_to_branch_point(-1):
+                await context.presenter.show_older()
+                before, oldest = oldest, context.presenter.oldest
                 if oldest is before:
                     return
         else:
-            desk.say("There is no branch point above.")
+            context.say("There is no branch point above.")
 
-    async def branch_point_after(self, argument: str = "") -> None:
+    async def branch_point_after(self) -> None:
         """To the next one downwards."""
-        if not self._desk.parts.transcript.move_to_branch_point(1):
-            self._desk.say("There is no branch point below.")
+        if not self._context.parts.transcript.move_to_branch_point(1):
+            self._context.say("There is no branch point below.")
 
     @hands_over
-    async def lineage(self, argument: str = "") -> None:
+    async def lineage(self) -> None:
         """Go to what this conversation was forked from, or to a fork of it."""
-        desk = self._desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
         lineage = await tab.conversation.branches.lineage()
         now = utc_now()
         kin = [(lineage.source, "its source")] if lineage.source else []
         kin += [(fork, "a fork of it") for fork in lineage.forks]
         if not kin:
-            desk.say("This conversation was not forked, and is no fork; /fork makes one.")
+            context.say("This conversation was not forked, and is no fork; /fork makes one.")
             return
         chosen: str | None = kin[0][0].id
         if len(kin) > 1:
@@ -248,6 +248,8 @@ class BranchActions:
                 Row(each.id, kin_name(each), note=what, detail=age(each.created_at, now))
                 for each, what in kin
             ]
-            chosen = await desk.app.push_screen_wait(Picker("forks", rows, hint="enter go there · esc leave"))
+            chosen = await context.app.push_screen_wait(
+                Picker("forks", rows, hint="enter go there · esc leave")
+            )
         if chosen is not None:
-            await self._tabs.show(await desk.tabs.open_conversation(chosen))
+            await self._tabs.show(await context.tabs.open_conversation(chosen))

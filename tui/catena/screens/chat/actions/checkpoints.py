@@ -16,33 +16,33 @@ _NOTHING_BEFORE = "Nothing was said before that checkpoint; a fork needs a begin
 class CheckpointActions:
     """Acts on the checkpoints of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext, branches: BranchActions) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext, branches: BranchActions) -> None:
+        self._context = context
         self._branches = branches
 
     async def checkpoint(self, argument: str = "") -> None:
         """Make one of where the tab stands, with a label or without."""
-        if tab := self._desk.tab:
+        if tab := self._context.tab:
             made = await tab.conversation.checkpoints.make(tab.window, argument or None)
             known = f"“{made.label}”" if made.label else "without a label"
             back = f"/rewind {made.label or made.id[:6]}"
-            self._desk.say(f"Checkpoint {known}: {back} comes back here. Files are not part of it.")
+            self._context.say(f"Checkpoint {known}: {back} comes back here. Files are not part of it.")
 
     @hands_over
     async def label(self, argument: str = "") -> None:
         """Name the newest one."""
-        if not (tab := self._desk.tab):
+        if not (tab := self._context.tab):
             return
         if argument:
             kept = await tab.conversation.checkpoints.name(argument)
-            self._desk.say(f"The newest checkpoint is called {checkpoint_name(kept)} now.")
+            self._context.say(f"The newest checkpoint is called {checkpoint_name(kept)} now.")
         else:
-            self._desk.handover.begin_with("/label ")
+            self._context.handover.prepend("/label ")
 
     @hands_over
     async def checkpoints(self, argument: str = "") -> None:
         """Look through them; or say how often they are made here."""
-        tab = self._desk.tab
+        tab = self._context.tab
         if tab is None:
             return
         if argument:
@@ -50,7 +50,7 @@ class CheckpointActions:
             return
         from catena.screens.checkpoints.screen import CheckpointAct, CheckpointsScreen
 
-        choice = await self._desk.app.push_screen_wait(CheckpointsScreen(tab.conversation, tab.window))
+        choice = await self._context.app.push_screen_wait(CheckpointsScreen(tab.conversation, tab.window))
         if choice is None:
             return
         match choice.act:
@@ -63,12 +63,12 @@ class CheckpointActions:
     @hands_over
     async def rewind(self, argument: str = "") -> None:
         """Go back to the checkpoint of this label or id, or to the newest."""
-        if tab := self._desk.tab:
+        if tab := self._context.tab:
             await self._rewind(tab, await tab.conversation.checkpoints.find(argument or None))
 
     async def _rewind(self, tab: Tab, checkpoint: Checkpoint) -> None:
         if checkpoint.message_id == tab.leaf_id:
-            self._desk.say(f"You stand at {checkpoint_name(checkpoint)} already.")
+            self._context.say(f"You stand at {checkpoint_name(checkpoint)} already.")
             return
 
         async def go() -> bool:
@@ -77,11 +77,13 @@ class CheckpointActions:
 
         await self._branches.elsewhere(tab, go)
         price = await tab.conversation.chain.price(tab.window)
-        self._desk.say(f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price.words}. {_STAYED}")
+        self._context.say(
+            f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price.words}. {_STAYED}"
+        )
 
     async def _fork(self, tab: Tab, checkpoint: Checkpoint, *, beside: bool) -> None:
         if checkpoint.message_id is None:
-            self._desk.say(_NOTHING_BEFORE)
+            self._context.say(_NOTHING_BEFORE)
         else:  # a turn that runs goes on in its tab
             await self._branches.fork_at(tab, checkpoint.message_id, beside=beside or tab.at_work)
 
@@ -89,7 +91,7 @@ class CheckpointActions:
         try:
             frequency = Frequency(argument.strip().lower())
         except ValueError:
-            self._desk.say(f"Checkpoints can be made: {FREQUENCY_CHOICES}.", wrong=True)
+            self._context.say(f"Checkpoints can be made: {FREQUENCY_CHOICES}.", wrong=True)
             return
         await tab.conversation.checkpoints.set_frequency(frequency)
-        self._desk.say(FREQUENCY_SENTENCES[frequency])
+        self._context.say(FREQUENCY_SENTENCES[frequency])

@@ -10,7 +10,7 @@ from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.actions.prompts import BUSY
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
-from catena.screens.chat.panels.fork import ENTER, BranchPanel, ForkQuestion
+from catena.screens.chat.panels.fork import ENTER, ForkQuestion
 from catena.settings.agents import find_agent
 from catena.workspace.pending import PendingText
 from catena.workspace.tab import Editing, LeftEdit, Tab
@@ -29,11 +29,9 @@ _DRAFT_LEFT = "Your draft stays on the branch that you left; h goes back there w
 class EditActions:
     """Acts on the prompts of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(
-        self, desk: ChatContext, panel: BranchPanel, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._desk = desk
-        self._panel = panel
+    def __init__(self, context: ChatContext, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._context = context
+        self._panel = context.parts.branch
         self.clock = clock
         self._escaped_at: float | None = None
         self._read_at: int | None = None  # where one was when a prompt was to be chosen
@@ -57,35 +55,34 @@ class EditActions:
 
     def _choose(self) -> None:
         """Let a prompt be chosen in the transcript, to be edited."""
-        transcript = self._desk.parts.transcript
+        transcript = self._context.parts.transcript
         self._read_at = transcript.position()
         if transcript.display and transcript.choose_prompt():
-            self._desk.screen.conversation.browse()
+            self._context.parts.conversation.browse()
         else:
-            self._desk.say(_NO_PROMPT)
+            self._context.say(_NO_PROMPT)
 
     def leave_choosing(self) -> None:
         """Choose none, and read on where one was."""
-        self._desk.write_here()
-        self._desk.parts.transcript.restore_position(self._read_at)
+        self._context.write_here()
+        self._context.parts.transcript.restore_position(self._read_at)
 
     def here(self) -> str | None:
         """The message that is browsed; None while nothing is."""
-        area = self._desk.screen.conversation
-        return area.transcript.current if area.browsing and area.transcript else None
+        return self._context.parts.conversation.browsed
 
     # --- edit and say anew
 
-    def edit(self, argument: str = "") -> Awaitable[None]:
+    def edit(self) -> Awaitable[None]:
         """Edit the prompt that is browsed; while none is, let one be chosen."""
-        tab, here = self._desk.seen, self.here()
-        prompt = self._desk.parts.transcript.prompt_above(here) if here is not None else None
+        tab, here = self._context.seen, self.here()
+        prompt = self._context.parts.transcript.prompt_above(here) if here is not None else None
         if tab is not None and prompt is not None:
             return self.edit_prompt(tab, prompt)
         if tab is not None and here is None:
             self._choose()
         elif tab is not None:
-            self._desk.say(_NO_PROMPT)
+            self._context.say(_NO_PROMPT)
         return _nothing()
 
     def edit_prompt(self, tab: Tab, prompt: Message) -> Awaitable[None]:
@@ -93,60 +90,60 @@ class EditActions:
 
         The composer has the keys at once: what is typed before the prompt is there goes behind it.
         """
-        transcript = self._desk.parts.transcript
+        transcript = self._context.parts.transcript
         read_at = self._read_at if transcript.choosing else transcript.position()
-        self._desk.write_here()
+        self._context.write_here()
         return self._edit(tab, prompt, read_at)
 
     @hands_over
     async def _edit(self, tab: Tab, prompt: Message, read_at: int | None) -> None:
-        desk = self._desk
+        context = self._context
         price = await tab.conversation.chain.price(tab.window, leaf_id=prompt.parent_id)
-        files = tuple(await desk.tabs.attachments_of(prompt.id))
-        if tab is not desk.tab:
+        files = tuple(await context.tabs.attachments_of(prompt.id))
+        if tab is not context.tab:
             return
-        self.put_back(tab)
+        self.restore_draft(tab)
         left = tab.left_edits.get(prompt.id)
         text = left.text if left else prompt.text
         tab.editing = Editing(prompt, text, tab.attachments, price.words, _state(tab), read_at, files)
         tab.attachments = left.files if left else files
-        desk.handover.to(tab)
-        desk.view.refresh()
+        context.handover.switch(tab)
+        context.presenter.refresh()
 
     def price_anew(self) -> None:
         """What an edit needs is another thing with another agent, and after a turn."""
-        tab = self._desk.tab
+        tab = self._context.tab
         if tab and tab.editing and tab.editing.priced_for != _state(tab):
             tab.editing.priced_for = _state(tab)
-            self._desk.run(self._price(tab, tab.editing))
+            self._context.run(self._price(tab, tab.editing))
 
     async def _price(self, tab: Tab, editing: Editing) -> None:
         price = await tab.conversation.chain.price(tab.window, leaf_id=editing.prompt.parent_id)
         editing.price = price.words
-        self._desk.view.refresh()
+        self._context.presenter.refresh()
 
     def leave_edit(self) -> bool:
         """Give the draft back; False where no prompt is edited."""
-        desk, tab = self._desk, self._desk.handover.tab
-        if tab is None or tab.editing is None or desk.handover.waits:
+        context, tab = self._context, self._context.handover.tab
+        if tab is None or tab.editing is None or context.handover.waits:
             return False
-        desk.handover.write()
+        context.handover.write()
         changed, read_at = tab.editing.differs(tab.attachments), tab.editing.read_at
-        self.put_back(tab)
-        if tab is desk.view.shown:
-            desk.parts.transcript.restore_position(read_at)
+        self.restore_draft(tab)
+        if tab is context.presenter.shown:
+            context.parts.transcript.restore_position(read_at)
         else:
             tab.scroll = read_at
-        desk.parts.composer.put(tab.draft)
-        desk.write_here()
-        desk.view.refresh()
-        desk.run(self.keep(tab))
+        context.parts.composer.put(tab.draft)
+        context.write_here()
+        context.presenter.refresh()
+        context.run(self.keep(tab))
         if changed:
-            desk.say(_LEFT_CHANGED)
+            context.say(_LEFT_CHANGED)
         return True
 
     @staticmethod
-    def put_back(tab: Tab) -> None:
+    def restore_draft(tab: Tab) -> None:
         """The draft, and what is attached to it, are what is written again."""
         if (editing := tab.editing) is None:
             return
@@ -158,16 +155,16 @@ class EditActions:
 
     async def keep(self, tab: Tab) -> None:
         """Save the draft, the place and what is attached."""
-        await self._desk.tabs.keep(tab)
-        await self._desk.tabs.keep_attachments(tab)
+        await self._context.tabs.keep(tab)
+        await self._context.tabs.keep_attachments(tab)
 
     def send(self, tab: Tab, text: str) -> Awaitable[None]:
         """Say the edited prompt, as a sibling; the draft stays on the branch that is left.
 
         What is typed from now on is the next prompt's.
         """
-        handover = self._desk.handover
-        held = self._desk.tabs.in_hand.hold(lambda: tab.take_back(text))
+        handover = self._context.handover
+        held = self._context.tabs.pending.hold(lambda: tab.restore(text))
         step = handover.begin(sent=True, stays=True) if tab is handover.tab else nullcontext()
         return self._send(tab, text, held, step)
 
@@ -179,7 +176,7 @@ class EditActions:
         editing, files = tab.editing, tab.attachments
         if editing is None:  # it was left meanwhile
             if held.release():
-                self._desk.give_back(tab, text)
+                self._context.restore(tab, text)
             return
         draft, tab.draft = tab.draft, ""
         tab.editing, tab.attachments = None, ()
@@ -191,32 +188,32 @@ class EditActions:
             tab.editing, tab.attachments = editing, files
 
         held.back = edit_on
-        self._desk.view.refresh()
+        self._context.presenter.refresh()
         try:
-            await self._desk.tabs.in_hand.see_through(
+            await self._context.tabs.pending.see_through(
                 self._said_instead(tab, editing, text, files, draft), held
             )
         except (AgentError, StoreError, ReadOnly):
             if held.release():
                 edit_on()
-            self._desk.view.refresh()
+            self._context.presenter.refresh()
             raise
         tab.left_edits.pop(editing.prompt.id, None)
         tab.scroll = None
-        if tab is self._desk.handover.tab:
-            self._desk.handover.to(tab)
+        if tab is self._context.handover.tab:
+            self._context.handover.switch(tab)
         await self.keep(tab)
-        if tab is self._desk.view.shown:
-            self._desk.parts.transcript.follow()
+        if tab is self._context.presenter.shown:
+            self._context.parts.transcript.follow()
         if draft.strip():
-            self._desk.say(_DRAFT_LEFT)
+            self._context.say(_DRAFT_LEFT)
 
     async def _said_instead(
         self, tab: Tab, editing: Editing, text: str, files: Sequence[Attachment], draft: str
     ) -> None:
         tab.sending += 1
         try:
-            await self._desk.tabs.keep_behind(tab, draft, editing.draft_files, editing.read_at)
+            await self._context.tabs.keep_behind(tab, draft, editing.draft_files, editing.read_at)
             await tab.window.edit(editing.prompt.id, text, files)
         finally:
             tab.sending -= 1
@@ -225,26 +222,26 @@ class EditActions:
 
     async def retry(self, argument: str = "") -> None:
         """The last prompt again, by another agent where one is named."""
-        if (tab := self._desk.tab) is None:
+        if (tab := self._context.tab) is None:
             return
         if tab.busy:
-            self._desk.say(BUSY)
+            self._context.say(BUSY)
         else:
-            spec = find_agent(argument, self._desk.settings) if argument else None
+            spec = find_agent(argument, self._context.settings) if argument else None
             await tab.window.retry(agent=spec)
 
-    async def again(self, argument: str = "") -> None:
+    async def again(self) -> None:
         """The prompt that is browsed again, or the last one, after a look at its price."""
-        if (tab := self._desk.seen) is None:
+        if (tab := self._context.seen) is None:
             return
-        if prompt := self._desk.parts.transcript.prompt_above(self.here()):
+        if prompt := self._context.parts.transcript.prompt_above(self.here()):
             await self.ask_again(tab, prompt)
         else:
-            self._desk.say(_NO_PROMPT)
+            self._context.say(_NO_PROMPT)
 
     async def ask_again(self, tab: Tab, prompt: Message) -> None:
-        desk = self._desk
-        here, place = self.here(), desk.place()
+        context = self._context
+        here, place = self.here(), context.place()
 
         async def prices(specs: Sequence[AgentSpec]) -> list[str]:
             return [
@@ -254,8 +251,8 @@ class EditActions:
 
         spec: AgentSpec | None = None
         price = await tab.conversation.chain.price(tab.window, leaf_id=prompt.parent_id)
-        if tab is not desk.tab or place != desk.place():  # its keys would take what is typed
-            desk.say(WENT_ON)
+        if tab is not context.tab or place != context.place():  # its keys would take what is typed
+            context.say(WENT_ON)
             return
         question = ForkQuestion(
             "say this prompt again",
@@ -266,19 +263,19 @@ class EditActions:
         )
         key = await self._panel.ask(question)
         if key == "a":
-            last_used = choices.row_of((tab.agent, tab.profile), desk.settings)
+            last_used = choices.row_of((tab.agent, tab.profile), context.settings)
             spec = await choices.choose_agent(
-                desk.app, "who answers it again?", desk.settings, last_used, prices=prices
+                context.app, "who answers it again?", context.settings, last_used, prices=prices
             )
             key = ENTER if spec else None
-        if key != ENTER or tab is not desk.tab:
+        if key != ENTER or tab is not context.tab:
             self.back_to(here)
             return
-        desk.write_here()
-        newest = desk.parts.transcript.prompt_above(None)
+        context.write_here()
+        newest = context.parts.transcript.prompt_above(None)
         is_last = newest is not None and newest.id == prompt.id and not tab.busy
         await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id)
-        await self._desk.tabs.keep(tab)  # the draft goes along
+        await self._context.tabs.keep(tab)  # the draft goes along
 
     # --- keys
 
@@ -286,10 +283,10 @@ class EditActions:
         """The keys go back to where they were, unless the person took them elsewhere."""
         if not self._panel.had_keys:
             return
-        if here is not None and self._desk.parts.transcript.focus_message(here):
-            self._desk.screen.conversation.browse()
+        if here is not None and self._context.parts.transcript.focus_message(here):
+            self._context.parts.conversation.browse()
         else:
-            self._desk.write_here()
+            self._context.write_here()
 
 
 async def _nothing() -> None:

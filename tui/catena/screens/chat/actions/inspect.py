@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from textual.content import Content
@@ -39,41 +38,39 @@ _NOTHING_YET = "Nothing was sent here yet: there is nothing that an agent could 
 class ChainActions:
     """Acts on the chain of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
 
-    async def chain(self, argument: str = "") -> None:
+    async def chain(self) -> None:
         """Look at the chain, and go on from another link where the person wants that."""
         from catena.screens.chain.screen import ChainScreen
 
-        desk = self._desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
         screen = ChainScreen(tab.conversation.chain, tab.window, clock=utc_now)
-        chosen = await desk.app.push_screen_wait(screen)
+        chosen = await context.app.push_screen_wait(screen)
         if chosen is not None:
             price = await tab.conversation.chain.pick(tab.window, chosen)
-            desk.say(f"You are back where that session stands. Your next prompt: {price.words}.")
+            context.say(f"You are back where that session stands. Your next prompt: {price.words}.")
             await tab.window.prepare()
 
-    async def context(self, argument: str = "") -> None:
+    async def context(self) -> None:
         """What the agent knew and was told: for the message that is browsed, else for the newest turn."""
         from catena.screens.context.screen import ContextScreen
 
-        desk = self._desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
-        area = desk.screen.conversation
-        current = area.transcript.current if area.browsing and area.transcript else None
-        context = await tab.conversation.chain.context(tab.window, current)
-        if context is None:
-            desk.say(_NOTHING_YET)
+        known = await tab.conversation.chain.context(tab.window, context.parts.conversation.browsed)
+        if known is None:
+            context.say(_NOTHING_YET)
         else:
-            await desk.app.push_screen_wait(ContextScreen(tab.conversation.chain, tab.window, context))
+            await context.app.push_screen_wait(ContextScreen(tab.conversation.chain, tab.window, known))
 
     async def prices(self, specs: Sequence[AgentSpec]) -> list[str]:
         """What the next prompt would need with each of the agents, in words; nothing where there is no telling."""
-        tab = self._desk.tab
+        tab = self._context.tab
         if tab is None or tab.untouched or tab.conversation.read_only:
             return [""] * len(specs)
         return [price.words for price in await tab.conversation.chain.prices(tab.window, specs)]
@@ -85,23 +82,23 @@ _BACK = "What came later stays in the tree; /undo goes back."
 class TreeActions:
     """Acts on the tree of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext, tabs: TabActions, branches: BranchActions) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext, tabs: TabActions, branches: BranchActions) -> None:
+        self._context = context
         self._tabs = tabs
         self._branches = branches
 
     @hands_over
-    async def tree(self, argument: str = "") -> None:
+    async def tree(self) -> None:
         """Look at the tree, and do with a prompt of it what the person chooses."""
         from catena.screens.tree.rows import quote
         from catena.screens.tree.screen import TreeScreen
         from catena.screens.tree.updates import TreeUpdates
 
-        desk = self._desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
         await tab.conversation.settle()
-        choice = await desk.app.push_screen_wait(
+        choice = await context.app.push_screen_wait(
             TreeScreen(
                 tab.conversation.tree,
                 tab.window,
@@ -110,14 +107,14 @@ class TreeActions:
                 updates=TreeUpdates(self._kin(tab)),
             )
         )
-        if choice is None or tab is not desk.tab:
+        if choice is None or tab is not context.tab:
             return
         node = choice.nodes[0]
         match choice.act:
             case "go" if choice.tree.foreign(node.id):
-                opened = await desk.tabs.open_conversation(node.conversation_id)
+                opened = await context.tabs.open_conversation(node.conversation_id)
                 await self._tabs.show(opened)
-                if opened is desk.tab:
+                if opened is context.tab:
                     await self._go(opened, node)
             case "go":
                 await self._go(tab, node)
@@ -128,60 +125,60 @@ class TreeActions:
                     quote(choice.tree, each, await tab.conversation.tree.said_at(each))
                     for each in choice.nodes
                 ]
-                desk.screen.quote("\n\n".join(quotes))
+                context.screen.quote("\n\n".join(quotes))
 
     def _kin(self, tab: Tab) -> list[Conversation]:
         """The conversations of its family that are open, each once."""
         family = tab.conversation.record.family
-        every = {each.conversation.id: each.conversation for each in self._desk.tabs.tabs}
+        every = {each.conversation.id: each.conversation for each in self._context.tabs.tabs}
         return [each for each in every.values() if each.record.family == family]
 
     async def _go(self, tab: Tab, node: TreeNode) -> None:
-        desk = self._desk
+        context = self._context
         if tab.leaf_id == node.end_id:
-            desk.say("You are there.")
+            context.say("You are there.")
             return
 
         async def go() -> bool:
             await tab.window.go_to(node.end_id)
             return True
 
-        desk.write_here()
+        context.write_here()
         await self._branches.elsewhere(tab, go)
         where = f"You are at “{title_of(node.preview)}”."
         try:
             price = await tab.conversation.chain.price(tab.window)
         except ReadOnly:
-            desk.say(f"{where} {_BACK}")
+            context.say(f"{where} {_BACK}")
         else:
-            desk.say(f"{where} Your next prompt: {price.words}. {_BACK}")
+            context.say(f"{where} Your next prompt: {price.words}. {_BACK}")
 
 
 _TOOL_CALLS = 2_000  # the newest of a branch that are looked through
 _WIDTH = 14  # of the names before what was spent
 
 
-@dataclass(frozen=True, slots=True)
 class UsageActions:
-    """Acts on the tab that is looked at; each takes the text behind its command."""
+    """Actions that look at, or change, what the conversation of the tab that is looked at touches and costs."""
 
-    desk: ChatContext
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
 
-    async def files(self, argument: str = "") -> None:
+    async def files(self) -> None:
         """The files that were read and changed on this branch, with the changes that the agent reported."""
-        desk = self.desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
-        rows = await desk.tabs.of_branch(
+        rows = await context.tabs.of_branch(
             tab, lambda reader, leaf: branches.newest_rows(reader, leaf, Kind.TOOL, limit=_TOOL_CALLS)
         )
         page = await asyncio.to_thread(lambda: files_page(files_touched(rows), tab.conversation.record.cwd))
-        await desk.app.push_screen_wait(PageScreen("files on this branch", page))
+        await context.app.push_screen_wait(PageScreen("files on this branch", page))
 
-    async def usage(self, argument: str = "") -> None:
+    async def usage(self) -> None:
         """What the last turn, this branch and all branches cost."""
-        desk = self.desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
 
         async def read(reader: Reader, leaf: str | None) -> Content:
@@ -192,12 +189,12 @@ class UsageActions:
             )
             return Content("\n").join(pairs)
 
-        page = await desk.tabs.of_branch(tab, read)
-        await desk.app.push_screen_wait(PageScreen("what this conversation cost", page))
+        page = await context.tabs.of_branch(tab, read)
+        await context.app.push_screen_wait(PageScreen("what this conversation cost", page))
 
     async def add_directory(self, argument: str = "") -> None:
         """Give the conversation a directory; without one, list those that it has, and remove what is chosen."""
-        if (tab := self.desk.tab) is None:
+        if (tab := self._context.tab) is None:
             return
         if argument:
             await self.give(tab, argument)
@@ -206,29 +203,29 @@ class UsageActions:
 
     async def give(self, tab: Tab, named: str) -> None:
         """Give a conversation the directory that was named, relative to its own."""
-        desk = self.desk
+        context = self._context
         try:
             path = await asyncio.to_thread(
                 partial(existing_directory, named, base=tab.conversation.record.cwd)
             )
         except CommandRefused as refused:
-            desk.say(str(refused), wrong=True)
+            context.say(str(refused), wrong=True)
             return
         shown = safe_line(path)
         if await tab.conversation.add_directory(path):
-            desk.say(f"From the next prompt on this conversation also works in {shown}")
+            context.say(f"From the next prompt on this conversation also works in {shown}")
         else:
-            desk.say(f"This conversation works already in {shown}")
+            context.say(f"This conversation works already in {shown}")
 
     async def _list(self, tab: Tab) -> None:
-        desk = self.desk
+        context = self._context
         paths = tab.conversation.directories
         if not paths:
-            desk.say("This conversation has no further directory; /add-dir DIR gives it one.")
+            context.say("This conversation has no further directory; /add-dir DIR gives it one.")
             return
         rows = [Row(path, safe_line(path)) for path in paths]
-        chosen = await desk.app.push_screen_wait(
+        chosen = await context.app.push_screen_wait(
             Picker("further directories", rows, hint="enter take it away · esc leave")
         )
         if chosen is not None and await tab.conversation.remove_directory(chosen):
-            desk.say(f"From the next prompt on this conversation works no more in {safe_line(chosen)}")
+            context.say(f"From the next prompt on this conversation works no more in {safe_line(chosen)}")

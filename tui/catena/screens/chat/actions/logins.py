@@ -25,13 +25,13 @@ from catena_acp.errors import AgentError, GivenUp, StillAtWork
 class LoginActions:
     """Acts on the login of the tab that was looked at when they began; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext, talk: PromptActions) -> None:
-        self._desk = desk
-        self._talk = talk
+    def __init__(self, context: ChatContext, prompts: PromptActions) -> None:
+        self._context = context
+        self._prompts = prompts
 
     async def login(self, argument: str = "") -> None:
         """Log in by the only method, or by the one that the person chooses; then send what waits for it."""
-        tab = self._desk.tab
+        tab = self._context.tab
         if tab is None:
             return
         methods = await tab.conversation.logins.methods(tab.window)
@@ -50,9 +50,9 @@ class LoginActions:
         ):
             await self._send_owed(tab)
 
-    async def logout(self, argument: str = "") -> None:
+    async def logout(self) -> None:
         """Log out, when the person has said once more that they want it."""
-        tab = self._desk.tab
+        tab = self._context.tab
         if tab is None:
             return
         title = safe_line(_title(tab))
@@ -64,7 +64,7 @@ class LoginActions:
             ],
             note=f"It is one account: every tab with {title} is logged out and begins anew like this one.",
         )
-        if await self._desk.app.push_screen_wait(picker) == "out":
+        if await self._context.app.push_screen_wait(picker) == "out":
             await tab.conversation.logins.log_out(tab.window)
             self._say(tab, f"You are logged out of {title}. /login logs in again.")
 
@@ -83,7 +83,7 @@ class LoginActions:
             )
             for at, method in enumerate(methods)
         ]
-        chosen = await self._desk.app.push_screen_wait(Picker(f"log in to {safe_line(_title(tab))}", rows))
+        chosen = await self._context.app.push_screen_wait(Picker(f"log in to {safe_line(_title(tab))}", rows))
         return None if chosen is None else methods[int(chosen)]
 
     async def _by_agent(self, tab: Tab, method: AuthMethod) -> bool:
@@ -102,7 +102,7 @@ class LoginActions:
         program = login.argv[0]
         try:
             status = await run_in_terminal(
-                self._desk.app,
+                self._context.app,
                 login.argv,
                 environment=login.env,
                 directory=login.cwd,
@@ -133,7 +133,7 @@ class LoginActions:
             str(settings_path()),
         )
         page = PageScreen(f"log in: {safe_line(method.name)}", Content("\n".join(lines)))
-        await self._desk.app.push_screen_wait(page)
+        await self._context.app.push_screen_wait(page)
 
     async def _send_owed(self, tab: Tab) -> None:
         """The prompt that wanted the login, where it got no answer at all: once more, as the same row."""
@@ -149,13 +149,13 @@ class LoginActions:
             await tab.window.retry()
         elif self._take_from_draft(tab, owed.returned):
             self._say(tab, done)
-            await self._talk.send(tab, owed.returned)
+            await self._prompts.send(tab, owed.returned)
         else:
             self._say(tab, f"{done} Your text has changed since; enter sends it as it stands.")
 
     def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
         """Take the prompt out of where it is written; what was typed behind it stays. False where it was changed."""
-        composer, shown = self._desk.parts.composer, tab is self._desk.handover.tab
+        composer, shown = self._context.parts.composer, tab is self._context.handover.tab
         draft = composer.text if shown else tab.draft
         if draft.strip() in ("", prompt.strip()):  # empty: the command itself was typed in its place
             rest = ""
@@ -170,12 +170,12 @@ class LoginActions:
 
     def _name_in_settings(self, tab: Tab) -> str:
         record = tab.conversation.record
-        name = stored_agent_name(record.agent, record.profile, self._desk.settings)
+        name = stored_agent_name(record.agent, record.profile, self._context.settings)
         return "NAME" if name.startswith("command:") else name
 
     def _say(self, tab: Tab, text: str, *, wrong: bool = False) -> None:
-        named = text if tab is self._desk.view.shown else f"{tab.name()}: {text}"
-        self._desk.say(named, wrong=wrong)
+        named = text if tab is self._context.presenter.shown else f"{tab.name()}: {text}"
+        self._context.say(named, wrong=wrong)
 
 
 def _title(tab: Tab) -> str:

@@ -81,30 +81,30 @@ BUSY = "The agent is still at work; esc stops it."
 class PromptActions:
     """Acts on the conversation of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
         self._inputs = InputHistory()
         self._walks_in: Tab | None = None
 
     def hold(self, tab: Tab | None, text: str) -> PendingText:
         """Answer for a text that has just left the composer, before anything is waited for."""
-        in_hand = self._desk.tabs.in_hand
+        pending = self._context.tabs.pending
         if tab is None:
-            return in_hand.hold(lambda: in_hand.homeless.append(text))
-        return in_hand.hold(lambda: tab.take_back(text))
+            return pending.hold(lambda: pending.homeless.append(text))
+        return pending.hold(lambda: tab.restore(text))
 
     def hold_all(self, early: Sequence[str], composer: Composer, permission: PermissionPanel) -> None:
         """The screen is left: answer for what was sent and is not taken yet, and for what is nobody's draft."""
         self._break_off()
         for text in early:
-            self.hold(self._desk.tab, text)
+            self.hold(self._context.tab, text)
         for submitted in composer.handed:
-            self.hold(submitted.tab or self._desk.tab, submitted.text)
+            self.hold(submitted.tab or self._context.tab, submitted.text)
         composer.handed.clear()
         if permission.ask is not None and permission.reason:
             self.hold(self.asks(permission.ask), permission.reason)
         if composer.tab is None and not composer.blank:
-            self.hold(self._desk.tab, composer.text)
+            self.hold(self._context.tab, composer.text)
 
     async def send(
         self, tab: Tab, text: str, *, is_draft: bool = True, held: PendingText | None = None
@@ -119,58 +119,58 @@ class PromptActions:
         if is_draft:
             files, tab.attachments = tab.attachments, ()
         held = held or self.hold(tab, text)
-        held.back = lambda: tab.take_back(text, files)
-        if tab is self._desk.view.shown:  # at once: who scrolls up meanwhile reads on there
-            self._desk.parts.transcript.follow()
+        held.back = lambda: tab.restore(text, files)
+        if tab is self._context.presenter.shown:  # at once: who scrolls up meanwhile reads on there
+            self._context.parts.transcript.follow()
         try:
-            await self._desk.tabs.in_hand.see_through(_said(tab, text, files), held)
+            await self._context.tabs.pending.see_through(_said(tab, text, files), held)
         except (AgentError, StoreError, ReadOnly):
             if held.release():
-                self._desk.give_back(tab, text, files)
+                self._context.restore(tab, text, files)
             raise
         if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
-            await self._desk.tabs.keep(tab)
+            await self._context.tabs.keep(tab)
         if tab.attachments:
-            await self._desk.tabs.keep_attachments(tab)
+            await self._context.tabs.keep_attachments(tab)
 
-    async def go_on(self, argument: str = "") -> None:
+    async def go_on(self) -> None:
         """Let prompts that an error held back go out."""
-        tab = self._desk.tab
+        tab = self._context.tab
         if tab is not None and tab.queue and (not tab.busy or any(item.held for item in tab.queue)):
             await tab.window.send_queued()
 
-    async def clear(self, argument: str = "") -> None:
+    async def clear(self) -> None:
         """A floor for what is told again."""
-        if tab := self._desk.tab:
+        if tab := self._context.tab:
             if tab.busy:
-                self._desk.say(BUSY)
+                self._context.say(BUSY)
             else:
                 await tab.window.clear()
 
     @hands_over
     async def rename(self, argument: str = "") -> None:
         """Give the conversation a title."""
-        if not (tab := self._desk.tab):
+        if not (tab := self._context.tab):
             return
         if argument:
             await tab.conversation.rename(argument, by=tab.window_id)
-            self._desk.say(f"This conversation is now called “{argument}”.")
+            self._context.say(f"This conversation is now called “{argument}”.")
         else:
-            self._desk.handover.begin_with("/rename ")
+            self._context.handover.prepend("/rename ")
 
-    async def stop(self, argument: str = "") -> None:
+    async def stop(self) -> None:
         """Stop the turn; where that is not heeded for a while, end the agent's process."""
-        tab, view = self._desk.tab, self._desk.view
+        tab, presenter = self._context.tab, self._context.presenter
         if tab is None or not tab.busy:
             return
         if tab.conversation.read_only:
-            self._desk.say("Only the Catena that has this conversation can stop it.")
+            self._context.say("Only the Catena that has this conversation can stop it.")
             return
-        if view.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
-            view.stop_wanted_at = time.monotonic()
-            self._desk.screen.set_timer(STOP_PATIENCE + 0.1, view.refresh)
+        if presenter.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
+            presenter.stop_wanted_at = time.monotonic()
+            self._context.screen.set_timer(STOP_PATIENCE + 0.1, presenter.refresh)
             await tab.window.stop()
-        elif time.monotonic() - view.stop_wanted_at >= STOP_PATIENCE:
+        elif time.monotonic() - presenter.stop_wanted_at >= STOP_PATIENCE:
             await tab.window.kill_agent()
 
     def answer(self, ask: Asked, option: PermissionOption, reason: str) -> Awaitable[None]:
@@ -180,7 +180,7 @@ class PromptActions:
 
     def asks(self, ask: Asked) -> Tab | None:
         """The tab that asks this, or asked it."""
-        tabs = self._desk.tabs
+        tabs = self._context.tabs
         return next((tab for tab in tabs.tabs if tab.window_id == ask.window_id), tabs.active)
 
     async def _answer(
@@ -191,25 +191,31 @@ class PromptActions:
             if reason:
                 await self.send(tab, reason, is_draft=False, held=held)
 
-    async def unqueue(self, argument: str = "") -> None:
+    async def unqueue(self) -> None:
         """Take the newest waiting prompt back into the composer."""
-        if (tab := self._desk.tab) and tab.queue:
-            await self.take_back(tab, tab.queue[-1])
+        if (tab := self._context.tab) and tab.queue:
+            await self.restore_queued(tab, tab.queue[-1])
 
-    async def take_back(self, tab: Tab, item: QueueItem) -> None:
+    async def restore_queued(self, tab: Tab, item: QueueItem) -> None:
         """Take a waiting prompt back into the composer, with what is attached to it."""
-        self._desk.write_here()
-        await self._desk.tabs.in_hand.see_through(tab.window.queue.restore(item.id))
+        self._context.write_here()
+        await self._context.tabs.pending.see_through(tab.window.queue.restore(item.id))
 
     async def walk(self, *, older: bool) -> None:
         """↑ and ↓ at the edges of the composer; ↑ in an empty one takes a waiting prompt back first."""
-        desk, composer = self._desk, self._desk.parts.composer
-        if older and composer.blank and not self._inputs.walking and desk.tab and _may_take_back(desk.tab):
+        context, composer = self._context, self._context.parts.composer
+        if (
+            older
+            and composer.blank
+            and not self._inputs.walking
+            and context.tab
+            and _may_restore_queued(context.tab)
+        ):
             await self.unqueue()
             return
         if not self._inputs.loaded:
             tab, stood = composer.tab, composer.text
-            texts = await desk.tabs.recent_inputs()
+            texts = await context.tabs.recent_inputs()
             if not self._inputs.loaded:  # else another ↑ has
                 self._inputs.load(texts)
             if composer.tab is not tab or composer.text != stood:
@@ -229,19 +235,19 @@ class PromptActions:
             if tab.written == shown:
                 tab.write(draft)
             elif draft.strip():
-                tab.take_back(draft)
+                tab.restore(draft)
 
     def stop_walking(self) -> None:
         """What is in the composer has become the draft."""
         self._inputs.stop()
 
     @hands_over
-    async def search_inputs(self, argument: str = "") -> None:
+    async def search_inputs(self) -> None:
         """Choose from everything that was typed before."""
-        desk, composer = self._desk, self._desk.parts.composer
-        texts = await desk.tabs.recent_inputs()
+        context, composer = self._context, self._context.parts.composer
+        texts = await context.tabs.recent_inputs()
         rows = [Row(str(index), text) for index, text in enumerate(dict.fromkeys(texts))]
-        chosen = await desk.app.push_screen_wait(
+        chosen = await context.app.push_screen_wait(
             Picker(
                 "typed before",
                 rows,
@@ -250,7 +256,7 @@ class PromptActions:
             )
         )
         if chosen is not None:
-            desk.handover.bring(next(row.label for row in rows if row.key == chosen))
+            context.handover.replace(next(row.label for row in rows if row.key == chosen))
 
 
 async def _said(tab: Tab, text: str, files: Sequence[Attachment]) -> None:
@@ -261,30 +267,30 @@ async def _said(tab: Tab, text: str, files: Sequence[Attachment]) -> None:
         tab.sending -= 1
 
 
-def _may_take_back(tab: Tab) -> bool:
+def _may_restore_queued(tab: Tab) -> bool:
     return bool(tab.queue) and not tab.conversation.read_only
 
 
 class QueueActions:
     """Acts on the queue of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
 
-    async def enter(self, argument: str = "") -> None:
+    async def enter(self) -> None:
         """Give the keys to the list of what waits, or back to the composer."""
-        desk, listed = self._desk, self._desk.parts.queue
+        context, listed = self._context, self._context.parts.queue
         if listed.has_focus:
-            desk.write_here()
-        elif desk.tab and desk.tab.queue:
+            context.write_here()
+        elif context.tab and context.tab.queue:
             listed.enter()
         else:
-            desk.say("Nothing waits. Enter while the agent works puts a prompt here.")
+            context.say("Nothing waits. Enter while the agent works puts a prompt here.")
 
     async def delete(self, tab: Tab, item: QueueItem) -> None:
         """Take a waiting prompt out for good."""
         await tab.window.queue.remove(item.id)
-        self._desk.say("It waits no more. Ctrl+R still finds its text.")
+        self._context.say("It waits no more. Ctrl+R still finds its text.")
 
     async def move(self, tab: Tab, item: QueueItem, position: int) -> None:
         """Give a waiting prompt another place."""
@@ -294,6 +300,6 @@ class QueueActions:
         """Send a waiting prompt before all others."""
         busy = tab.busy
         if await tab.window.send_now(item.id):
-            self._desk.say("Said into the running turn.")
+            self._context.say("Said into the running turn.")
         elif busy:
-            self._desk.say("It goes next, as soon as the turn has ended.")
+            self._context.say("It goes next, as soon as the turn has ended.")

@@ -237,63 +237,73 @@ _NO_SESSION = "The agent has not told yet what it offers; it does when its sessi
 class SettingsActions:
     """Acts on the session of the tab that is looked at; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext, *, prices: Prices) -> None:
-        self._desk = desk
+    def __init__(
+        self,
+        context: ChatContext,
+        *,
+        prices: Prices,
+        open_with: Callable[[AgentSpec], Awaitable[None]],
+    ) -> None:
+        """``open_with`` opens a conversation with an agent where there is no tab."""
+        self._context = context
+        self._open_with = open_with
         self._prices = prices
 
     async def agent(self, argument: str = "") -> None:
         """Go on with another agent."""
-        desk = self._desk
-        tab = desk.tab
+        context = self._context
+        tab = context.tab
         if argument:
-            spec = find_agent(argument, desk.settings)
+            spec = find_agent(argument, context.settings)
         else:
-            kept = (tab.agent, tab.profile) if tab else await desk.tabs.last_used_agent()
-            last_used = row_of(kept, desk.settings)
+            kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
+            last_used = row_of(kept, context.settings)
             title = "go on with which agent?" if tab else "which agent?"
-            chosen = await choose_agent(desk.app, title, desk.settings, last_used, prices=self._prices)
+            chosen = await choose_agent(context.app, title, context.settings, last_used, prices=self._prices)
             if chosen is None:
                 return
             spec = chosen
         if tab is None:
-            await desk.screen.open_with(spec)
+            await self._open_with(spec)
         elif tab.answered_by(spec):
-            desk.say(f"{spec.title} answers here already.")
+            context.say(f"{spec.title} answers here already.")
         else:
             (price,) = await self._prices([spec])
             await tab.window.set_agent(spec)
-            desk.say(f"{spec.title} answers from now on." + (f" Your next prompt: {price}." if price else ""))
+            context.say(
+                f"{spec.title} answers from now on." + (f" Your next prompt: {price}." if price else "")
+            )
             await tab.window.prepare()
 
     async def model(self, argument: str = "") -> None:
         """Another model."""
-        desk = self._desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
         option = model_option(tab)
         if option is None:
-            desk.say("The agent offers no choice of models." if tab.session else _NO_SESSION)
+            context.say("The agent offers no choice of models." if tab.session else _NO_SESSION)
             return
-        value = await choose_value(desk.app, option, argument)
+        value = await choose_value(context.app, option, argument)
         if value is not None:
             await tab.window.set_option(option.id, value)
 
     async def mode(self, argument: str = "") -> None:
         """Another mode."""
-        desk = self._desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
         if tab.session is None or not tab.session.modes:
-            desk.say("The agent offers no modes." if tab.session else _NO_SESSION)
+            context.say("The agent offers no modes." if tab.session else _NO_SESSION)
             return
-        mode = await choose_mode(desk.app, tab, argument)
+        mode = await choose_mode(context.app, tab, argument)
         if mode is not None:
             await tab.window.set_mode(mode)
 
-    async def options(self, argument: str = "") -> None:
+    async def options(self) -> None:
         """Any of the agent's settings."""
-        desk = self._desk
-        if (tab := desk.tab) is None:
+        context = self._context
+        if (tab := context.tab) is None:
             return
         offered = (
             [each for each in tab.session.options if each.kind in ("select", "boolean")]
@@ -301,15 +311,15 @@ class SettingsActions:
             else []
         )
         if not offered:
-            desk.say("The agent offers no settings." if tab.session else _NO_SESSION)
+            context.say("The agent offers no settings." if tab.session else _NO_SESSION)
             return
-        option = await choose_option(desk.app, offered)
-        value = await choose_value(desk.app, option) if option else None
+        option = await choose_option(context.app, offered)
+        value = await choose_value(context.app, option) if option else None
         if option and value is not None:
             await tab.window.set_option(option.id, value)
 
     async def theme(self, argument: str = "") -> None:
         """Another theme, for as long as this Catena runs; the settings keep one for good."""
-        desk = self._desk
-        if await choose_theme(desk.app, argument):
-            desk.say(f'`theme = "{desk.app.theme}"` in the settings file keeps it.')
+        context = self._context
+        if await choose_theme(context.app, argument):
+            context.say(f'`theme = "{context.app.theme}"` in the settings file keeps it.')

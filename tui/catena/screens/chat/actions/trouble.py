@@ -29,16 +29,16 @@ class TroubleActions:
 
     def __init__(
         self,
-        desk: ChatContext,
-        talk: PromptActions,
+        context: ChatContext,
+        prompts: PromptActions,
         *,
         do: Callable[[str], None],
         choose_agent: Callable[[], Awaitable[None]],
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """``do`` does what the command of a name does; ``choose_agent`` lets the person take another agent."""
-        self._desk = desk
-        self._talk = talk
+        self._context = context
+        self._prompts = prompts
         self._do = do
         self._choose_agent = choose_agent
         self._clock = clock
@@ -46,7 +46,7 @@ class TroubleActions:
 
     async def take(self, offer: Offer) -> None:
         """Do what the panel of the tab that is looked at offers."""
-        tab = self._desk.tab
+        tab = self._context.tab
         standing = tab.trouble.standing if tab else None
         if tab is None or standing is None:
             return
@@ -69,10 +69,10 @@ class TroubleActions:
     async def again(self, tab: Tab, standing: StandingTrouble) -> None:
         """Send the prompt once more; where it is back in the composer, as long as it stands there unchanged."""
         if tab.at_work:
-            self._desk.say(BUSY)
+            self._context.say(BUSY)
         elif not standing.about_prompt:
             tab.trouble.end()
-            self._desk.view.refresh()
+            self._context.presenter.refresh()
             await tab.window.prepare()
         elif standing.problem.returned:
             await self._send_returned(tab, standing.prompt)
@@ -81,33 +81,33 @@ class TroubleActions:
 
     def stop_waiting(self) -> bool:
         """Do not send the prompt of this tab by itself; False where nothing waits."""
-        tab = self._desk.tab
+        tab = self._context.tab
         standing = tab.trouble.standing if tab else None
         if tab is None or standing is None or standing.waits_until is None:
             return False
         self._wait(tab, standing)
         return True
 
-    def put_away(self) -> bool:
+    def dismiss(self) -> bool:
         """Stop waiting, else put the trouble of this tab away; False where there is nothing of the kind."""
-        desk = self._desk
-        tab = desk.tab
-        if tab is None or tab.busy or not desk.parts.trouble.open:
+        context = self._context
+        tab = context.tab
+        if tab is None or tab.busy or not context.parts.trouble.open:
             return False
         if not self.stop_waiting():
             tab.trouble.dismiss()
-            desk.view.refresh()
+            context.presenter.refresh()
         return True
 
-    async def last_lines(self, argument: str = "") -> None:
+    async def last_lines(self) -> None:
         """What the agent wrote last to its standard error: when it got into trouble, else until now."""
         from catena.screens.common.page import PageScreen
 
-        if (tab := self._desk.tab) is None:
+        if (tab := self._context.tab) is None:
             return
         lines = self._kept_lines(tab) or tab.conversation.last_lines()
         if not lines:
-            self._desk.say("The agent has written nothing to its standard error.")
+            self._context.say("The agent has written nothing to its standard error.")
             return
         title = tab.window.session.agent_title
         page = PageScreen(
@@ -115,13 +115,13 @@ class TroubleActions:
             Content(safe("\n".join(lines))),
             at_end=True,
         )
-        await self._desk.app.push_screen_wait(page)
+        await self._context.app.push_screen_wait(page)
 
     def _kept_lines(self, tab: Tab) -> tuple[str, ...]:
         standing = tab.trouble.standing
         if standing is not None and standing.problem.detail:
             return standing.problem.detail
-        notice = self._desk.view.newest(Kind.NOTICE)
+        notice = self._context.presenter.newest(Kind.NOTICE)
         if notice is None or notice.id != tab.leaf_id:
             return ()
         detail = notice.data.get("detail")
@@ -134,26 +134,26 @@ class TroubleActions:
         resets_at = standing.problem.resets_at
         if standing.waits_until is not None:
             tab.trouble.wait(None)
-            self._desk.say("It is not sent by itself any more.")
+            self._context.say("It is not sent by itself any more.")
         elif resets_at is not None:
             waiting = tab.trouble.wait(resets_at + self.grace)
             if waiting is not None:
-                self._desk.run(self._when_it_ends(tab, waiting))
-        self._desk.view.refresh()
+                self._context.run(self._when_it_ends(tab, waiting))
+        self._context.presenter.refresh()
 
     async def _when_it_ends(self, tab: Tab, waiting: StandingTrouble) -> None:
         """Send the prompt when its time has come, if nothing else has happened in the tab by then."""
         assert waiting.waits_until is not None
         while (left := (waiting.waits_until - self._clock()).total_seconds()) > 0:
             await asyncio.sleep(min(left, _LONGEST_NAP))
-            if tab.trouble.standing is not waiting or tab not in self._desk.tabs.tabs:
+            if tab.trouble.standing is not waiting or tab not in self._context.tabs.tabs:
                 return
         if tab.trouble.standing is waiting and tab.leaf_id == waiting.leaf_id and not tab.at_work:
             tab.trouble.wait(None)
             try:
                 await self.again(tab, waiting)
             except (AgentError, StoreError, ReadOnly):
-                if tab is self._desk.view.shown:
+                if tab is self._context.presenter.shown:
                     raise
                 tab.failed = True  # a mark; the tab that is looked at has no part in it
 
@@ -174,15 +174,15 @@ class TroubleActions:
     # A prompt that came back.
 
     async def _send_returned(self, tab: Tab, prompt: str | None) -> None:
-        desk = self._desk
-        shown = tab is desk.handover.tab
-        composer = desk.parts.composer
+        context = self._context
+        shown = tab is context.handover.tab
+        composer = context.parts.composer
         draft = composer.text if shown else tab.draft
         rest = _behind(prompt, draft)
         if prompt is None or rest is None:
             if shown:
-                desk.write_here()
-                desk.say("Your text has changed since; enter sends it as it stands.")
+                context.write_here()
+                context.say("Your text has changed since; enter sends it as it stands.")
             else:
                 tab.failed = True
         elif shown and not rest:
@@ -191,7 +191,7 @@ class TroubleActions:
             tab.draft = rest
             if shown:
                 composer.put(rest)
-            await self._talk.send(tab, prompt)
+            await self._prompts.send(tab, prompt)
 
 
 def _agent_of(tab: Tab) -> tuple[str, str]:

@@ -26,31 +26,31 @@ _UNTOUCHED = "Nothing was said here yet; /close closes it, and it leaves no trac
 class UndoActions:
     """Acts on what was done before; each takes the text behind its command."""
 
-    def __init__(self, desk: ChatContext, tabs: TabActions) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext, tabs: TabActions) -> None:
+        self._context = context
         self._tabs = tabs
 
     @hands_over
-    async def undo(self, argument: str = "") -> None:
+    async def undo(self) -> None:
         """Take back the newest act of this tab, or on one that was closed."""
         if not self._in_edit():
-            taken = await self._moving(self._desk.tabs.undoing.undo(self._as_it_is()))
-            self._desk.say(await self._warning(taken) + undone(taken) if taken else _NOTHING)
+            taken = await self._moving(self._context.tabs.undoing.undo(self._as_it_is()))
+            self._context.say(await self._warning(taken) + undone(taken) if taken else _NOTHING)
 
     @hands_over
-    async def redo(self, argument: str = "") -> None:
+    async def redo(self) -> None:
         """Do again what was taken back last."""
         if not self._in_edit():
-            taken = await self._moving(self._desk.tabs.undoing.redo(self._as_it_is()))
-            self._desk.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)
+            taken = await self._moving(self._context.tabs.undoing.redo(self._as_it_is()))
+            self._context.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)
 
     @hands_over
-    async def reflog(self, argument: str = "") -> None:
+    async def reflog(self) -> None:
         """Everything that was done here, with the times; Enter goes back to before an act, or does it again."""
-        desk = self._desk
-        listed = await desk.tabs.undoing.acts(desk.tab)
+        context = self._context
+        listed = await context.tabs.undoing.acts(context.tab)
         if not listed:
-            desk.say(_NOTHING)
+            context.say(_NOTHING)
             return
         now = utc_now()
         rows = [
@@ -63,7 +63,7 @@ class UndoActions:
             )
             for done in listed
         ]
-        chosen = await desk.app.push_screen_wait(
+        chosen = await context.app.push_screen_wait(
             Picker(
                 "what was done here",
                 rows,
@@ -74,58 +74,58 @@ class UndoActions:
             await self._go_to(next(done for done in listed if str(done.entry.id) == chosen))
 
     async def _go_to(self, done: Done) -> None:
-        desk = self._desk
-        taken = await self._moving(desk.tabs.undoing.go_back_to(self._as_it_is(), done.entry.id))
+        context = self._context
+        taken = await self._moving(context.tabs.undoing.go_back_to(self._as_it_is(), done.entry.id))
         if taken is None:
-            desk.say(
+            context.say(
                 "Something else was done since it was undone; it stays in the history and in the tree."
                 if done.entry.undone
                 else _NOTHING
             )
         else:
             said = done_again(taken) if done.entry.undone else undone(taken)
-            desk.say(await self._warning(taken) + said)
+            context.say(await self._warning(taken) + said)
 
-    async def delete(self, argument: str = "") -> None:
+    async def delete(self) -> None:
         """Delete this conversation: lists hide it, the tab closes, and /undo brings it back."""
         await self._put_away(Act.DELETE, "Deleted from every list, and still in the file")
 
-    async def archive(self, argument: str = "") -> None:
+    async def archive(self) -> None:
         """Put this conversation into the archive: at the end of the history."""
         await self._put_away(Act.ARCHIVE, "Archived: it stands at the end of the history")
 
     @hands_over
     async def _put_away(self, act: Act, said: str) -> None:
-        desk = self._desk
-        if (tab := desk.tab) is None or self._in_edit():
+        context = self._context
+        if (tab := context.tab) is None or self._in_edit():
             return
-        if await desk.tabs.undoing.nothing_said(tab):
-            desk.say(_UNTOUCHED)
+        if await context.tabs.undoing.nothing_said(tab):
+            context.say(_UNTOUCHED)
             return
         self._as_it_is()
-        await desk.tabs.undoing.put_away(tab.conversation.id, act, by=tab)
+        await context.tabs.undoing.put_away(tab.conversation.id, act, by=tab)
         await self._tabs.show_what_is_left(tab)
-        desk.say(f"{said}. /undo brings it back.")
+        context.say(f"{said}. /undo brings it back.")
 
     def _in_edit(self) -> bool:
         """True while a prompt is being edited, which must not get lost; says so."""
-        editing = self._desk.tab is not None and self._desk.tab.editing is not None
+        editing = self._context.tab is not None and self._context.tab.editing is not None
         if editing:
-            self._desk.say(_IN_EDIT)
+            self._context.say(_IN_EDIT)
         return editing
 
     async def _moving(self, taking: Awaitable[TakenStep | None]) -> TakenStep | None:
         """Take the step, and look at what it was about; what is told meanwhile waits until the tab stands there."""
-        desk, view = self._desk, self._desk.view
-        before = view.moving = desk.tab
+        context, presenter = self._context, self._context.presenter
+        before = presenter.moving = context.tab
         try:
             taken = await taking
         finally:
-            view.moving = None
-        if desk.tab is before or before not in desk.tabs.tabs:
+            presenter.moving = None
+        if context.tab is before or before not in context.tabs.tabs:
             await self._show(taken)
         else:  # the person went to another tab meanwhile, and stays there
-            view.refresh()
+            presenter.refresh()
         return taken
 
     @staticmethod
@@ -142,25 +142,25 @@ class UndoActions:
 
     def _as_it_is(self) -> Tab | None:
         """The tab that is looked at, with what is on the screen of it."""
-        desk = self._desk
-        if (shown := desk.view.shown) is not None and shown in desk.tabs.tabs:
-            shown.scroll = desk.parts.transcript.position()
-        return desk.tab
+        context = self._context
+        if (shown := context.presenter.shown) is not None and shown in context.tabs.tabs:
+            shown.scroll = context.parts.transcript.position()
+        return context.tab
 
     async def _show(self, taken: TakenStep | None) -> None:
         """Look at what the act was about; the keys stay where they are."""
-        desk = self._desk
+        context = self._context
         if taken is None:
             return
         tab = taken.look_at
-        if tab is None or tab not in desk.tabs.tabs:
-            if desk.view.shown not in desk.tabs.tabs:
-                await self._tabs.show_what_is_left(desk.view.shown)
+        if tab is None or tab not in context.tabs.tabs:
+            if context.presenter.shown not in context.tabs.tabs:
+                await self._tabs.show_what_is_left(context.presenter.shown)
             return
-        if tab is not desk.view.shown:
+        if tab is not context.presenter.shown:
             await self._tabs.show(tab)
             return
-        await desk.view.show(tab)
-        desk.handover.to(tab)
+        await context.presenter.show(tab)
+        context.handover.switch(tab)
         if not tab.conversation.read_only:
-            desk.run(tab.window.prepare())
+            context.run(tab.window.prepare())

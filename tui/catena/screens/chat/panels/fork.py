@@ -48,12 +48,13 @@ class BranchPanel(Widget, can_focus=True):
     }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, give_keys: Callable[[], None] = lambda: None, id: str | None = None) -> None:
+        """``give_keys`` gives the keys to who gets them when the branch is made."""
         super().__init__(id=id)
+        self._give_keys = give_keys
         self._question: ForkQuestion | None = None
         self._answer: asyncio.Future[str | None] | None = None
         self.had_keys = False  # when it was closed
-        self.give_keys: Callable[[], None] = lambda: None  # to who gets them when it is done
 
     @property
     def open(self) -> bool:
@@ -117,7 +118,7 @@ class BranchPanel(Widget, can_focus=True):
         if question is not None and (key == ENTER or any(key == other for other, _ in question.others)):
             self._resolve(key)
             if key == ENTER:
-                self.give_keys()
+                self._give_keys()
 
     def action_leave(self) -> None:
         """The same as Esc."""

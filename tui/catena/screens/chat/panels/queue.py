@@ -109,7 +109,10 @@ class QueueList(Widget, can_focus=True):
     def enter(self) -> None:
         """Take the keys; where the screen is too short for the list, it is there for just as long."""
         self.add_class("-entered")
-        self.screen.set_focus(self)
+        if self.display:
+            self.screen.set_focus(self)
+        else:
+            self.call_after_refresh(self.screen.set_focus, self)
 
     def on_focus(self) -> None:
         """The chosen line is marked while the keys are here."""

@@ -1,0 +1,91 @@
+"""Actions that change nothing in a conversation: find, browse, copy, the editor, the palette, the help, leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.context import ChatContext
+from catena.screens.common.picker import Picker, fuzzy_match
+from catena.terminal.programs import edit_text
+from catena.widgets.commands import CommandWords
+from catena.widgets.row_list import Row
+from catena_store.records import Kind
+
+_HELPED_BY = {  # places without a section of their own in the help
+    "reason": "question",
+    "finding": "composer",
+    "choosing": "browsing",
+    "branch": "browsing",
+    "elsewhere": "composer",
+}
+
+
+class LookActions:
+    """Actions on what the person sees and writes."""
+
+    def __init__(
+        self,
+        context: ChatContext,
+        *,
+        commands: Sequence[CommandWords],
+        do: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """``commands`` are those that the palette and the help list; ``do`` does the one of a name."""
+        self._context = context
+        self._commands = commands
+        self._do = do
+
+    async def find(self, text: str = "") -> None:
+        """Open the find bar."""
+        self._context.parts.find.open(text)
+
+    async def browse(self) -> None:
+        """Give the keys to the transcript, or back to the composer."""
+        conversation = self._context.parts.conversation
+        if conversation.browsing:
+            self._context.write_here()
+        else:
+            conversation.browse()
+
+    async def editor(self) -> None:
+        """Edit the text of the composer in the person's editor."""
+        context = self._context
+        composer = context.parts.composer
+        composer.put(await edit_text(context.app, composer.text, context.screen.environment))
+
+    async def copy(self) -> None:
+        """Copy the last answer."""
+        answer = self._context.presenter.newest(Kind.AGENT)
+        if answer is None:
+            self._context.say("There is no answer yet.")
+        else:
+            self._context.app.copy_to_clipboard(self._context.parts.transcript.text_of(answer.id))
+
+    async def palette(self) -> None:
+        """Choose any command."""
+        rows = [
+            Row(each.name, f"/{each.name}", note=each.summary, detail=each.key)
+            for each in self._commands
+            if each.name != "palette"
+        ]
+        chosen = await self._context.app.push_screen_wait(Picker("commands", rows, match=fuzzy_match))
+        if chosen is not None:
+            await self._do(chosen)
+
+    async def help(self) -> None:
+        """Show the keys of the place that has them, the commands, and the agents."""
+        from catena.screens.common.page import PageScreen
+        from catena.screens.help import help_text
+
+        agents = [
+            (row.label, f"{row.detail} {row.note}".strip())
+            for row in choices.agent_rows(self._context.settings, None)
+        ]
+        place = self._context.screen.place
+        page = help_text(_HELPED_BY.get(place, place), agents, self._commands)
+        await self._context.app.push_screen_wait(PageScreen("help", page))
+
+    async def quit(self) -> None:
+        """End the program; the tabs come back with the next one."""
+        self._context.screen.leave()

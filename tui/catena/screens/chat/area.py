@@ -1,0 +1,462 @@
+"""Everything of one chat as one widget: conversation, panels, composer and status. A screen may hold several."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.timer import Timer
+from textual.widget import Widget
+
+from catena.screens.chat.bars.find import FindBar
+from catena.screens.chat.bars.status import Status, StatusLine
+from catena.screens.chat.conversation_area import ConversationArea
+from catena.screens.chat.decisions import Decisions
+from catena.screens.chat.early import AreaCommands, EarlyCommands
+from catena.screens.chat.panels.lineage import LineageLine
+from catena.screens.chat.prompt_area import PromptArea
+from catena.terminal.key_gate import KeyGate
+
+if TYPE_CHECKING:  # the first frame needs none of these
+    from catena.screens.chat.bars.tabs import TabLabel
+    from catena.settings.settings import Start
+    from catena.transcript import Transcript
+    from catena.workspace.tab import Tab
+    from catena.workspace.tabs import OpenTabs
+
+
+_HINTS = {
+    "composer": (
+        "enter send",
+        "ctrl+j newline",
+        "/ commands",
+        "esc esc edit",
+        "ctrl+o history",
+        "shift+tab browse",
+        "f1 help",
+    ),
+    "busy": ("enter queue", "esc stop", "ctrl+j newline", "/ commands", "shift+tab browse", "f1 help"),
+    "completing": ("↑ ↓ choose", "tab complete", "enter do it", "esc close"),
+    "browsing": (
+        "j k message",
+        "J K prompt",
+        "e edit",
+        "r again",
+        "f F fork",
+        "h l version",
+        "enter fold",
+        "y copy",
+        "esc back",
+        "f1 help",
+    ),
+    "choosing": ("↑ ↓ choose a prompt", "enter edit it", "r again", "f F fork", "esc back"),
+    "branch": ("enter do it", "esc leave it"),
+    "editing": ("enter send", "esc your draft back", "ctrl+j newline", "f1 help"),
+    "editing_busy": ("enter stops the turn and sends", "esc your draft back", "ctrl+j newline", "f1 help"),
+    "question": ("1–9 y n answer", "d the change", "r reject with a reason", "esc leave it open"),
+    "trouble": ("the letters choose", "esc back to the composer, again: put it away"),
+    "queue": ("↑ ↓ choose", "J K move", "enter change", "d delete", "s send now", "esc back"),
+    "reason": ("enter reject and send this", "esc back"),
+    "finding": ("enter ↓ next", "↑ previous", "esc close"),
+}
+_KEEP_AFTER = 0.4  # seconds from a change to its place in the store
+_QUESTION_PAUSE = 0.4  # seconds in which what is typed still belongs to the composer
+
+
+class ChatArea(Vertical):
+    """One tab at a time: its transcript, what is asked in it, the composer, and the commands behind them."""
+
+    DEFAULT_CSS = """
+    ChatArea { height: 1fr; }
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        *,
+        environment: Mapping[str, str],
+        gate: KeyGate,
+        notify_terminal: Callable[[str], None],
+        leave: Callable[[], None],
+        id: str | None = None,
+    ) -> None:
+        """``notify_terminal`` gets the person's attention where they do not look at us; ``leave`` ends the program."""
+        super().__init__(id=id)
+        self.start = start
+        self.environment = environment
+        self.gate = gate
+        self.leave = leave
+        self.still = "SSH_TTY" in environment
+        self._notify_terminal = notify_terminal
+        self._keeping: Timer | None = None
+        self._asked: str | None = None  # the question that was drawn last
+        self._early = EarlyCommands(leave)
+        self._commands: AreaCommands = self._early
+        self.lineage = LineageLine(id="lineage")
+        self.conversation = ConversationArea(do=self.do, id="conversation")
+        self.find_bar = FindBar(id="find")
+        self.prompt = PromptArea(self._early, directory=start.directory, id="prompt")
+        self.decisions = Decisions(self._early, composer=self.prompt.composer, id="decisions")
+        self.decisions.permission.pace = gate.pace
+        self.status = StatusLine(still=self.still, id="status")
+
+    def compose(self) -> ComposeResult:
+        """Everything but the transcript, which the first frame does not need."""
+        yield self.lineage
+        yield self.conversation
+        yield self.find_bar
+        yield self.decisions
+        yield self.prompt
+        yield self.status
+
+    def on_mount(self) -> None:
+        """Hints are there from the first frame on."""
+        self.prompt.hints.hint(*_HINTS["composer"])
+        self.status.show(Status("catena"))
+
+    @property
+    def commands(self) -> AreaCommands:
+        """The commands that are possible now."""
+        return self._commands
+
+    @commands.setter
+    def commands(self, commands: AreaCommands) -> None:
+        self._commands = self.prompt.commands = self.decisions.commands = commands
+
+    # The keys.
+
+    @property
+    def focused(self) -> Widget | None:
+        """The widget of this area that has the keys."""
+        focused = self.screen.focused
+        return focused if focused is not None and self in focused.ancestors else None
+
+    def set_focus(self, widget: Widget) -> None:
+        """Give the keys to a widget, with the very next key."""
+        self.screen.set_focus(widget)
+
+    def write_here(self) -> None:
+        """Give the keys to the composer."""
+        self.set_focus(self.prompt.composer)
+
+    @property
+    def place(self) -> str:
+        """The part that has the keys.
+
+        It is composer, browsing, choosing, branch, question, reason, trouble, queue or finding; elsewhere while they
+        are beside this area.
+        """
+        focused = self.focused
+        if focused is None:
+            return "composer" if self.screen.focused is None else "elsewhere"
+        if focused is self.prompt.composer:
+            return "composer"
+        if place := self.decisions.place_of(focused):
+            return place
+        if self.find_bar in focused.ancestors:
+            return "finding"
+        return "choosing" if self.conversation.choosing else "browsing"
+
+    @on(PromptArea.HintsStale)
+    def _hint(self) -> None:
+        """Say what the keys do in the place that has them."""
+        place = self.place
+        if place in ("composer", "elsewhere"):
+            place = self.prompt.place
+            if place == "composer" and self._busy:
+                place = "busy"
+        hints = _HINTS[place]
+        self.prompt.hints.hint(*(self.decisions.question_hints(hints) if place == "question" else hints))
+
+    @property
+    def _busy(self) -> bool:
+        tab = self.commands.tab
+        return tab is not None and tab.busy
+
+    def on_key(self, event: events.Key) -> None:
+        """Give way to the hints: what was said is read by the next key."""
+        if event.key != "escape":
+            self.prompt.hints.hush()
+            self.commands.typed()
+
+    def on_descendant_focus(self) -> None:
+        """The hints are those of the place that has the keys."""
+        self._hint()
+
+    def on_prompt_area_decision_wanted(self, event: PromptArea.DecisionWanted) -> None:
+        """Give the keys to what is asked."""
+        event.stop()
+        self.decisions.enter()
+
+    def do(self, name: str) -> None:
+        """Do what the command of this name does."""
+        self.commands.do(name)
+
+    def escape(self) -> None:
+        """Close what is open, the innermost first; else stop the turn. Twice with neither: edit an earlier prompt."""
+        busy = self._busy
+        closed = self._close_or_stop()
+        self.commands.escaped(idle=not (closed or busy))
+
+    def _close_or_stop(self) -> bool:
+        """Close the innermost, else stop; False where there was nothing to close."""
+        self.prompt.hints.hush()
+        place = self.place
+        if self.prompt.completion.is_open:
+            self.prompt.close_completions()
+        elif self.find_bar.is_open:
+            self.find_bar.close()
+            self.write_here()
+        elif place == "reason":
+            self.decisions.permission.drop_reason()
+        elif place == "question":
+            self.write_here()
+            self.say("The question stays open; tab goes back to it. Esc once more stops the turn.")
+        elif place == "trouble":
+            self.write_here()
+            self.say("Tab goes back to it; esc once more puts it away.")
+        elif place == "branch":
+            self.decisions.branch.leave()
+        elif place == "choosing":
+            self.commands.leave_choosing()
+        elif place in ("browsing", "queue"):
+            self.write_here()
+        elif self.screen.selections:
+            self.screen.clear_selection()
+        elif not self.commands.close_innermost():
+            self.do("stop")
+            return False
+        return True
+
+    def copy_or_stop(self) -> None:
+        """Copy what is selected; else as Esc, but a question does not stay open."""
+        composer = self.prompt.composer
+        if selected := composer.selected_text or self.screen.get_selected_text():
+            self.app.copy_to_clipboard(selected)
+        elif self.place == "question":
+            self.do("stop")
+        else:
+            open_beside = self.prompt.completion.is_open or self.find_bar.is_open
+            idle = self.place == "composer" and not (self._busy or open_beside)
+            idle = not self._close_or_stop() and idle
+            if idle:
+                self.say("Ctrl+D in an empty composer leaves, and so does /quit.")
+
+    def undo_or_suspend(self) -> None:
+        """Undo what was written last; with nothing to undo, what Ctrl+Z does in a shell."""
+        composer = self.prompt.composer
+        if self.focused is not composer or not composer.undo_last():
+            self.do("suspend")
+
+    def page(self, step: int) -> None:
+        """Scroll by a screenful; the focus stays."""
+        self.conversation.page(step)
+
+    def say(self, text: str) -> None:
+        """Tell the person something in the hint line."""
+        self.prompt.hints.say(text)
+
+    # The life of the area.
+
+    async def begin(self, tabs: OpenTabs, *, show_tabs: Callable[[Sequence[TabLabel]], None]) -> None:
+        """Bring the tabs back now that the store is open, and send what was sent meanwhile."""
+        from catena.screens.chat.commands import Commands
+        from catena.screens.chat.presenter import Parts, TabPresenter
+
+        parts = Parts(
+            lineage=self.lineage,
+            conversation=self.conversation,
+            transcript=self.conversation.make_transcript(self.start.directory, still=self.still),
+            find=self.find_bar,
+            plan=self.decisions.plan,
+            queue=self.decisions.queue,
+            attached=self.prompt.attached,
+            permission=self.decisions.permission,
+            trouble=self.decisions.trouble,
+            branch=self.decisions.branch,
+            edit=self.prompt.edit,
+            composer=self.prompt.composer,
+            hints=self.prompt.hints,
+            status=self.status,
+        )
+        presenter = TabPresenter(
+            parts,
+            tabs,
+            attention=self._attention,
+            looked_at=lambda: self.app.app_focus,
+            changed=self._drawn,
+            show_tabs=show_tabs,
+        )
+        commands = Commands(self, parts, tabs, presenter, self._early)
+        self.commands = commands
+        self.run_worker(presenter.follow(), group="news")
+        commands.run(commands.begin())
+        tabs.on_repair(self.say)
+
+    def run(self, work: Awaitable[None]) -> None:
+        """Let something go on by itself for as long as the area is on the screen."""
+        self.run_worker(cast("Coroutine[Any, Any, None]", work), group="acts")
+
+    async def ready_to_show(self) -> None:
+        """Get ready to show a tab: there has to be a transcript."""
+        if await self.conversation.mount_transcript() and self.conversation.transcript is not None:
+            self.watch(self.conversation.transcript, "scroll_y", self._place_changed, init=False)
+
+    def typed_in_vain(self) -> list[str]:
+        """What was typed before there was a store to keep it, in lines for the terminal that is left."""
+        from catena.workspace.pending import typed_in_vain
+
+        composer = self.prompt.composer
+        return typed_in_vain(self.commands.unkept([*(each.text for each in composer.handed), composer.text]))
+
+    def on_unmount(self) -> None:
+        """Write what stands on the screen back to its tab."""
+        self.commands.detach()
+
+    # What is kept.
+
+    def _place_changed(self) -> None:
+        tab, transcript = self.commands.shown, self.conversation.transcript
+        if tab is not None and tab is self.commands.tab and transcript is not None:
+            place = transcript.position()
+            if place != tab.scroll:
+                tab.scroll = place
+                self.keep_soon()
+
+    def keep_soon(self) -> None:
+        """Save the draft and the scroll position when the person pauses."""
+        if self._keeping is None:
+            self._keeping = self.set_timer(_KEEP_AFTER, self._keep)
+
+    def _keep(self) -> None:
+        self._keeping = None
+        self.commands.save()
+
+    # What the tab tells.
+
+    def tab_shown(self) -> None:
+        """Give the keys to the composer of the tab that is shown, unless the person went to browse meanwhile."""
+        self.decisions.branch.leave()
+        self.find_bar.remove_class("-open")
+        transcript = self.conversation.transcript
+        if transcript is None or not transcript.display or self.focused is not transcript:
+            self.write_here()
+        self._asked = None
+        self._drawn()
+
+    def _drawn(self) -> None:
+        """After every drawing: hints, and who gets the keys where a question came or went."""
+        self._hint()
+        self.commands.drawn()
+        ask = self.decisions.permission.ask
+        if ask is None and self._asked is not None and self.place in ("question", "reason"):
+            self.write_here()
+        if ask is not None and ask.ask_id != self._asked:
+            self.set_timer(_QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
+        self._asked = ask.ask_id if ask else None
+
+    def _let_answer(self, ask_id: str) -> None:
+        """Give the keys to the question, unless the person writes or reads elsewhere."""
+        permission = self.decisions.permission
+        if self.commands.shown is not self.commands.tab:  # the question is another tab's before long
+            return
+        asked = permission.ask is not None and permission.ask.ask_id == ask_id
+        if asked and self.place == "composer" and self.prompt.composer.blank:
+            self.set_focus(permission)
+
+    def _attention(self, tab: Tab, text: str) -> None:
+        if not self.app.app_focus:
+            self._notify_terminal(text)
+        elif tab is not self.commands.tab and tab.asks:
+            self.say(text)
+
+    def on_decisions_said(self, event: Decisions.Said) -> None:
+        """Say what a panel has to say."""
+        event.stop()
+        self.say(event.text)
+
+    def on_lineage_line_wanted(self, event: LineageLine.Wanted) -> None:
+        """Go to the source, or to a fork."""
+        event.stop()
+        self.do("lineage")
+
+    # The transcript.
+
+    def quote(self, text: str) -> None:
+        """Put a quote behind what is written."""
+        self.prompt.quote(text)
+
+    def on_conversation_area_quoted(self, event: ConversationArea.Quoted) -> None:
+        """Quote into the composer."""
+        event.stop()
+        self.quote(event.text)
+
+    def on_conversation_area_chosen(self, event: ConversationArea.Chosen) -> None:
+        """Edit the prompt that was chosen."""
+        event.stop()
+        self.do("edit")
+
+    def on_conversation_area_copied(self, event: ConversationArea.Copied) -> None:
+        """Copy to the clipboard."""
+        event.stop()
+        self.app.copy_to_clipboard(event.text)
+
+    def on_conversation_area_nothing_there(self, event: ConversationArea.NothingThere) -> None:
+        """Say what is not there."""
+        event.stop()
+        self.say(event.text)
+
+    def on_transcript_older_requested(self, event: Transcript.OlderRequested) -> None:
+        """Read the page above: the top is near."""
+        event.stop()
+        self.commands.handle(event)
+
+    def on_transcript_seam_opened(self, event: Transcript.SeamOpened) -> None:
+        """Show what the session was told there."""
+        event.stop()
+        self.commands.handle(event)
+
+    def on_transcript_sibling_requested(self, event: Transcript.SiblingRequested) -> None:
+        """Go to another version of a prompt."""
+        event.stop()
+        self.commands.handle(event)
+
+    def on_transcript_branch_requested(self, event: Transcript.BranchRequested) -> None:
+        """Do what a button of a prompt says."""
+        event.stop()
+        self.commands.handle(event)
+
+    def on_transcript_link_opened(self, event: Transcript.LinkOpened) -> None:
+        """Open a link."""
+        event.stop()
+        self.open_link(event)
+
+    def open_link(self, event: Transcript.LinkOpened) -> None:
+        """Open a link where the person sits; over a line there is no browser here."""
+        if "SSH_TTY" in self.environment:
+            self.app.copy_to_clipboard(event.href)
+        elif event.href.startswith(("http://", "https://")):
+            self.app.open_url(event.href)
+
+    # Finding.
+
+    def on_find_bar_looked(self, event: FindBar.Looked) -> None:
+        """Look for another text."""
+        event.stop()
+        if (transcript := self.conversation.transcript) is not None:
+            transcript.find(event.text)
+            self._say_found(transcript)
+
+    def on_find_bar_stepped(self, event: FindBar.Stepped) -> None:
+        """Go to another place where the text was found."""
+        event.stop()
+        if (transcript := self.conversation.transcript) is not None:
+            transcript.find_step(event.step)
+            self._say_found(transcript)
+
+    def _say_found(self, transcript: Transcript) -> None:
+        at, total = transcript.hit_position
+        self.find_bar.found(f"{at} of {total}" if total else "")

@@ -1,0 +1,133 @@
+"""What the person is told and asked above the composer: plan, queue, permission, trouble, fork question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
+
+from catena.screens.chat.early import AreaCommands
+from catena.screens.chat.panels.fork import BranchPanel
+from catena.screens.chat.panels.permission import PermissionPanel
+from catena.screens.chat.panels.plan import PlanPanel
+from catena.screens.chat.panels.queue import QueueList
+from catena.screens.chat.panels.trouble import TroublePanel
+from catena.widgets.change_preview import change_in_words, styled_diff
+
+
+class Decisions(Vertical):
+    """The panels of one chat, each on the screen only while it has something to say."""
+
+    DEFAULT_CSS = """
+    Decisions { height: auto; }
+    """
+
+    class Said(Message):
+        """A panel has something to say in the hint line."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, commands: AreaCommands, *, composer: Widget, id: str | None = None) -> None:
+        """``composer`` gets the keys when something is decided."""
+        super().__init__(id=id)
+        self.commands = commands
+        self._composer = composer
+        self.plan = PlanPanel(id="plan")
+        self.queue = QueueList(id="queue")
+        self.permission = PermissionPanel(id="permission")
+        self.trouble = TroublePanel(id="trouble")
+        self.branch = BranchPanel(give_keys=self._write, id="branch")
+
+    def compose(self) -> ComposeResult:
+        """The panels, what is only told first."""
+        yield self.plan
+        yield self.queue
+        yield self.permission
+        yield self.trouble
+        yield self.branch
+
+    def place_of(self, focused: Widget) -> str | None:
+        """The place that a focused widget is in: question, reason, trouble, queue, branch; None where in no panel."""
+        places = (
+            (self.permission, "question"),
+            (self.trouble, "trouble"),
+            (self.queue, "queue"),
+            (self.branch, "branch"),
+        )
+        for panel, place in places:
+            if focused is panel:
+                return place
+        return "reason" if self.permission in focused.ancestors else None
+
+    def enter(self) -> None:
+        """Give the keys to an open question, else to what can be done about trouble."""
+        if self.permission.ask is not None:
+            self.screen.set_focus(self.permission)
+        elif self.trouble.can_act:
+            self.screen.set_focus(self.trouble)
+
+    def question_hints(self, hints: Sequence[str]) -> tuple[str, ...]:
+        """The hints of a question without those of keys that mean nothing for this one."""
+        absent = {
+            "d the change": not self.permission.has_change,
+            "r reject with a reason": not self.permission.can_be_rejected,
+        }
+        return tuple(hint for hint in hints if not absent.get(hint))
+
+    def _write(self) -> None:
+        self.screen.set_focus(self._composer)
+
+    def on_permission_panel_answered(self, event: PermissionPanel.Answered) -> None:
+        """Answer the agent; whoever answers takes care of the reason from now on."""
+        event.stop()
+        if event.reason:
+            self.permission.take_reason()
+        self.commands.handle(event)
+
+    @on(PermissionPanel.ReasonLeft)
+    @on(QueueList.Removed)
+    @on(QueueList.Deleted)
+    @on(QueueList.SentNow)
+    @on(QueueList.Moved)
+    def _decided(
+        self,
+        event: PermissionPanel.ReasonLeft
+        | QueueList.Removed
+        | QueueList.Deleted
+        | QueueList.SentNow
+        | QueueList.Moved,
+    ) -> None:
+        event.stop()
+        self.commands.handle(event)
+
+    def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
+        """Show the whole change."""
+        from catena.screens.common.page import PageScreen
+
+        event.stop()
+        change = styled_diff(change_in_words(event.ask.tool_call))
+        self.app.push_screen(PageScreen("the change that is asked for", change))
+
+    @on(PermissionPanel.Mistyped)
+    @on(TroublePanel.Mistyped)
+    def _mistyped(self, event: PermissionPanel.Mistyped | TroublePanel.Mistyped) -> None:
+        event.stop()
+        self.post_message(self.Said(event.text))
+
+    def on_trouble_panel_taken(self, event: TroublePanel.Taken) -> None:
+        """Do something about the trouble; what is typed next is a text again."""
+        event.stop()
+        self._write()
+        self.commands.handle(event)
+
+    @on(TroublePanel.Left)
+    @on(QueueList.Left)
+    def _left(self, event: Message) -> None:
+        event.stop()
+        self._write()
