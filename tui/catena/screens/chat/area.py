@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.timer import Timer
@@ -160,7 +160,11 @@ class ChatArea(Vertical):
             return "finding"
         return "choosing" if self.conversation.choosing else "browsing"
 
-    @on(PromptArea.HintsStale)
+    def on_prompt_area_hints_stale(self, event: PromptArea.HintsStale) -> None:
+        """Say what the keys do now."""
+        event.stop()
+        self._hint()
+
     def _hint(self) -> None:
         """Say what the keys do in the place that has them."""
         place = self.place

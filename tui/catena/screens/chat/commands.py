@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol, TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.command_table import SLASH_COMMANDS, command, slash_command
@@ -29,6 +29,10 @@ from catena_store.errors import StoreError
 
 if TYPE_CHECKING:
     from catena.screens.chat.early import ChatEvent
+
+_Change: TypeAlias = (
+    QueueList.Removed | QueueList.Deleted | QueueList.SentNow | QueueList.Moved | AttachmentBar.Removed
+)
 
 
 class Commands:
@@ -113,20 +117,15 @@ class Commands:
                     context.restore(asking, event.text)
             case TroublePanel.Taken():
                 self.run(actions.trouble.take(event.offer))
-            case QueueList.Removed() if tab:
-                self.run(actions.prompts.restore_queued(tab, event.item))
-            case QueueList.Deleted() if tab:
-                self.run(actions.queue.delete(tab, event.item))
-            case QueueList.SentNow() if tab:
-                self.run(actions.queue.send_now(tab, event.item))
-            case QueueList.Moved() if tab:
-                self.run(actions.queue.move(tab, event.item, event.position))
-            case AttachmentBar.Removed() if tab:
-                self.run(actions.attachments.remove(tab, event.index))
-            case QueueList.Removed() | QueueList.Deleted() | QueueList.SentNow() | QueueList.Moved():
-                pass
-            case AttachmentBar.Removed():
-                pass
+            case (
+                QueueList.Removed()
+                | QueueList.Deleted()
+                | QueueList.SentNow()
+                | QueueList.Moved()
+                | AttachmentBar.Removed()
+            ):
+                if tab is not None:
+                    self.run(self._change(tab, event))
             case EditPanel.Left():
                 actions.edits.leave_edit()
             case Composer.SentEmpty():
@@ -141,6 +140,23 @@ class Commands:
                 actions.branches.sibling_clicked(event.message_id, event.step)
             case Transcript.BranchRequested():
                 actions.branches.clicked(event.message_id, event.act)
+            case _:
+                assert_never(event)
+
+    def _change(self, tab: Tab, event: _Change) -> Awaitable[None]:
+        """Change what waits in a tab, or what is attached to its draft."""
+        actions = self.actions
+        match event:
+            case QueueList.Removed():
+                return actions.prompts.restore_queued(tab, event.item)
+            case QueueList.Deleted():
+                return actions.queue.delete(tab, event.item)
+            case QueueList.SentNow():
+                return actions.queue.send_now(tab, event.item)
+            case QueueList.Moved():
+                return actions.queue.move(tab, event.item, event.position)
+            case AttachmentBar.Removed():
+                return actions.attachments.remove(tab, event.index)
             case _:
                 assert_never(event)
 

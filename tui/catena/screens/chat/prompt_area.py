@@ -175,6 +175,10 @@ class PromptArea(Vertical):
         event.stop()
         self._complete(run=False)
 
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        """Keep the cursor of the completions to this area."""
+        event.stop()
+
     def _complete(self, *, run: bool) -> None:
         completed = self.completion.completed()
         self.close_completions()

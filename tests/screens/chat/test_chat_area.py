@@ -1,0 +1,144 @@
+"""The chat area as a widget: several on one screen, what leaves them, and the table of their commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from textual.app import App, ComposeResult
+from textual.message import Message
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from catena.screens.chat.actions.chat_actions import ChatActions
+from catena.screens.chat.area import ChatArea
+from catena.screens.chat.command_table import COMMANDS, SLASH_COMMANDS, command, slash_command
+from catena.screens.chat.early import EarlyCommands
+from catena.settings.settings import Settings, Start
+from support.screen.messages import press
+from support.screen.pilot import at_the_screen
+
+
+class TwoAreas(Screen[None], inherit_bindings=False):
+    """A screen with two areas beside each other, before any store is open."""
+
+    AUTO_FOCUS = ""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self.left_by: list[str] = []
+        self.heard: list[type[Message]] = []
+        self.first, self.second = (self._area(directory, name) for name in ("first", "second"))
+
+    def _area(self, directory: Path, name: str) -> ChatArea:
+        return ChatArea(
+            Start(str(directory), settings=Settings()),
+            environment={},
+            notify_terminal=lambda _: None,
+            leave=lambda: self.left_by.append(name),
+        )
+
+    def compose(self) -> ComposeResult:
+        yield self.first
+        yield self.second
+
+    def post_message(self, message: Message) -> bool:
+        """Note what comes up from the areas."""
+        if type(message).__module__.startswith("catena."):
+            self.heard.append(type(message))
+        return super().post_message(message)
+
+
+class Noted:
+    """Takes the place of the actions: calls of anything in it are noted."""
+
+    def __init__(self, path: str = "", calls: list[tuple[str, tuple[str, ...]]] | None = None) -> None:
+        self.calls = [] if calls is None else calls
+        self._path = path
+
+    def __getattr__(self, name: str) -> Any:
+        return Noted(f"{self._path}.{name}".lstrip("."), self.calls)
+
+    def __call__(self, *arguments: str) -> None:
+        self.calls.append((self._path, arguments))
+
+
+@asynccontextmanager
+async def two_areas(directory: Path) -> AsyncIterator[tuple[TwoAreas, Pilot[None]]]:
+    async with App[None]().run_test(size=(80, 40)) as pilot:
+        screen = TwoAreas(directory)
+        await pilot.app.push_screen(screen)
+        yield screen, pilot
+
+
+async def test_w19_each_of_two_areas_knows_whether_it_has_the_keys(tmp_path: Path) -> None:
+    async with two_areas(tmp_path) as (screen, pilot):
+        first, second = screen.first, screen.second
+        first.write_here()
+        assert (first.place, second.place) == ("composer", "elsewhere")
+        second.find_bar.open()
+        assert (first.place, second.place) == ("elsewhere", "finding")
+        second.escape()
+        assert (first.place, second.place) == ("elsewhere", "composer")
+        await press(pilot, "h", "i")
+        assert (first.prompt.composer.text, second.prompt.composer.text) == ("", "hi")
+
+
+async def test_w19_what_is_sent_in_two_areas_before_the_store_is_open_is_kept_in_each(tmp_path: Path) -> None:
+    async with two_areas(tmp_path) as (screen, pilot):
+        for area, text in ((screen.first, "one"), (screen.second, "two")):
+            area.write_here()
+            await press(pilot, *text, "enter", *"more")
+        assert screen.first.typed_in_vain() == ["What you had typed:", "one", "more"]
+        assert screen.second.typed_in_vain() == ["What you had typed:", "two", "more"]
+        assert isinstance(screen.first.commands, EarlyCommands) and screen.first.commands.take() == ["one"]
+
+
+async def test_no_message_of_a_part_leaves_its_area_and_ctrl_d_leaves_early(tmp_path: Path) -> None:
+    async with two_areas(tmp_path) as (screen, pilot):
+        screen.second.write_here()
+        await press(pilot, "/", "down", "tab", "enter", "x", "enter", "enter", "tab", "up")
+        assert screen.second.prompt.composer.blank
+        await press(pilot, "ctrl+d")
+        assert screen.left_by == ["second"]
+        screen.second.find_bar.open("a")
+        await press(pilot, "enter", "escape")
+        assert screen.heard == []
+
+
+async def test_what_is_sent_before_the_tabs_are_there_goes_out_once_they_are(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.sees("which agent?")
+        person.commands.submit("say sent early")
+        await asyncio.sleep(0)
+        assert not person.tabs
+        await person.press("escape")
+        await person.sees("which agent?")  # the early prompt asks for an agent once more
+        await person.press("escape")
+        await person.done()
+        assert person.draft == "say sent early"
+
+
+def test_every_command_has_one_name_and_is_found_by_each_of_its_names() -> None:
+    names = [name for each in SLASH_COMMANDS for name in (each.name, *each.aliases)]
+    assert len(names) == len(set(names)) and len(COMMANDS) == len({each.name for each in COMMANDS})
+    for each in COMMANDS:
+        assert command(each.name) is each
+        for name in (each.name, *each.aliases):
+            assert slash_command(name) is (each if each.by_name else None)
+
+
+async def test_every_command_of_the_table_has_an_action_that_takes_an_argument_only_where_one_is_named(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        for each in COMMANDS:
+            noted = Noted()
+            each.action(cast("ChatActions", noted), "text")
+            ((path, arguments),) = noted.calls
+            subject, _, action = path.partition(".")
+            assert callable(getattr(getattr(person.commands.actions, subject), action)), each.name
+            assert arguments == (("text",) if each.argument else ()), each.name
