@@ -1,1 +1,3 @@
-"""What the screens are made of. A widget gets data and posts messages; it reads and writes nothing itself."""
+"""Widgets of the screens: a widget gets data and posts messages, and reads and writes nothing itself."""
+
+"""Widgets of the screens: a widget gets data and posts messages, and reads and writes nothing itself."""

@@ -1,4 +1,4 @@
-"""What a tool call would do, in a few lines or whole: the command, the change, or the places."""
+"""Preview of a tool call: its command, its change or its locations, in a few lines or whole."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def change_in_words(call: ToolCallChanged) -> str:
 
 
 def diffs_of(call: ToolCallChanged) -> list[ToolDiff]:
-    """Its changes of files."""
+    """The file changes of a tool call."""
     from catena_acp.events import ToolDiff
 
     return [content for content in call.content or () if isinstance(content, ToolDiff)]
 
 
 def preview(call: ToolCallChanged) -> Content:
-    """What is asked for, in a few lines: the command, the change, or the places."""
+    """Preview a tool call in a few lines: its command, its change or its locations."""
     from catena_acp.events import ToolText
 
     if diffs_of(call):

@@ -1,4 +1,4 @@
-"""What a beginning slash can become: our commands, then the agent's; fuzzy, best first."""
+"""Completion of a beginning slash: Catena's commands, then the agent's; fuzzy, best first."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _PATH = "path:"
 
 
 class CompletionList(RowList):
-    """The commands that fit what is typed; hidden where none does."""
+    """List of the commands that fit what is typed; hidden where none does."""
 
     DEFAULT_CSS = """
     CompletionList {

@@ -1,4 +1,4 @@
-"""Where the person writes: grows with the text, sends with Enter, and loses nothing."""
+"""The composer: a text area that grows with its text and sends with Enter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True)
 class Stood:
-    """What stood in the composer at a moment, before and behind the cursor."""
+    """The text of the composer at one moment, before and behind the cursor."""
 
     before: str
     after: str
@@ -146,18 +146,18 @@ class Composer(SafeTextArea):
         self.move_cursor(self.document.end)
 
     def stands(self) -> Stood:
-        """What stands in it now."""
+        """The text as it is now, before and behind the cursor."""
         start, cursor, end = (0, 0), self.cursor_location, self.document.end
         return Stood(self.document.get_text_range(start, cursor), self.document.get_text_range(cursor, end))
 
     def stand(self, stood: Stood) -> None:
-        """Put back what stood in it, with the cursor where it was."""
+        """Restore an earlier text, with the cursor where it was."""
         self.load_text(stood.text)
         lines = stood.before.split("\n")
         self.move_cursor((len(lines) - 1, len(lines[-1])))
 
     def restore(self, text: str) -> None:
-        """Text that was not sent comes back, before whatever was typed meanwhile."""
+        """Restore a text that was not sent, before whatever was typed meanwhile."""
         meanwhile = self.text
         self.put(f"{text}\n{meanwhile}" if meanwhile.strip() else text)
 
@@ -182,7 +182,7 @@ class Composer(SafeTextArea):
         self.post_message(submitted)
 
     def action_newline(self) -> None:
-        """A line end in the text."""
+        """Insert a line end."""
         self.insert("\n")
 
     def undo_last(self) -> bool:
@@ -259,7 +259,7 @@ class Composer(SafeTextArea):
         await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Pasted text goes in as it is, with our line ends and without control characters."""
+        """Insert pasted text with plain line ends and without control characters."""
         event.prevent_default()
         event.stop()
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""The line under the composer: what the keys do here, or what just happened, in words and whole."""
+"""The line under the composer: what the keys do here, or what just happened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from catena.text.safe_text import safe_line
 
 
 class HintLine(Widget):
-    """Hints; news take their place until the next key."""
+    """Hints of keys; a message takes their place until the next key."""
 
     DEFAULT_CSS = """
     HintLine {
@@ -27,29 +27,29 @@ class HintLine(Widget):
 
     @property
     def said(self) -> str:
-        """The news that is shown, "" where there is none."""
+        """The message that is shown, "" where there is none."""
         return self._said
 
     def hint(self, *hints: str) -> None:
-        """What the keys do here; the last ones go first where there is no room."""
+        """Set the hints; where there is no room, the last ones go first."""
         if hints != self._hints:
             self._hints = hints
             self.refresh()
 
     def say(self, text: str, *, wrong: bool = False) -> None:
-        """Tell news; ``wrong`` where something did not work."""
+        """Show a message; ``wrong`` where something did not work."""
         self._said = safe_line(text)
         self.set_class(bool(self._said), "-said")
         self.set_class(wrong and bool(self._said), "-wrong")
         self.refresh(layout=True)
 
     def hush(self) -> None:
-        """Back to the hints."""
+        """Drop the message and show the hints."""
         if self._said:
             self.say("")
 
     def render(self) -> Content:
-        """The news, else as many hints as there is room for."""
+        """The message, else as many hints as there is room for."""
         if self._said:
             return Content(f"{'! ' if self.has_class('-wrong') else ''}{self._said}")
         line = Content(" ")

@@ -1,4 +1,4 @@
-"""Texts that have left where they were written and are in no row yet: none of them goes with our own end."""
+"""Prompt texts that have left the composer and are not stored yet; on exit each is saved or printed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PATIENCE = 2.0  # seconds that a step may take when we are leaving
 
 @dataclass(eq=False, slots=True)
 class PendingText:
-    """One text, until it is in the store, or back where it was written."""
+    """One text until it is stored or restored."""
 
     back: Callable[[], None]  # puts it there
     _among: list[PendingText] = field(repr=False)
 
     def release(self) -> bool:
-        """It is somewhere else now; False where it was before."""
+        """Stop holding the text, which is elsewhere now; False where it was released before."""
         if self not in self._among:
             return False
         self._among.remove(self)
@@ -31,7 +31,7 @@ class PendingText:
 
 
 class PendingTexts:
-    """Every text that is on its way, and the steps that bring it into the store."""
+    """Every text that is on its way, and the steps that store it."""
 
     def __init__(self) -> None:
         self._held: list[PendingText] = []
@@ -39,20 +39,20 @@ class PendingTexts:
         self.homeless: list[str] = []  # what there was no tab for
 
     def hold(self, back: Callable[[], None]) -> PendingText:
-        """Answer for a text from now on; whoever brings it somewhere releases it."""
+        """Hold a text until somebody releases it; ``back`` restores it."""
         held = PendingText(back, self._held)
         self._held.append(held)
         return held
 
     async def see_through(self, step: Coroutine[Any, Any, T], held: PendingText | None = None) -> T:
-        """Bring a step to its end, also where nobody waits for it any more; well ended, it has released the text."""
+        """Run a step to its end, even where nobody waits for it any more; its success releases the text."""
         task = asyncio.ensure_future(step)
         self._steps.add(task)
         task.add_done_callback(lambda task: self._ended(task, held))
         return await asyncio.shield(task)
 
     async def restore_all(self) -> None:
-        """We are leaving: let each step end, or end it, and put what is held then back where it was written."""
+        """On exit, let each step end or cancel it, then restore every text that is still held."""
         if self._steps:
             await asyncio.wait(set(self._steps), timeout=_PATIENCE)
         if late := set(self._steps):

@@ -1,4 +1,4 @@
-"""What is known of one tab, whether or not it is on the screen."""
+"""The state of one tab, whether or not it is on the screen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LeftEdit:
-    """What had been made of a prompt when its edit was left; it comes back where that prompt is edited again."""
+    """The text and files of an edit that was left, restored when the same prompt is edited again."""
 
     text: str
     files: tuple[Attachment, ...]
@@ -132,7 +132,7 @@ class Tab:
         return self.editing.text if self.editing else self.draft
 
     def write(self, text: str) -> bool:
-        """This stands in the composer now; False where it stood there already."""
+        """Take over the composer's text; False where it has not changed."""
         if self.written == text:
             return False
         if self.editing:
@@ -142,7 +142,7 @@ class Tab:
         return True
 
     def restore(self, text: str, files: Sequence[Attachment] = ()) -> None:
-        """Text that was not sent is the draft again, before what was written meanwhile."""
+        """Restore a text that was not sent to the draft, before what was written meanwhile."""
         if self.editing:
             self.editing.draft_files = (*files, *self.editing.draft_files)
         else:
@@ -181,7 +181,7 @@ class Tab:
         return "◇" if self.conversation.read_only else ""
 
     def open_work(self) -> tuple[Sequence[Mapping[str, Any]], str]:
-        """What is to be done, as a checklist, and where it was drawn from where that is no plan."""
+        """The open work as a checklist, and its source where that is not a plan."""
         if self.plan is not None:
             entries = self.plan.data.get("entries", ())
             return (entries if isinstance(entries, list | tuple) else ()), ""
@@ -192,7 +192,7 @@ class Tab:
         return todos, "from its last answer"
 
     def take_left_open(self, left: LeftOpen, *, plan_before: Message | None) -> None:
-        """The branch was looked through; a plan that was heard meanwhile is newer.
+        """Take over the plan and todos found on the branch, unless a newer plan was heard meanwhile.
 
         Todos show where the branch comes back with them, and go with the answers that tick them.
         """
@@ -213,13 +213,13 @@ class Tab:
         return standing if about_reading or not self.conversation.read_only else None
 
     def reload(self, window: WindowRecord) -> None:
-        """Take over where the window stands, with the draft and the scroll position that it keeps there."""
+        """Reload leaf, draft and scroll position from the stored window."""
         self.leaf_id, self.draft, self.scroll = window.leaf_id, window.draft, window.scroll
         self.growing.clear()
         self.plan = self.todos = self.editing = None
 
     def change_conversation(self, conversation: Conversation) -> None:
-        """Show another conversation from now on; what was known of the one before is forgotten."""
+        """Switch to another conversation, and forget what was known of the one before."""
         self.conversation = conversation
         self.window = conversation.window(self.window_id)
         self.doing = self.window.doing
@@ -229,11 +229,11 @@ class Tab:
         self.trouble = TabTrouble()
 
     def name(self) -> str:
-        """What its tab is called."""
+        """The name of the tab."""
         return self.conversation.record.title or self.title or "new"
 
     def look(self) -> None:
-        """The person sees it now."""
+        """Note that the person sees the tab."""
         self.unread = self.failed = False
 
     def heard_so_far(self, rows: Sequence[Message]) -> list[Message]:
@@ -248,7 +248,7 @@ class Tab:
         return merged
 
     def hear(self, news: ConversationEvent, *, seen: bool) -> None:
-        """Take one piece of news in; ``seen`` while the tab is on the screen of a person who looks at it."""
+        """Handle one event; ``seen`` while the tab is on the screen of a person who looks at it."""
         match news:
             case MessageAdded(message=message):
                 self._follow(message)
@@ -308,7 +308,7 @@ class Tab:
 
 
 def lost_by_leaving(tabs: Iterable[Tab], now: datetime) -> list[str]:
-    """What a person is told who leaves while prompts wait for the end of a limit."""
+    """The lines that name, on exit, the prompts that wait for the end of a limit."""
     return [
         f"Not sent: the prompt of “{safe_line(tab.name())}” that waited until "
         f"{format_time(tab.trouble.standing.problem.resets_at or now, now)}; it is kept where it stood."

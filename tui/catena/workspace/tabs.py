@@ -1,4 +1,4 @@
-"""The open tabs of this process: where they come from, what is kept of them, and what their conversations tell."""
+"""The open tabs of this process: restored, saved, and subscribed to their conversations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class HistoryPage:
 
 
 class OpenTabs:
-    """Every tab of this process, and the one that is looked at.
+    """Every tab of this process, and the active one.
 
     News are only collected here; whoever draws takes them from ``news`` when ``heard`` is set.
     """
@@ -99,7 +99,7 @@ class OpenTabs:
         return self._workspace_id
 
     async def restore(self) -> None:
-        """Bring this directory's tabs back, unless another living Catena has them."""
+        """Restore this directory's tabs, unless another living Catena has them."""
         owner = self._conversations.owner
         if self._db.read_only:
             await self._restore_to_read()
@@ -119,7 +119,7 @@ class OpenTabs:
             self.active = self.tabs[0]
 
     async def _restore_to_read(self) -> None:
-        """Show the tabs as they were kept; nothing is kept of them from now on."""
+        """Restore the tabs from a store that may only be read; nothing of them is saved."""
         async with self._db.read() as reader:
             workspace = await windows.find_workspace(reader, self._directory)
             restored = await windows.of_workspace(reader, workspace.id) if workspace else []
@@ -203,7 +203,7 @@ class OpenTabs:
         self._unsubscribe[tab.window_id] = tab.conversation.subscribe(listen)
 
     async def reload(self, tab: Tab) -> None:
-        """Bring a tab to where its window stands in the store: another leaf, or another conversation."""
+        """Reload a tab from its stored window: another leaf, or another conversation."""
         async with self._db.read() as reader:
             window = await windows.get(reader, tab.window_id)
         if window is None:
@@ -223,7 +223,7 @@ class OpenTabs:
             await self._conversations.close(left.id)
 
     async def reopen(self, window_id: str) -> Tab | None:
-        """The tab of a window that was opened again, at its place among the others."""
+        """Reopen the tab of a window at its place among the others."""
         async with self._db.read() as reader:
             window = await windows.get(reader, window_id)
             order = await windows.of_workspace(reader, self._workspace_id) if self._workspace_id else []
@@ -255,7 +255,7 @@ class OpenTabs:
         return tab, made.price
 
     async def make_active(self, tab: Tab) -> None:
-        """Remember which tab is looked at."""
+        """Make a tab the active one, and store that."""
         self.active = tab
         tab.look()
         if self._workspace_id is not None:
@@ -270,7 +270,7 @@ class OpenTabs:
         await self.detach(tab)
 
     async def detach(self, tab: Tab) -> None:
-        """Take a tab off the screen whose window is closed."""
+        """Detach a tab whose window is closed."""
         index = self.tabs.index(tab)
         self.tabs.remove(tab)
         self._unsubscribe.pop(tab.window_id)()
@@ -284,7 +284,7 @@ class OpenTabs:
             self.active = self.tabs[min(index, len(self.tabs) - 1)] if self.tabs else None
 
     async def leave(self) -> str | None:
-        """Keep every tab for the next time; the id of the conversation to come back to, None where there is none.
+        """Save every tab for the next start, and return the id of the conversation to resume, None where there is none.
 
         A draft that the store does not take is in ``unkept`` afterwards.
         """
@@ -335,14 +335,14 @@ class OpenTabs:
     async def keep_behind(
         self, tab: Tab, draft: str, files: Sequence[Attachment], scroll: int | None
     ) -> None:
-        """Save what a tab leaves where its window stands now, before it goes elsewhere."""
+        """Save draft, attachments and scroll position at the leaf that a window is about to leave."""
         async with self._db.write() as tx:
             await windows.set_draft(tx, tab.window_id, draft)
             await windows.set_scroll(tx, tab.window_id, scroll)
             await attachments.set_draft(tx, tab.window_id, files)
 
     async def keep_attachments(self, tab: Tab) -> None:
-        """Save what is attached to a tab's draft, as it is by the time that it is written."""
+        """Save the attachments of a tab's draft as they are when they are written."""
         async with self._db.write() as tx:
             await attachments.set_draft(tx, tab.window_id, tab.unsent()[1])
 

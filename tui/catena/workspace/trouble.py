@@ -1,4 +1,4 @@
-"""The trouble that a tab stands in: where it comes from, and what ends it."""
+"""The trouble of a tab: where it comes from, and what ends it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TabTrouble:
         self.standing: StandingTrouble | None = None
 
     def hear(self, news: ConversationEvent, *, agent: tuple[str, str], leaf_id: str | None) -> None:
-        """Take one piece of news in; ``leaf_id`` is where the branch ends after it."""
+        """Handle one event; ``leaf_id`` is the leaf after it."""
         match news:
             case PromptReturned(text=text):
                 self._returned = text
@@ -81,22 +81,22 @@ class TabTrouble:
                     self.standing = None
 
     def restore(self, problem: Problem | None, *, agent: tuple[str, str], leaf_id: str | None) -> None:
-        """The branch is read again, and its last row tells of this problem."""
+        """Restore the problem that the last row of a branch tells of."""
         if problem is not None and self.standing is None and leaf_id != self._dismissed:
             self.standing = StandingTrouble(problem, agent, leaf_id)
 
     def wait(self, until: datetime | None) -> StandingTrouble | None:
-        """The prompt is to go out again then; None: it is not, after all. Returns the trouble as it stands now."""
+        """Set when the prompt is sent again, None for never, and return the trouble as it is then."""
         if self.standing is not None:
             self.standing = replace(self.standing, waits_until=until)
         return self.standing
 
     def end(self) -> None:
-        """Something is tried anew; where it fails again, that is told again."""
+        """End the trouble: something is tried again."""
         self.standing = None
 
     def dismiss(self) -> None:
-        """The person has read it."""
+        """Dismiss the trouble: the person has read it."""
         if self.standing is not None:
             self._dismissed = self.standing.leaf_id
             self.standing = None
@@ -109,7 +109,7 @@ class TabTrouble:
             self.standing = None
 
     def _disprove(self, agent: tuple[str, str]) -> None:
-        """A whole answer of the same agent: its limit is over, whatever it said before."""
+        """End a limit: the same agent has answered in full."""
         if self.standing is not None and self.standing.gone_on and self.standing.agent == agent:
             self.standing = None
 

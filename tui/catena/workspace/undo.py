@@ -1,4 +1,4 @@
-"""Undoing on the screen's side: what was taken back in the store is brought onto the tabs."""
+"""Undo and redo for the open tabs: what changes in the store is applied to the tabs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Something that a person did, and what the conversation is called that they did it in."""
+    """One act of the journal, and the name of its conversation."""
 
     entry: JournalEntry
     name: str
@@ -28,7 +28,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class TakenStep:
-    """What was taken back, or done again, in this order; and what one more such step would take."""
+    """The acts that one step undid or redid, and the act that the next step would take."""
 
     acts: tuple[Done, ...]
     next: Done | None
@@ -50,17 +50,17 @@ class MovableTabs(Protocol):
         """Save a tab's draft and place."""
 
     async def reload(self, tab: Tab) -> None:
-        """Bring a tab to where its window stands in the store."""
+        """Reload a tab from its stored window."""
 
     async def reopen(self, window_id: str) -> Tab | None:
-        """The tab of a window that was opened again."""
+        """Reopen the tab of a window."""
 
     async def detach(self, tab: Tab) -> None:
         """Take a tab off the screen whose window is closed."""
 
 
 class Undoing:
-    """Takes acts back for the tabs of this process."""
+    """Undoes and redoes acts for the tabs of this process."""
 
     def __init__(self, tabs: MovableTabs, db: Database, conversations: Conversations) -> None:
         self._tabs = tabs
@@ -73,15 +73,15 @@ class Undoing:
         return frozenset(tab.conversation.id for tab in self._tabs.tabs)
 
     async def undo(self, tab: Tab | None) -> TakenStep | None:
-        """Take back the newest act of a tab, or on one that is closed. Raises AgentError, ReadOnly, StoreError."""
+        """Undo the newest act of a tab, or on a closed one. Raises AgentError, ReadOnly, StoreError."""
         return await self._step(tab, back=True)
 
     async def redo(self, tab: Tab | None) -> TakenStep | None:
-        """Do again what was taken back last."""
+        """Redo what was undone last."""
         return await self._step(tab, back=False)
 
     async def go_back_to(self, tab: Tab | None, entry_id: int) -> TakenStep | None:
-        """Take back everything down to an act, or do everything again up to it. Stops where something cannot be."""
+        """Undo everything down to an act, or redo everything up to it; stop at the first act that cannot be."""
         listed = [done.entry for done in await self.acts(tab)]
         wanted = next((entry for entry in listed if entry.id == entry_id), None)
         if wanted is None:
@@ -100,7 +100,7 @@ class Undoing:
                 return taken
 
     async def acts(self, tab: Tab | None) -> list[Done]:
-        """What was done in a tab, and to those that are closed, newest first."""
+        """The acts done in a tab and on closed ones, newest first."""
         from catena_acp.conversation.undo import Undo
 
         entries = await Undo(self._db, self._conversations).entries(self._scope(tab))
@@ -132,7 +132,7 @@ class Undoing:
             await self._tabs.detach(tab)
 
     async def take_out(self, conversation_id: str) -> None:
-        """Take a conversation out of the archive. Raises ReadOnly, StoreError."""
+        """Restore a conversation from the archive. Raises ReadOnly, StoreError."""
         was_live = any(tab.conversation.id == conversation_id for tab in self._tabs.tabs)
         conversation = await self._conversations.open(conversation_id)
         try:
@@ -167,7 +167,7 @@ class Undoing:
         return TakenStep((done,), coming, look_at)
 
     async def _bring_along(self, step: UndoStep) -> Tab | None:
-        """Move, open and close the tabs; gives the one that the step was about, where it is there."""
+        """Move, open and close the tabs of a step, and return the one that the step was about, where it is open."""
         tabs = {tab.window_id: tab for tab in self._tabs.tabs}
         look_at = tabs.get(step.entry.window_id or "")
         if step.moved in tabs:

@@ -1,4 +1,4 @@
-"""The place of the transcript; while it has the focus, letters are commands."""
+"""The transcript and the keys of browsing it."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class ConversationArea(Vertical):
         return transcript
 
     async def mount_transcript(self) -> bool:
-        """Put it on the screen, hidden until it has something to show; False where it is there already.
+        """Mount the transcript, hidden until it has something to show; False where it is mounted already.
 
         Only now, since it gets Markdown ready, which takes memory that a program without a tab need not have.
         """
@@ -136,7 +136,7 @@ class ConversationArea(Vertical):
         return self.browsing and self.transcript is not None and self.transcript.choosing
 
     def browse(self) -> None:
-        """Take the keys."""
+        """Give the keys to the transcript."""
         if self.transcript is not None and self.transcript.display:
             self.screen.set_focus(self.transcript)
         else:
@@ -149,12 +149,12 @@ class ConversationArea(Vertical):
             scroll(animate=False)
 
     def on_descendant_focus(self) -> None:
-        """Browsing begins."""
+        """Begin browsing."""
         if self.transcript is not None:
             self.transcript.browse(True)
 
     def on_descendant_blur(self) -> None:
-        """Browsing ends."""
+        """End browsing."""
         if self.transcript is not None:
             self.transcript.browse(False)
 
@@ -163,17 +163,17 @@ class ConversationArea(Vertical):
         self._do(name)
 
     def action_step(self, step: int, prompts: bool = False) -> None:
-        """To another message, or prompt."""
+        """Go to another message, or prompt."""
         if self.transcript is not None:
             self.transcript.move(step, prompts=prompts or self.transcript.choosing)
 
     def action_go_top(self) -> None:
-        """To the top of what is loaded."""
+        """Go to the top of what is loaded."""
         if self.transcript is not None:
             self.transcript.scroll_home(animate=False)
 
     def action_go_end(self) -> None:
-        """To the end, and follow it."""
+        """Go to the end, and follow it."""
         if self.transcript is not None:
             self.transcript.follow()
 

@@ -1,4 +1,4 @@
-"""The composer as it passes from one text to another: what is typed meanwhile is not lost, and not sent elsewhere."""
+"""The composer while its text changes hands: what is typed meanwhile is neither lost nor sent elsewhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Sent:
 
 
 class HandoverStep:
-    """An act under way that may bring another text into the composer; a context around all that it waits for."""
+    """An action under way that may bring another text into the composer, as a context around what it waits for."""
 
     def __init__(self, handover: Handover, tab: Tab | None, *, stays: bool) -> None:
         self._handover = handover
@@ -50,7 +50,7 @@ class HandoverStep:
 
 
 class Handover:
-    """Knows whose text stands in the composer.
+    """The owner of the composer's text, and the texts that wait for another one.
 
     From the moment that an act is asked for until its text is there, what is typed belongs behind that text. Enter
     waits until the transcript of the tab that it is meant for is on the screen.
@@ -105,7 +105,7 @@ class Handover:
         return bool(self._sent)
 
     def write(self) -> None:
-        """What stands in the composer is the text of its tab, unless another may come."""
+        """Write the composer's text to its tab, unless another text may come."""
         tab = self.tab
         if tab is not None and not self.waits and tab.write(self._composer.text):
             self._changed()
@@ -128,7 +128,7 @@ class Handover:
         return step
 
     def switch(self, tab: Tab | None) -> None:
-        """The composer is this tab's from now on, with what was typed for it already."""
+        """Switch the composer to a tab, with what was typed for that tab already."""
         composer, owner, stood = self._composer, self.tab, self._stood
         self._missing = None
         for step in self._steps:
@@ -166,7 +166,7 @@ class Handover:
             self._changed()
 
     def replace(self, text: str) -> None:
-        """This takes the place of what stood in the composer; the tab is the same."""
+        """Replace the composer's text; the tab is the same."""
         typed = self._stood.typed_since(self._composer.text) if self._stood else ""
         self._composer.put(text + (self._composer.text if typed is None else typed))
         if self._stood is not None:
@@ -175,14 +175,14 @@ class Handover:
                 self.tab.write(text)
 
     def prepend(self, text: str) -> None:
-        """Put this before what stands in the composer: the rest of a command is to be typed behind it."""
+        """Put the beginning of a command before the composer's text; the rest is typed behind it."""
         if self._stood is not None:
             self.replace(text + self._stood.text)
         else:
             self._composer.put(text + self._composer.text)
 
     def end(self, step: HandoverStep, *, failed: bool) -> None:
-        """The act is over, and has brought a text or none."""
+        """End an action, whether or not it has brought a text."""
         self._steps.remove(step)
         if self._stood is not None and all(other.tab is not self.tab or other.done for other in self._steps):
             self._stay(failed=failed)
@@ -208,14 +208,14 @@ class Handover:
         self.write()
 
     def defer(self, text: str, tab: Tab) -> bool:
-        """True where another text may come in this tab, and this goes out behind it."""
+        """Defer a text that another one may come before; False where it can be sent at once."""
         if tab is not self.tab or not self.waits:
             return False
         self._sent.append(_Sent(text, tab))
         return True
 
     def release(self) -> None:
-        """Send what has waited, as far as its tab has come, or another one was wanted meanwhile."""
+        """Send the texts that waited for a tab that is on the screen now, or is not active any more."""
         ready = [sent for sent in self._sent if sent.tab is not None and self._may_go(sent.tab)]
         self._sent = [sent for sent in self._sent if sent not in ready]
         for sent in ready:
@@ -228,7 +228,7 @@ class Handover:
         return tab is self._presenter.shown or tab is not self._tabs.active
 
     def give_up(self, tab: Tab) -> None:
-        """This tab cannot be shown: what was sent in it is its draft again."""
+        """Restore what was sent in a tab that cannot be shown to its draft."""
         self._missing = tab
         texts = [sent.text for sent in self._sent if sent.tab is tab]
         self._sent = [sent for sent in self._sent if sent.tab is not tab]
@@ -268,7 +268,7 @@ class Handover:
             self._keep(tab)
 
     def detach(self) -> None:
-        """The screen is left: all that is written is its tab's."""
+        """Write every text back to its tab: the screen is left."""
         tab = self.tab
         if self._stood is not None:
             self._restore_sent()
@@ -333,7 +333,7 @@ S = TypeVar("S", bound=_HasContext)
 
 
 def hands_over(act: Callable[Concatenate[S, P], Awaitable[R]]) -> Callable[Concatenate[S, P], Awaitable[R]]:
-    """For an act that may bring another text: what is typed from the moment that it is asked for belongs to that."""
+    """Mark an action that may bring another text: what is typed after it was asked for belongs to that text."""
 
     @wraps(act)
     def asked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:

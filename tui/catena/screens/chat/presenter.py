@@ -1,4 +1,4 @@
-"""Keeps what is on the chat screen true to the tab that is looked at."""
+"""The presenter: what conversations publish, drawn into the widgets of a chat."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _hold(tab: Tab) -> str:
 
 
 def unheeded_stop(tab: Tab, stopping_for: float | None) -> str:
-    """What can be done where a stop is not heeded, "" where it is, or may still be."""
+    """What can be done where the agent does not stop, "" while it may still stop."""
     if not _unheeded(tab, stopping_for):
         return ""
     agent = (tab.session or tab.window.session).agent_title
@@ -164,7 +164,7 @@ class Parts:
 
 
 class TabPresenter:
-    """Draws the active tab, and the marks of the others.
+    """Draws the active tab, and the marks of the others in the bar.
 
     It is the only one that takes news; while a tab's page is being read, its news wait, so that nothing is drawn twice.
     """
@@ -222,7 +222,7 @@ class TabPresenter:
         return not self._rows
 
     async def follow(self) -> None:
-        """Draw news for as long as the screen lives, and never take more than half of the loop for it."""
+        """Draw events for as long as the area lives, in at most half of the loop's time."""
         heard = self._tabs.heard
         while True:
             await heard.wait()
@@ -236,7 +236,7 @@ class TabPresenter:
             await asyncio.sleep(max(_FRAME, time.monotonic() - began))
 
     async def _read_on(self) -> None:
-        """Read what the news have made necessary."""
+        """Read what the drawn events have made necessary."""
         if self._reload.is_set() and (tab := self._tabs.active):
             self._reload.clear()
             await self.show(tab, anew=self._leaving_out and self.shown is tab)
@@ -250,18 +250,18 @@ class TabPresenter:
             self._parts.transcript.set_siblings(await self._tabs.siblings(tab, self._prompts.pop()))
 
     def detach(self) -> None:
-        """The screen is left: what was told and is not taken in is anybody's again."""
+        """Give back the events that are not drawn yet: the screen is left."""
         self._tabs.news.extendleft(reversed(self._held))
         self._held.clear()
 
     def want(self, tab: Tab) -> None:
-        """This tab is to be shown: it is the one that is looked at, while the screen still shows another."""
+        """Make a tab the active one while the screen still shows another."""
         if self._tabs.active is not tab:
             self.stop_wanted_at = None
             self._tabs.active = tab
 
     async def show(self, tab: Tab, *, anew: bool = False) -> None:
-        """Put a tab on the screen, at the place where it was left; ``anew``: it is there, and only read again."""
+        """Show a tab at its scroll position; ``anew``: it is on the screen, and only read again."""
         self._loading.append(tab)
         self.want(tab)
         try:
@@ -300,7 +300,7 @@ class TabPresenter:
             self.refresh()
 
     async def show_older(self) -> None:
-        """Read the page above and put it there; what is on the screen does not move."""
+        """Read the page above and prepend it; what is on the screen does not move."""
         tab, oldest = self._tabs.active, self._oldest
         if tab is None or oldest is None or self._loading:
             return
@@ -313,13 +313,13 @@ class TabPresenter:
         self._parts.transcript.set_siblings(page.siblings)
 
     async def tell_seam(self, message_id: str) -> None:
-        """Show under a seam what the session was told there, byte for byte."""
+        """Show under a seam the prior context that was sent there, byte for byte."""
         row = self._rows.get(message_id)
         told = await self._tabs.prior_context(row.turn_id) if row and row.turn_id else None
         self._parts.transcript.set_seam_detail(message_id, told or "Nothing was told.")
 
     def _draw_news(self) -> None:
-        """Take in what was told since the last frame, as much as there is time for; pieces of a text are joined."""
+        """Draw what was published since the last frame, as far as there is time; pieces of a text are joined."""
         coming = self._held
         self._held = deque()
         coming.extend(self._tabs.news)
@@ -352,14 +352,14 @@ class TabPresenter:
         self.refresh()
 
     def _far_behind(self, coming: Collection[tuple[Tab, ConversationEvent]]) -> bool:
-        """More rows came than can be looked at, and whoever looks sees the end come by and holds nothing fast."""
+        """True where more rows came than can be read, and the person follows the end."""
         if len(coming) <= _MOST_BEHIND or not self._parts.transcript.idle_at_end:
             return False
         shown = self.shown
         return sum(tab is shown and isinstance(news, MessageAdded) for tab, news in coming) > _MOST_BEHIND
 
     def _left_out(self, tab: Tab, news: ConversationEvent) -> bool:
-        """Have the newest page read instead of drawing this; what is told of rows is in the store, or heard."""
+        """Read the newest page instead of drawing this event; the rows are in the store, or heard."""
         if not self._leaving_out or not isinstance(news, MessageAdded | MessageChanged | MessageGrew):
             return False
         tab.scroll = None
@@ -445,7 +445,7 @@ class TabPresenter:
                 pass
 
     def refresh(self) -> None:
-        """Everything around the transcript."""
+        """Draw everything around the transcript."""
         parts, tab = self._parts, self._tabs.active
         if not parts.composer.is_attached:  # the screen is being taken down, and conversations still end
             return

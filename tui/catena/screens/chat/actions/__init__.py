@@ -1,1 +1,1 @@
-"""What the commands of the chat screen do, by subject."""
+"""Actions behind the commands of the chat screen, by subject."""

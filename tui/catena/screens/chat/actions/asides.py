@@ -1,4 +1,4 @@
-"""Asking beside the conversation: any question, a summary, the text of a pull request."""
+"""Questions beside the conversation: any question, a summary, the text of a pull request."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:  # the screen of an aside is not needed before there is one
 
 
 class AsideActions:
-    """Acts beside the conversation of the tab that is looked at; each takes the text behind its command."""
+    """Actions beside the conversation of the active tab."""
 
     def __init__(self, context: ChatContext, tabs: TabActions) -> None:
         self._context = context
         self._tabs = tabs
 
     async def btw(self, argument: str = "") -> None:
-        """Ask something that leaves no trace."""
+        """Ask a question that leaves no trace in the conversation."""
         await self._ask(argument, f"/btw {argument}", "aside")
 
     async def summary(self, argument: str = "") -> None:
-        """Let the agent sum the conversation up, as the person wishes."""
+        """Ask the agent for a summary of the conversation; ``argument`` is what the person wishes of it."""
         from catena.screens.aside.screen import SUMMARY, with_wish
 
         await self._ask(with_wish(SUMMARY, argument), f"/summary {argument}".strip(), "summary")
 
     async def pull_request(self, argument: str = "") -> None:
-        """Let the agent write what a pull request says, as the person wishes."""
+        """Ask the agent for the text of a pull request; ``argument`` is what the person wishes of it."""
         from catena.screens.aside.screen import PULL_REQUEST, with_wish
 
         await self._ask(with_wish(PULL_REQUEST, argument), f"/pr {argument}".strip(), "pull-request")

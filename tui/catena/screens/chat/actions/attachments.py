@@ -1,4 +1,4 @@
-"""Attaching files to the prompt that is being written."""
+"""Attaching files to the draft."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from catena_store.windows.attachments import MOST_FILES, read_file
 
 
 class AttachmentActions:
-    """Acts on the draft of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the attachments of the active tab's draft."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
 
     @hands_over
     async def attach(self, argument: str = "") -> None:
-        """Attach the file of this path; without one, let it be typed."""
+        """Attach the file of this path; without a path, let the person type one."""
         if not argument:
             self._context.handover.prepend("/attach ")
             return
@@ -28,7 +28,7 @@ class AttachmentActions:
             await self._attach_all(tab, [_unquoted(argument)])
 
     def attach_pasted(self, paths: Sequence[str]) -> Awaitable[None]:
-        """Attach the files of paths that stood in the composer until now; what cannot be attached comes back there.
+        """Attach files whose paths were pasted; the path of a file that cannot be attached is restored.
 
         Enter waits for them: they go along with what is written.
         """
@@ -52,7 +52,7 @@ class AttachmentActions:
         return with_what_is_written()
 
     async def _attach_all(self, tab: Tab, paths: Sequence[str]) -> list[str]:
-        """Attach files; the paths of those that cannot be."""
+        """Attach files, and return the paths of those that cannot be attached."""
         left: list[str] = []
         for path in paths:
             if len(tab.attachments) >= MOST_FILES:
@@ -71,7 +71,7 @@ class AttachmentActions:
         return left
 
     async def detach(self, argument: str = "") -> None:
-        """Take one off, by its name; without one, the newest."""
+        """Detach the file of this name; without a name, the newest."""
         if (tab := self._context.tab) is None:
             return
         names = [file.name for file in tab.attachments]
@@ -81,7 +81,7 @@ class AttachmentActions:
             await self.remove(tab, names.index(argument) if argument else len(names) - 1)
 
     async def remove(self, tab: Tab, index: int) -> None:
-        """Take one off, by its place."""
+        """Detach the file at this place."""
         if index < len(tab.attachments):
             tab.attachments = (*tab.attachments[:index], *tab.attachments[index + 1 :])
             await self._keep(tab)

@@ -25,7 +25,7 @@ _DRAFT_STAYED = " Your draft stays with the source: /undo goes back to it."
 
 
 class BranchActions:
-    """Acts on the branch of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the branch of the active tab."""
 
     def __init__(self, context: ChatContext, tabs: TabActions, edits: EditActions) -> None:
         self._context = context
@@ -34,7 +34,7 @@ class BranchActions:
         self._panel = context.parts.branch
 
     def clicked(self, message_id: str, act: str) -> None:
-        """A button of a prompt."""
+        """Do what a button of a prompt says."""
         tab, prompt = self._context.seen, self._context.parts.transcript.record(message_id)
         if tab is None or prompt is None:
             return
@@ -49,12 +49,12 @@ class BranchActions:
     # --- forks
 
     async def fork(self, argument: str = "") -> None:
-        """Fork from the message that is browsed, or from where the tab stands; `side` opens it in a tab of its own."""
+        """Fork at the browsed message, or at the leaf; with `side`, into a tab of its own."""
         if tab := self._context.seen:
             await self._ask_fork(tab, self._edits.here(), beside=argument.strip() == _SIDE)
 
     async def ask_fork_at(self, message_id: str) -> None:
-        """Fork from a message, whether or not it is on the screen."""
+        """Ask for a fork at a message, whether or not the message is on the screen."""
         if tab := self._context.tab:
             await self._ask_fork(tab, message_id, beside=False)
 
@@ -114,7 +114,7 @@ class BranchActions:
             return _PRICED_LATER
 
     async def fork_at(self, tab: Tab, message_id: str, *, beside: bool) -> None:
-        """Fork at a message, with nothing more asked."""
+        """Fork at a message without asking."""
         await self._fork(tab, message_id, beside=beside)
 
     @hands_over
@@ -146,12 +146,12 @@ class BranchActions:
 
     @hands_over
     async def sibling_before(self) -> None:
-        """To the sibling before that of the prompt that is browsed."""
+        """Go to the sibling before the browsed prompt."""
         await self._step_aside(-1)
 
     @hands_over
     async def sibling_after(self) -> None:
-        """To the sibling after it."""
+        """Go to the sibling after the browsed prompt."""
         await self._step_aside(1)
 
     async def _step_aside(self, step: int) -> None:
@@ -163,13 +163,13 @@ class BranchActions:
             await self.to_sibling(tab, prompt, step)
 
     def sibling_clicked(self, message_id: str, step: int) -> None:
-        """A click on the arrows of a prompt."""
+        """Go to the sibling whose arrow was clicked."""
         tab, prompt = self._context.seen, self._context.parts.transcript.record(message_id)
         if tab and prompt:
             self._context.run(self.to_sibling(tab, prompt, step))
 
     async def to_sibling(self, tab: Tab, prompt: Message, step: int) -> None:
-        """Go to a sibling of a prompt, with the tail, the place and the draft that it was left with."""
+        """Go to a sibling of a prompt, with the branch, the scroll position and the draft that were left there."""
         context, transcript = self._context, self._context.parts.transcript
         browsed = self._edits.here() is not None
         moved = await self.elsewhere(tab, lambda: tab.window.to_sibling(prompt.id, step))
@@ -180,7 +180,7 @@ class BranchActions:
 
     @hands_over
     async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
-        """Let a tab's window move, and show it with the draft and the scroll position that it keeps there."""
+        """Move a tab's window to another leaf, and show the draft and the scroll position kept there."""
         context = self._context
         self._edits.restore_draft(tab)
         if tab is context.presenter.shown:
@@ -210,7 +210,7 @@ class BranchActions:
             context.handover.switch(tab)
 
     async def branch_point_before(self) -> None:
-        """To the next prompt upwards that was said in other words, too."""
+        """Go to the next prompt above that has siblings."""
         context, transcript = self._context, self._context.parts.transcript
         if transcript.move_to_branch_point(-1):
             return
@@ -225,13 +225,13 @@ class BranchActions:
             context.say("There is no branch point above.")
 
     async def branch_point_after(self) -> None:
-        """To the next one downwards."""
+        """Go to the next prompt below that has siblings."""
         if not self._context.parts.transcript.move_to_branch_point(1):
             self._context.say("There is no branch point below.")
 
     @hands_over
     async def lineage(self) -> None:
-        """Go to what this conversation was forked from, or to a fork of it."""
+        """Open the conversation that this one was forked from, or a fork of it."""
         context = self._context
         if (tab := context.tab) is None:
             return

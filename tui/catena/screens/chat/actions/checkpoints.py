@@ -1,4 +1,4 @@
-"""Checkpoints: making one, naming one, looking through them, going back to one."""
+"""Checkpoints: make, label, list and rewind to them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _NOTHING_BEFORE = "Nothing was said before that checkpoint; a fork needs a begin
 
 
 class CheckpointActions:
-    """Acts on the checkpoints of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the checkpoints of the active tab."""
 
     def __init__(self, context: ChatContext, branches: BranchActions) -> None:
         self._context = context
         self._branches = branches
 
     async def checkpoint(self, argument: str = "") -> None:
-        """Make one of where the tab stands, with a label or without."""
+        """Make a checkpoint at the leaf, with a label or without."""
         if tab := self._context.tab:
             made = await tab.conversation.checkpoints.make(tab.window, argument or None)
             known = f"“{made.label}”" if made.label else "without a label"
@@ -30,7 +30,7 @@ class CheckpointActions:
 
     @hands_over
     async def label(self, argument: str = "") -> None:
-        """Name the newest one."""
+        """Label the newest checkpoint."""
         if not (tab := self._context.tab):
             return
         if argument:
@@ -41,7 +41,7 @@ class CheckpointActions:
 
     @hands_over
     async def checkpoints(self, argument: str = "") -> None:
-        """Look through them; or say how often they are made here."""
+        """List the checkpoints; with an argument, set how often they are made here."""
         tab = self._context.tab
         if tab is None:
             return
@@ -62,7 +62,7 @@ class CheckpointActions:
 
     @hands_over
     async def rewind(self, argument: str = "") -> None:
-        """Go back to the checkpoint of this label or id, or to the newest."""
+        """Rewind to the checkpoint of this label or id; without one, to the newest."""
         if tab := self._context.tab:
             await self._rewind(tab, await tab.conversation.checkpoints.find(argument or None))
 

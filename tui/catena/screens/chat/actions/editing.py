@@ -1,4 +1,4 @@
-"""A prompt said anew: chosen in the transcript, edited in the composer or said as it was, and sent as a sibling."""
+"""Editing and retrying prompts: a prompt is chosen in the transcript and sent again as a sibling."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DRAFT_LEFT = "Your draft stays on the branch that you left; h goes back there w
 
 
 class EditActions:
-    """Acts on the prompts of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the prompts of the active tab."""
 
     def __init__(self, context: ChatContext, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._context = context
@@ -39,7 +39,7 @@ class EditActions:
     # --- which prompt
 
     def escaped(self, *, idle: bool) -> None:
-        """Esc was pressed; ``idle``: there was nothing to close and nothing to stop. Twice: choose a prompt to edit."""
+        """Note that Esc was pressed; pressed twice while ``idle``, let the person choose a prompt to edit."""
         before, self._escaped_at = self._escaped_at, None
         if not idle:
             return
@@ -50,11 +50,11 @@ class EditActions:
             self._escaped_at = now
 
     def typed(self) -> None:
-        """Another key came between: an Esc before it was meant alone."""
+        """Note that another key was pressed: an Esc before it counts alone."""
         self._escaped_at = None
 
     def _choose(self) -> None:
-        """Let a prompt be chosen in the transcript, to be edited."""
+        """Let the person choose a prompt to edit in the transcript."""
         transcript = self._context.parts.transcript
         self._read_at = transcript.position()
         if transcript.display and transcript.choose_prompt():
@@ -63,18 +63,18 @@ class EditActions:
             self._context.say(_NO_PROMPT)
 
     def leave_choosing(self) -> None:
-        """Choose none, and read on where one was."""
+        """Leave the choice of a prompt, and scroll back to where it began."""
         self._context.write_here()
         self._context.parts.transcript.restore_position(self._read_at)
 
     def here(self) -> str | None:
-        """The message that is browsed; None while nothing is."""
+        """The browsed message; None while the keys are elsewhere."""
         return self._context.parts.conversation.browsed
 
     # --- edit and say anew
 
     def edit(self) -> Awaitable[None]:
-        """Edit the prompt that is browsed; while none is, let one be chosen."""
+        """Edit the browsed prompt; while nothing is browsed, let the person choose one."""
         tab, here = self._context.seen, self.here()
         prompt = self._context.parts.transcript.prompt_above(here) if here is not None else None
         if tab is not None and prompt is not None:
@@ -86,7 +86,7 @@ class EditActions:
         return _nothing()
 
     def edit_prompt(self, tab: Tab, prompt: Message) -> Awaitable[None]:
-        """Put a prompt into the composer, with what came with it and with what saying it anew would need.
+        """Put a prompt into the composer with its attachments, and show the price of sending it again.
 
         The composer has the keys at once: what is typed before the prompt is there goes behind it.
         """
@@ -111,7 +111,7 @@ class EditActions:
         context.presenter.refresh()
 
     def price_anew(self) -> None:
-        """What an edit needs is another thing with another agent, and after a turn."""
+        """Price the edit again where the agent has changed or a turn has begun or ended."""
         tab = self._context.tab
         if tab and tab.editing and tab.editing.priced_for != _state(tab):
             tab.editing.priced_for = _state(tab)
@@ -123,7 +123,7 @@ class EditActions:
         self._context.presenter.refresh()
 
     def leave_edit(self) -> bool:
-        """Give the draft back; False where no prompt is edited."""
+        """Leave the edit and restore the draft; False where no prompt is edited."""
         context, tab = self._context, self._context.handover.tab
         if tab is None or tab.editing is None or context.handover.waits:
             return False
@@ -144,7 +144,7 @@ class EditActions:
 
     @staticmethod
     def restore_draft(tab: Tab) -> None:
-        """The draft, and what is attached to it, are what is written again."""
+        """Restore the draft and its attachments in place of an edited prompt."""
         if (editing := tab.editing) is None:
             return
         if editing.differs(tab.attachments):
@@ -154,12 +154,12 @@ class EditActions:
         tab.editing, tab.attachments = None, editing.draft_files
 
     async def keep(self, tab: Tab) -> None:
-        """Save the draft, the place and what is attached."""
+        """Save the draft, the scroll position and the attachments."""
         await self._context.tabs.keep(tab)
         await self._context.tabs.keep_attachments(tab)
 
     def send(self, tab: Tab, text: str) -> Awaitable[None]:
-        """Say the edited prompt, as a sibling; the draft stays on the branch that is left.
+        """Send the edited prompt as a sibling; the draft stays on the branch that is left.
 
         What is typed from now on is the next prompt's.
         """
@@ -221,7 +221,7 @@ class EditActions:
     # --- again
 
     async def retry(self, argument: str = "") -> None:
-        """The last prompt again, by another agent where one is named."""
+        """Send the last prompt again, to another agent where one is named."""
         if (tab := self._context.tab) is None:
             return
         if tab.busy:
@@ -231,7 +231,7 @@ class EditActions:
             await tab.window.retry(agent=spec)
 
     async def again(self) -> None:
-        """The prompt that is browsed again, or the last one, after a look at its price."""
+        """Send the browsed prompt, or the last one, again after its price was shown."""
         if (tab := self._context.seen) is None:
             return
         if prompt := self._context.parts.transcript.prompt_above(self.here()):
@@ -280,7 +280,7 @@ class EditActions:
     # --- keys
 
     def back_to(self, here: str | None) -> None:
-        """The keys go back to where they were, unless the person took them elsewhere."""
+        """Give the keys back to the browsed message or the composer, unless the person took them elsewhere."""
         if not self._panel.had_keys:
             return
         if here is not None and self._context.parts.transcript.focus_message(here):
@@ -290,9 +290,9 @@ class EditActions:
 
 
 async def _nothing() -> None:
-    """What there is to wait for where there is nothing to do."""
+    """Do nothing."""
 
 
 def _state(tab: Tab) -> tuple[str, str, bool]:
-    """What a price depends on."""
+    """The state of a tab that a price depends on."""
     return (tab.agent, tab.profile, tab.at_work)

@@ -1,4 +1,4 @@
-"""Looking at the chain, at what an agent knows, and at what another would have to be told."""
+"""The chain, the context, the tree, and what a conversation touched and cost."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _NOTHING_YET = "Nothing was sent here yet: there is nothing that an agent could 
 
 
 class ChainActions:
-    """Acts on the chain of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the chain of the active tab."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
 
     async def chain(self) -> None:
-        """Look at the chain, and go on from another link where the person wants that."""
+        """Show the chain, and continue from the link that the person picks."""
         from catena.screens.chain.screen import ChainScreen
 
         context = self._context
@@ -56,7 +56,7 @@ class ChainActions:
             await tab.window.prepare()
 
     async def context(self) -> None:
-        """What the agent knew and was told: for the message that is browsed, else for the newest turn."""
+        """Show what the agent knew and was told: for the browsed message, else for the newest turn."""
         from catena.screens.context.screen import ContextScreen
 
         context = self._context
@@ -69,7 +69,7 @@ class ChainActions:
             await context.app.push_screen_wait(ContextScreen(tab.conversation.chain, tab.window, known))
 
     async def prices(self, specs: Sequence[AgentSpec]) -> list[str]:
-        """What the next prompt would need with each of the agents, in words; nothing where there is no telling."""
+        """The price of the next prompt with each of the agents, in words; "" where it is not known."""
         tab = self._context.tab
         if tab is None or tab.untouched or tab.conversation.read_only:
             return [""] * len(specs)
@@ -80,7 +80,7 @@ _BACK = "What came later stays in the tree; /undo goes back."
 
 
 class TreeActions:
-    """Acts on the tree of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the tree of the active tab."""
 
     def __init__(self, context: ChatContext, tabs: TabActions, branches: BranchActions) -> None:
         self._context = context
@@ -89,7 +89,7 @@ class TreeActions:
 
     @hands_over
     async def tree(self) -> None:
-        """Look at the tree, and do with a prompt of it what the person chooses."""
+        """Show the tree, and go to, fork at or quote what the person chooses."""
         from catena.screens.tree.rows import quote
         from catena.screens.tree.screen import TreeScreen
         from catena.screens.tree.updates import TreeUpdates
@@ -128,7 +128,7 @@ class TreeActions:
                 context.screen.quote("\n\n".join(quotes))
 
     def _kin(self, tab: Tab) -> list[Conversation]:
-        """The conversations of its family that are open, each once."""
+        """The open conversations of a tab's family, each once."""
         family = tab.conversation.record.family
         every = {each.conversation.id: each.conversation for each in self._context.tabs.tabs}
         return [each for each in every.values() if each.record.family == family]
@@ -159,13 +159,13 @@ _WIDTH = 14  # of the names before what was spent
 
 
 class UsageActions:
-    """Actions that look at, or change, what the conversation of the tab that is looked at touches and costs."""
+    """Actions on the files, the cost and the directories of the active tab's conversation."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
 
     async def files(self) -> None:
-        """The files that were read and changed on this branch, with the changes that the agent reported."""
+        """Show the files that were read and changed on this branch, with the changes that the agent reported."""
         context = self._context
         if (tab := context.tab) is None:
             return
@@ -176,7 +176,7 @@ class UsageActions:
         await context.app.push_screen_wait(PageScreen("files on this branch", page))
 
     async def usage(self) -> None:
-        """What the last turn, this branch and all branches cost."""
+        """Show what the last turn, this branch and all branches cost."""
         context = self._context
         if (tab := context.tab) is None:
             return
@@ -193,7 +193,7 @@ class UsageActions:
         await context.app.push_screen_wait(PageScreen("what this conversation cost", page))
 
     async def add_directory(self, argument: str = "") -> None:
-        """Give the conversation a directory; without one, list those that it has, and remove what is chosen."""
+        """Add a directory to the conversation; without one, list its directories and remove the chosen one."""
         if (tab := self._context.tab) is None:
             return
         if argument:
@@ -202,7 +202,7 @@ class UsageActions:
             await self._list(tab)
 
     async def give(self, tab: Tab, named: str) -> None:
-        """Give a conversation the directory that was named, relative to its own."""
+        """Add the named directory, relative to the conversation's own."""
         context = self._context
         try:
             path = await asyncio.to_thread(

@@ -1,4 +1,4 @@
-"""Logging in and out of the agent of a tab; after a login the prompt that wanted it goes out."""
+"""Logging in and out of a tab's agent; after a login the prompt that needed it is sent."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from catena_acp.errors import AgentError, GivenUp, StillAtWork
 
 
 class LoginActions:
-    """Acts on the login of the tab that was looked at when they began; each takes the text behind its command."""
+    """Actions on the login of the tab that was active when they began."""
 
     def __init__(self, context: ChatContext, prompts: PromptActions) -> None:
         self._context = context
         self._prompts = prompts
 
     async def login(self, argument: str = "") -> None:
-        """Log in by the only method, or by the one that the person chooses; then send what waits for it."""
+        """Log in by the only method, or by the one that the person chooses; then send the prompt that waits for it."""
         tab = self._context.tab
         if tab is None:
             return
@@ -51,7 +51,7 @@ class LoginActions:
             await self._send_owed(tab)
 
     async def logout(self) -> None:
-        """Log out, when the person has said once more that they want it."""
+        """Log out after the person has confirmed it."""
         tab = self._context.tab
         if tab is None:
             return
@@ -136,7 +136,7 @@ class LoginActions:
         await self._context.app.push_screen_wait(page)
 
     async def _send_owed(self, tab: Tab) -> None:
-        """The prompt that wanted the login, where it got no answer at all: once more, as the same row."""
+        """Send the prompt that needed the login again, as the same row, where it got no answer at all."""
         owed = await tab.conversation.logins.owed(tab.window)
         done = f"You are logged in to {_title(tab)}."
         if owed is None:
@@ -154,7 +154,7 @@ class LoginActions:
             self._say(tab, f"{done} Your text has changed since; enter sends it as it stands.")
 
     def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
-        """Take the prompt out of where it is written; what was typed behind it stays. False where it was changed."""
+        """Remove the prompt from the draft and keep what was typed behind it; False where the prompt was changed."""
         composer, shown = self._context.parts.composer, tab is self._context.handover.tab
         draft = composer.text if shown else tab.draft
         if draft.strip() in ("", prompt.strip()):  # empty: the command itself was typed in its place

@@ -1,4 +1,4 @@
-"""Talking: sending, queueing, stopping, answering, and the texts that were typed before."""
+"""Prompts: sending, queueing, stopping, answering, and the history of inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from catena_store.records import Attachment, QueueItem
 
 
 class InputHistory:
-    """A walk over earlier inputs; its starting point, the draft, is given back at the end of the way."""
+    """A walk over earlier inputs that begins and ends at the draft."""
 
     def __init__(self) -> None:
         self._older: list[str] = []  # newest first
@@ -36,22 +36,22 @@ class InputHistory:
         return self._at >= 0
 
     def load(self, newest_first: Sequence[str]) -> None:
-        """Take the stored inputs over."""
+        """Take over the stored inputs."""
         self._older = list(newest_first)
         self.loaded = True
 
     def add(self, text: str) -> None:
-        """A new input; the walk begins anew."""
+        """Add a new input and end the walk."""
         if not self._older or self._older[0] != text:
             self._older.insert(0, text)
         self.stop()
 
     def stop(self) -> None:
-        """What is shown has become the draft."""
+        """End the walk: the input that is shown has become the draft."""
         self._at = -1
 
     def leave(self) -> tuple[str, str]:
-        """The walk is broken off: the draft that it began at, and the earlier input that is shown instead."""
+        """End the walk, and return the draft that it began at and the input that is shown instead."""
         shown, self._at = self._older[self._at], -1
         return self._draft, shown
 
@@ -79,7 +79,7 @@ BUSY = "The agent is still at work; esc stops it."
 
 
 class PromptActions:
-    """Acts on the conversation of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the prompts of the active tab."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
@@ -87,14 +87,14 @@ class PromptActions:
         self._walks_in: Tab | None = None
 
     def hold(self, tab: Tab | None, text: str) -> PendingText:
-        """Answer for a text that has just left the composer, before anything is waited for."""
+        """Hold a text that has just left the composer until it is stored or restored."""
         pending = self._context.tabs.pending
         if tab is None:
             return pending.hold(lambda: pending.homeless.append(text))
         return pending.hold(lambda: tab.restore(text))
 
     def hold_all(self, early: Sequence[str], composer: Composer, permission: PermissionPanel) -> None:
-        """The screen is left: answer for what was sent and is not taken yet, and for what is nobody's draft."""
+        """Hold every text of a screen that is left: sent and not taken yet, or in no tab's draft."""
         self._break_off()
         for text in early:
             self.hold(self._context.tab, text)
@@ -109,7 +109,7 @@ class PromptActions:
     async def send(
         self, tab: Tab, text: str, *, is_draft: bool = True, held: PendingText | None = None
     ) -> None:
-        """Say it, or queue it while a turn runs; where neither works the text comes back.
+        """Send a prompt, or queue it while a turn runs; where neither works the text is restored.
 
         What is attached goes along where the text is the draft that it was attached to. ``held`` is who has answered
         for the text until now.
@@ -134,13 +134,13 @@ class PromptActions:
             await self._context.tabs.keep_attachments(tab)
 
     async def go_on(self) -> None:
-        """Let prompts that an error held back go out."""
+        """Send the prompts that an error held back."""
         tab = self._context.tab
         if tab is not None and tab.queue and (not tab.busy or any(item.held for item in tab.queue)):
             await tab.window.send_queued()
 
     async def clear(self) -> None:
-        """A floor for what is told again."""
+        """`/clear`: nothing above this line is sent to an agent again."""
         if tab := self._context.tab:
             if tab.busy:
                 self._context.say(BUSY)
@@ -159,7 +159,7 @@ class PromptActions:
             self._context.handover.prepend("/rename ")
 
     async def stop(self) -> None:
-        """Stop the turn; where that is not heeded for a while, end the agent's process."""
+        """Stop the turn; where the agent goes on for a while, end its process."""
         tab, presenter = self._context.tab, self._context.presenter
         if tab is None or not tab.busy:
             return
@@ -174,12 +174,12 @@ class PromptActions:
             await tab.window.kill_agent()
 
     def answer(self, ask: Asked, option: PermissionOption, reason: str) -> Awaitable[None]:
-        """Answer a question, in the tab that asks it; a reason is the next prompt there."""
+        """Answer a permission request in its tab; a reason is the next prompt there."""
         tab = self.asks(ask)
         return self._answer(tab, ask, option, reason, self.hold(tab, reason) if reason else None)
 
     def asks(self, ask: Asked) -> Tab | None:
-        """The tab that asks this, or asked it."""
+        """The tab that a permission request belongs to."""
         tabs = self._context.tabs
         return next((tab for tab in tabs.tabs if tab.window_id == ask.window_id), tabs.active)
 
@@ -192,17 +192,17 @@ class PromptActions:
                 await self.send(tab, reason, is_draft=False, held=held)
 
     async def unqueue(self) -> None:
-        """Take the newest waiting prompt back into the composer."""
+        """Restore the newest waiting prompt to the draft."""
         if (tab := self._context.tab) and tab.queue:
             await self.restore_queued(tab, tab.queue[-1])
 
     async def restore_queued(self, tab: Tab, item: QueueItem) -> None:
-        """Take a waiting prompt back into the composer, with what is attached to it."""
+        """Restore a waiting prompt to the draft, with its attachments."""
         self._context.write_here()
         await self._context.tabs.pending.see_through(tab.window.queue.restore(item.id))
 
     async def walk(self, *, older: bool) -> None:
-        """↑ and ↓ at the edges of the composer; ↑ in an empty one takes a waiting prompt back first."""
+        """Show an older or newer input; ↑ in an empty composer restores a waiting prompt first."""
         context, composer = self._context, self._context.parts.composer
         if (
             older
@@ -228,7 +228,7 @@ class PromptActions:
             composer.put(text)
 
     def _break_off(self) -> None:
-        """Nobody walks on in that tab: its draft is again what it was, before what was changed of an earlier input."""
+        """End the walk in its tab, and restore the draft that the walk began at."""
         tab = self._walks_in
         if self._inputs.walking and tab is not None:
             draft, shown = self._inputs.leave()
@@ -238,12 +238,12 @@ class PromptActions:
                 tab.restore(draft)
 
     def stop_walking(self) -> None:
-        """What is in the composer has become the draft."""
+        """End the walk: the text of the composer has become the draft."""
         self._inputs.stop()
 
     @hands_over
     async def search_inputs(self) -> None:
-        """Choose from everything that was typed before."""
+        """Let the person choose from the history of inputs."""
         context, composer = self._context, self._context.parts.composer
         texts = await context.tabs.recent_inputs()
         rows = [Row(str(index), text) for index, text in enumerate(dict.fromkeys(texts))]
@@ -272,13 +272,13 @@ def _may_restore_queued(tab: Tab) -> bool:
 
 
 class QueueActions:
-    """Acts on the queue of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the queue of the active tab."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
 
     async def enter(self) -> None:
-        """Give the keys to the list of what waits, or back to the composer."""
+        """Give the keys to the queue, or back to the composer."""
         context, listed = self._context, self._context.parts.queue
         if listed.has_focus:
             context.write_here()
@@ -288,12 +288,12 @@ class QueueActions:
             context.say("Nothing waits. Enter while the agent works puts a prompt here.")
 
     async def delete(self, tab: Tab, item: QueueItem) -> None:
-        """Take a waiting prompt out for good."""
+        """Delete a waiting prompt."""
         await tab.window.queue.remove(item.id)
         self._context.say("It waits no more. Ctrl+R still finds its text.")
 
     async def move(self, tab: Tab, item: QueueItem, position: int) -> None:
-        """Give a waiting prompt another place."""
+        """Move a waiting prompt to another place in the queue."""
         await tab.window.queue.move(item.id, position)
 
     async def send_now(self, tab: Tab, item: QueueItem) -> None:

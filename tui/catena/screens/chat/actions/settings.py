@@ -1,4 +1,4 @@
-"""What the agent lets a person set, which agent it is, and the theme."""
+"""The agent, its model, mode and options, and the theme."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def row_of(kept: tuple[str, str] | None, settings: Settings) -> str | None:
 def agent_rows(
     settings: Settings, last_used: str | None, versions: Mapping[str, str] | None = None
 ) -> list[Row]:
-    """The agents that are known here: the last used, the others that are there, rehearsal; then how to get the rest."""
+    """The rows of the known agents: the last used, the others installed, rehearsal; then how to get the rest."""
     own = []
     for setting in settings.agents.values():
         try:
@@ -85,7 +85,7 @@ async def choose_agent(
     *,
     prices: Prices | None = None,
 ) -> AgentSpec | None:
-    """The agent that the person chooses, None where they leave; ``prices`` says what each would have to be told."""
+    """The agent that the person chooses, None where they leave; ``prices`` names the price of each."""
     note = ""
     keep = last_used
     priced = await _prices_by_row(agent_rows(settings, last_used), settings, prices)
@@ -235,7 +235,7 @@ _NO_SESSION = "The agent has not told yet what it offers; it does when its sessi
 
 
 class SettingsActions:
-    """Acts on the session of the tab that is looked at; each takes the text behind its command."""
+    """Actions on the agent and the session of the active tab."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class SettingsActions:
         self._prices = prices
 
     async def agent(self, argument: str = "") -> None:
-        """Go on with another agent."""
+        """Switch to another agent."""
         context = self._context
         tab = context.tab
         if argument:
@@ -276,7 +276,7 @@ class SettingsActions:
             await tab.window.prepare()
 
     async def model(self, argument: str = "") -> None:
-        """Another model."""
+        """Switch to another model."""
         context = self._context
         if (tab := context.tab) is None:
             return
@@ -289,7 +289,7 @@ class SettingsActions:
             await tab.window.set_option(option.id, value)
 
     async def mode(self, argument: str = "") -> None:
-        """Another mode."""
+        """Switch to another mode."""
         context = self._context
         if (tab := context.tab) is None:
             return
@@ -301,7 +301,7 @@ class SettingsActions:
             await tab.window.set_mode(mode)
 
     async def options(self) -> None:
-        """Any of the agent's settings."""
+        """Set any option of the agent."""
         context = self._context
         if (tab := context.tab) is None:
             return
@@ -319,7 +319,7 @@ class SettingsActions:
             await tab.window.set_option(option.id, value)
 
     async def theme(self, argument: str = "") -> None:
-        """Another theme, for as long as this Catena runs; the settings keep one for good."""
+        """Switch to another theme for as long as this Catena runs; the settings keep one for good."""
         context = self._context
         if await choose_theme(context.app, argument):
             context.say(f'`theme = "{context.app.theme}"` in the settings file keeps it.')

@@ -18,13 +18,13 @@ from catena_store.ids import utc_now
 
 
 class TabActions:
-    """Acts on tabs; each takes the text behind its command."""
+    """Actions on tabs."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
 
     async def begin(self) -> None:
-        """Bring the tabs back, or begin the first one."""
+        """Restore the tabs, or open the first one."""
         context, start = self._context, self._context.start
         await context.tabs.restore()
         if context.tabs.read_only:
@@ -46,7 +46,7 @@ class TabActions:
             )
 
     async def _begin_to_read(self) -> None:
-        """Begin where nothing can be kept, and so nothing be said."""
+        """Begin with a store that may only be read: nothing can be sent."""
         context, start = self._context, self._context.start
         context.say(
             "The store may not be written: what was said can be read, and nothing be sent.", wrong=True
@@ -59,13 +59,13 @@ class TabActions:
             await self.history()
 
     def _empty_tab(self, agent: AgentSpec) -> Tab | None:
-        """An untouched tab of that agent, so that starting again and again leaves no trail of empty ones."""
+        """An untouched tab of that agent, so that repeated starts leave no empty tabs."""
         return next(
             (tab for tab in self._context.tabs.tabs if tab.untouched and tab.answered_by(agent)), None
         )
 
     async def first_tab(self) -> None:
-        """A tab where there is none: with the agent of the settings, else with one that the person chooses."""
+        """Open the first tab, with the agent of the settings or with one that the person chooses."""
         context = self._context
         if context.settings.agent is not None:
             spec: AgentSpec | None = find_agent(context.settings.agent, context.settings)
@@ -77,7 +77,7 @@ class TabActions:
             context.say("No agent is chosen: /agent lists them. Ctrl+O opens the history without one.")
 
     async def _first_agent(self) -> AgentSpec | None:
-        """The one that the person chooses; beside another Catena the one that was used last, where it is here."""
+        """The agent that the person chooses; beside another Catena the last used one, where it is installed."""
         context = self._context
         last_used = await context.tabs.last_used_agent()
         if not context.tabs.workspace_is_ours:
@@ -88,7 +88,7 @@ class TabActions:
         )
 
     async def show(self, tab: Tab) -> None:
-        """Look at a tab, and leave the other one as it is.
+        """Show a tab; the one before keeps its draft and scroll position.
 
         The composer is this tab's at once; the transcript follows when it is read. Where that fails, the tab that is
         on the screen stays.
@@ -124,7 +124,7 @@ class TabActions:
             self._context.run(tab.window.prepare())
 
     def _leave(self, tab: Tab) -> None:
-        """Take the draft and the place of the tab that is shown from the screen."""
+        """Save the draft and the scroll position of the tab that is on the screen."""
         self._context.handover.write()
         if tab is not self._context.presenter.moving:  # else this place may be of another leaf
             tab.scroll = self._context.parts.transcript.position()
@@ -140,7 +140,7 @@ class TabActions:
 
     @hands_over
     async def new(self) -> None:
-        """A new conversation with the agent of this tab, in a new tab."""
+        """Open a new conversation with the agent of this tab in a new tab."""
         context = self._context
         spec = choices.kept_agent(context.tab, context.settings) if context.tab else context.start.agent
         if spec is None:
@@ -150,7 +150,7 @@ class TabActions:
 
     @hands_over
     async def history(self) -> None:
-        """Choose a conversation; it opens in its tab or in a new one."""
+        """Let the person choose a conversation, and show it in its tab or in a new one."""
         context = self._context
         opened = frozenset(tab.conversation.id for tab in context.tabs.tabs)
         chosen = await context.app.push_screen_wait(
@@ -169,7 +169,7 @@ class TabActions:
 
     @hands_over
     async def close(self) -> None:
-        """Close this tab; the last one makes room for a new one."""
+        """Close the active tab; a new one takes the place of the last."""
         context = self._context
         if (tab := context.tab) is None:
             return
@@ -181,7 +181,7 @@ class TabActions:
         await self.show_what_is_left(tab)
 
     async def show_what_is_left(self, gone: Tab | None) -> None:
-        """Look at another tab after one is gone; where it was the last, a new one with its agent."""
+        """Show another tab after one is gone; after the last one, a new tab with its agent."""
         context = self._context
         spec = choices.kept_agent(gone, context.settings) if gone else None
         if context.tab is not None:
@@ -193,13 +193,13 @@ class TabActions:
             await self.first_tab()
 
     def step(self, step: int) -> None:
-        """To the next tab, around the ends."""
+        """Go to the next tab, around the ends."""
         if len(self._context.tabs.tabs) > 1:
             self._context.write_here()
             self._context.run(self._step(step))
 
     def go_to(self, index: int) -> None:
-        """To a tab, counted from 0."""
+        """Go to a tab, counted from 0."""
         tabs = self._context.tabs.tabs
         if index < len(tabs) and not self._is_there(tabs[index]):
             self._context.write_here()
@@ -224,7 +224,7 @@ class TabActions:
         await self.show(await self._context.tabs.open_new(spec))
 
     async def take_over(self) -> None:
-        """Go on here with a conversation whose Catena is gone; one that lives is named."""
+        """Take over a conversation whose Catena is gone; one that lives is named."""
         if (tab := self._context.tab) is None:
             return
         if not tab.conversation.read_only:

@@ -1,4 +1,4 @@
-"""What can be done about trouble: again, later, elsewhere, or at least a look at what the agent said last."""
+"""Actions on trouble: send again, wait, log in, switch the agent, read its last lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_NAP = 15.0  # seconds between two looks at the clock; it may have been 
 
 
 class TroubleActions:
-    """Acts on the trouble of a tab; it is the person who asks for each of them."""
+    """Actions on the trouble of a tab, each asked for by the person."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class TroubleActions:
         choose_agent: Callable[[], Awaitable[None]],
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """``do`` does what the command of a name does; ``choose_agent`` lets the person take another agent."""
+        """``do`` does the command of a name; ``choose_agent`` lets the person switch to another agent."""
         self._context = context
         self._prompts = prompts
         self._do = do
@@ -45,7 +45,7 @@ class TroubleActions:
         self.grace = GRACE
 
     async def take(self, offer: Offer) -> None:
-        """Do what the panel of the tab that is looked at offers."""
+        """Do what the trouble panel of the active tab offers."""
         tab = self._context.tab
         standing = tab.trouble.standing if tab else None
         if tab is None or standing is None:
@@ -67,7 +67,7 @@ class TroubleActions:
                 assert_never(offer)
 
     async def again(self, tab: Tab, standing: StandingTrouble) -> None:
-        """Send the prompt once more; where it is back in the composer, as long as it stands there unchanged."""
+        """Send the prompt again; a restored prompt only while the draft holds it unchanged."""
         if tab.at_work:
             self._context.say(BUSY)
         elif not standing.about_prompt:
@@ -80,7 +80,7 @@ class TroubleActions:
             await tab.window.retry()
 
     def stop_waiting(self) -> bool:
-        """Do not send the prompt of this tab by itself; False where nothing waits."""
+        """Cancel sending the active tab's prompt at the end of its limit; False where nothing waits."""
         tab = self._context.tab
         standing = tab.trouble.standing if tab else None
         if tab is None or standing is None or standing.waits_until is None:
@@ -89,7 +89,7 @@ class TroubleActions:
         return True
 
     def dismiss(self) -> bool:
-        """Stop waiting, else put the trouble of this tab away; False where there is nothing of the kind."""
+        """Stop waiting, else dismiss the trouble of the active tab; False where there is neither."""
         context = self._context
         tab = context.tab
         if tab is None or tab.busy or not context.parts.trouble.open:
@@ -100,7 +100,7 @@ class TroubleActions:
         return True
 
     async def last_lines(self) -> None:
-        """What the agent wrote last to its standard error: when it got into trouble, else until now."""
+        """Show what the agent wrote last to its standard error: when it got into trouble, else until now."""
         from catena.screens.common.page import PageScreen
 
         if (tab := self._context.tab) is None:
@@ -130,7 +130,7 @@ class TroubleActions:
     # Waiting.
 
     def _wait(self, tab: Tab, standing: StandingTrouble) -> None:
-        """Wait for the end of the limit, or do not wait any more."""
+        """Wait for the end of the limit, or stop waiting."""
         resets_at = standing.problem.resets_at
         if standing.waits_until is not None:
             tab.trouble.wait(None)
@@ -142,7 +142,7 @@ class TroubleActions:
         self._context.presenter.refresh()
 
     async def _when_it_ends(self, tab: Tab, waiting: StandingTrouble) -> None:
-        """Send the prompt when its time has come, if nothing else has happened in the tab by then."""
+        """Send the prompt at the end of its limit, unless something else has happened in the tab by then."""
         assert waiting.waits_until is not None
         while (left := (waiting.waits_until - self._clock()).total_seconds()) > 0:
             await asyncio.sleep(min(left, _LONGEST_NAP))
@@ -160,7 +160,7 @@ class TroubleActions:
     # Elsewhere.
 
     async def _elsewhere(self, tab: Tab, standing: StandingTrouble) -> None:
-        """Let another agent have the prompt, where the person chooses one."""
+        """Send the prompt to another agent, where the person chooses one."""
         before = _agent_of(tab)
         await self._choose_agent()
         if (
@@ -199,7 +199,7 @@ def _agent_of(tab: Tab) -> tuple[str, str]:
 
 
 def _behind(prompt: str | None, draft: str) -> str | None:
-    """What was typed behind a prompt that came back; None where the prompt is not there as it was."""
+    """What was typed behind a restored prompt; None where the prompt was changed."""
     if prompt is None:
         return None
     if draft.strip() == prompt.strip():

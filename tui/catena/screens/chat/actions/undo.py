@@ -1,4 +1,4 @@
-"""Undoing, doing again, the list of what was done, and putting conversations away."""
+"""Undo, redo, the reflog, and deleting and archiving conversations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNTOUCHED = "Nothing was said here yet; /close closes it, and it leaves no trac
 
 
 class UndoActions:
-    """Acts on what was done before; each takes the text behind its command."""
+    """Actions on the journal of the active tab."""
 
     def __init__(self, context: ChatContext, tabs: TabActions) -> None:
         self._context = context
@@ -32,14 +32,14 @@ class UndoActions:
 
     @hands_over
     async def undo(self) -> None:
-        """Take back the newest act of this tab, or on one that was closed."""
+        """Undo the newest act in the active tab or on a closed one."""
         if not self._in_edit():
             taken = await self._moving(self._context.tabs.undoing.undo(self._as_it_is()))
             self._context.say(await self._warning(taken) + undone(taken) if taken else _NOTHING)
 
     @hands_over
     async def redo(self) -> None:
-        """Do again what was taken back last."""
+        """Redo what was undone last."""
         if not self._in_edit():
             taken = await self._moving(self._context.tabs.undoing.redo(self._as_it_is()))
             self._context.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)

@@ -14,7 +14,7 @@ from catena.widgets.text_fields import SafeInput
 
 
 class FindBar(Horizontal):
-    """What is looked for, and which of how many places is shown."""
+    """The field with the text to be found, and which of how many places is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "step(-1)", "previous", id="find.previous"),
@@ -31,7 +31,7 @@ class FindBar(Horizontal):
     """
 
     class Looked(Message):
-        """Another text is looked for."""
+        """The person looks for another text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -75,12 +75,12 @@ class FindBar(Horizontal):
         self.query_one("#found", Label).update(f"{text}  ↑ ↓  esc  ")
 
     def on_input_changed(self, event: SafeInput.Changed) -> None:
-        """Look while typing."""
+        """Look for the text while it is typed."""
         event.stop()
         self.post_message(self.Looked(event.value))
 
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
-        """Enter goes on to the next place."""
+        """Go on to the next place."""
         event.stop()
         self.post_message(self.Stepped(1))
 

@@ -1,4 +1,4 @@
-"""The last line of the screen: who answers, what it costs, what goes on, and how to stop it."""
+"""The status line: the agent, the cost, what goes on, and how to stop it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FRAMES_A_SECOND = 4
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the status line says."""
+    """The contents of the status line."""
 
     who: str  # agent · model · mode
     meter: str = ""  # context and cost, where the agent reports them
@@ -42,7 +42,7 @@ class StatusLine(Widget):
         self._timer: Timer | None = None
 
     def show(self, status: Status) -> None:
-        """Say something else."""
+        """Show another status."""
         if status == self._status:
             return
         self._status = status

@@ -1,4 +1,4 @@
-"""The tabs, one line, with a mark for what each is doing; not there while there is only one."""
+"""The bar of tabs, with a mark for what each is doing; hidden while there is only one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TabBar(Widget):
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """A click goes to the tab under it."""
+        """Go to the tab that was clicked."""
         for index, end in self._ends:
             if event.x < end:
                 self.post_message(self.Wanted(index))

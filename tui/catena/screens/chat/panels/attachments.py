@@ -1,4 +1,4 @@
-"""What is attached to the draft, above the composer; a click takes one off."""
+"""The attachments of the draft, above the composer; a click detaches one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AttachmentBar(Widget):
     """
 
     class Removed(Message):
-        """The person takes one off."""
+        """The person detaches a file."""
 
         def __init__(self, index: int) -> None:
             super().__init__()
@@ -46,7 +46,7 @@ class AttachmentBar(Widget):
             self.refresh(layout=True)
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a chip takes it off."""
+        """Detach the file whose chip was clicked."""
         for index, (row, start, end) in enumerate(self._places()):
             if event.y == row and start <= event.x < end:
                 self.post_message(self.Removed(index))
@@ -77,7 +77,7 @@ class AttachmentBar(Widget):
 
 
 def size_in_words(size: int) -> str:
-    """`3 kB`, as a person reads it."""
+    """A size as a person reads it, such as `3 kB`."""
     if size < 1_000:
         return f"{size} B"
     return f"{size / 1_000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"

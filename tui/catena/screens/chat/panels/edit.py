@@ -1,4 +1,4 @@
-"""The frame of the composer while a prompt is edited in it: which prompt, what sending it needs, how to leave."""
+"""The line over the composer while a prompt is edited: which prompt, its price, how to leave."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EditPanel(Widget):
         return self._words is not None and self._words[2]
 
     def show(self, editing: Editing | None, *, busy: bool = False) -> None:
-        """Say what is edited; ``busy`` while a turn runs, which sending would stop."""
+        """Show which prompt is edited; ``busy`` while a turn runs, which sending would stop."""
         words = None
         if editing is not None:
             written_at = editing.prompt.created_at.astimezone()
@@ -77,5 +77,5 @@ class EditPanel(Widget):
         return Content.assemble(("editing", "$accent"), f" · {price}").truncate(width, ellipsis=True)
 
     def action_leave(self) -> None:
-        """The same as Esc."""
+        """Leave the edit, as Esc does."""
         self.post_message(self.Left())

@@ -1,4 +1,4 @@
-"""A branch that is about to be made: what it is, what it would need, and the keys that make it or leave it."""
+"""The question before a fork or a retry: what it is, its price, and the keys that do it or leave it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENTER = "enter"
 
 @dataclass(frozen=True, slots=True)
 class ForkQuestion:
-    """What is asked before a branch is made."""
+    """The question before a branch is made."""
 
     title: str
     price: str
@@ -71,7 +71,7 @@ class BranchPanel(Widget, can_focus=True):
         return await answer
 
     def leave(self) -> None:
-        """Nothing is made."""
+        """Leave the question without making a branch."""
         self._resolve(None)
 
     def _resolve(self, key: str | None) -> None:
@@ -89,7 +89,7 @@ class BranchPanel(Widget, can_focus=True):
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """What it is and what it would need, then the keys."""
+        """The question and its price, then the keys."""
         question = self._question
         if question is None:
             return Content("")
@@ -103,12 +103,12 @@ class BranchPanel(Widget, can_focus=True):
         return Content("\n").join([said, Content.styled(" · ", "$text-muted").join(keys)])
 
     def on_key(self, event: events.Key) -> None:
-        """A letter without a meaning does nothing: above all, it is not typed anywhere else."""
+        """Swallow a letter without a meaning: it must not be typed anywhere else."""
         if event.is_printable:
             event.prevent_default()
 
     def on_blur(self) -> None:
-        """The keys went elsewhere: nothing is made by a key that was meant for something else."""
+        """Leave the question: a key that is pressed elsewhere must not decide it."""
         if self.app.app_focus:
             self._resolve(None)
 
@@ -121,7 +121,7 @@ class BranchPanel(Widget, can_focus=True):
                 self._give_keys()
 
     def action_leave(self) -> None:
-        """The same as Esc."""
+        """Leave the question, as Esc does."""
         self._resolve(None)
 
 

@@ -1,4 +1,4 @@
-"""Where the conversation that is shown comes from, and what was forked from it; a click goes there."""
+"""The source and the forks of the conversation; a click goes there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 
 class LineageLine(Widget):
-    """One line above the transcript, only where there is any kin."""
+    """One line above the transcript, where there is a source or a fork."""
 
     DEFAULT_CSS = """
     LineageLine {
@@ -22,14 +22,14 @@ class LineageLine(Widget):
     """
 
     class Wanted(Message):
-        """The person wants to go there."""
+        """The person wants to go to the source or a fork."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._words = ""
 
     def show(self, words: str) -> None:
-        """Show this; nothing for ""."""
+        """Show a line; nothing for ""."""
         if words != self._words:
             self._words = words
             self.set_class(bool(words), "-any")
@@ -40,5 +40,5 @@ class LineageLine(Widget):
         return Content(self._words).truncate(max(1, self.content_size.width), ellipsis=True)
 
     def on_click(self) -> None:
-        """Go there."""
+        """Go to the source or a fork."""
         self.post_message(self.Wanted())

@@ -1,4 +1,4 @@
-"""A question of the agent's, above the composer: its own options, in its own order."""
+"""The permission panel: an agent's question with its own options in its own order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _VERBS = {
 
 
 class PermissionPanel(Vertical, can_focus=True):
-    """The first open question of a tab. Nothing is chosen before a key that names it is pressed, or it is clicked."""
+    """The first open question of a tab. Only a key that names an option, or a click on it, chooses it."""
 
     # With the keys the answers move: a button held down must come up where it went down.
     FOCUS_ON_CLICK = False
@@ -76,7 +76,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self.reason = reason
 
     class DiffWanted(Message):
-        """The whole change is to be seen."""
+        """The person wants to see the whole change."""
 
         def __init__(self, ask: Asked) -> None:
             super().__init__()
@@ -144,11 +144,11 @@ class PermissionPanel(Vertical, can_focus=True):
             self.query_one("#options", Static).update(self._options(ask))
 
     def on_focus(self) -> None:
-        """The options are lit while keys answer."""
+        """Light the options: keys answer now."""
         self._light(True)
 
     def on_blur(self) -> None:
-        """The options are dim while keys do not answer."""
+        """Dim the options: keys do not answer."""
         self._light(False)
 
     def _light(self, lit: bool) -> None:
@@ -183,7 +183,7 @@ class PermissionPanel(Vertical, can_focus=True):
         return _packed(pieces, self.size.width - 2)
 
     def on_resize(self) -> None:
-        """An option is never broken over two lines."""
+        """Pack the options for the new width; none is broken over two lines."""
         self._light(self._lit)
 
     def action_choose(self, number: int) -> None:
@@ -230,18 +230,18 @@ class PermissionPanel(Vertical, can_focus=True):
         return self._ask is not None and _first_rejection(self._ask.options) is not None
 
     def action_diff(self) -> None:
-        """See the whole change."""
+        """Show the whole change."""
         if self._ask is not None and diffs_of(self._ask.tool_call):
             self.post_message(self.DiffWanted(self._ask))
 
     def action_reason(self) -> None:
-        """Reject, and say why."""
+        """Let the person type a reason for rejecting."""
         if self._ask is not None and _first_rejection(self._ask.options) is not None:
             self.add_class("-reason")
             self.screen.set_focus(self._field)
 
     def on_click(self, event: events.Click) -> None:
-        """A click on an answer is its key; one beside them all brings the keys here."""
+        """Take a click on an answer as its key; a click beside the answers gives the keys to the panel."""
         match event.style.meta.get(_KEY):
             case "d":
                 self.action_diff()
@@ -258,23 +258,23 @@ class PermissionPanel(Vertical, can_focus=True):
         return self._field.value.strip() if self.giving_reason else ""
 
     def take_reason(self) -> None:
-        """Somebody answers for the reason from now on."""
+        """Clear the reason: whoever handles the answer has taken it."""
         self._field.value = ""
 
     def drop_reason(self) -> None:
-        """Back from the reason to the options."""
+        """Go back from the reason to the options."""
         self.remove_class("-reason")
         self.screen.set_focus(self)
 
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
-        """The reason is finished."""
+        """Answer with the finished reason."""
         event.stop()
         option = _first_rejection(self._ask.options) if self._ask else None
         if self._ask is not None and option is not None:
             self.post_message(self.Answered(self._ask, option, event.value.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """A letter without a meaning does nothing: above all, it is not typed anywhere else."""
+        """Swallow a letter without a meaning: it must not be typed anywhere else."""
         if event.is_printable and not self.giving_reason:
             event.prevent_default()
 

@@ -15,7 +15,7 @@ _SHOWN = 5
 
 
 class PlanPanel(Widget):
-    """A small checklist around the item that is worked on."""
+    """A short checklist around the item in progress."""
 
     DEFAULT_CSS = """
     PlanPanel { height: auto; max-height: 6; display: none; color: $text-muted; &.-open { display: block; } }

@@ -1,4 +1,4 @@
-"""The prompts that wait, above the composer: looked at, put in order, changed and sent by keys or by mouse."""
+"""The queue above the composer: waiting prompts are ordered, changed and sent by keys or mouse."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class QueueList(Widget, can_focus=True):
     """
 
     class Removed(Message):
-        """The person takes a waiting prompt back into the composer."""
+        """The person wants a waiting prompt restored to the draft."""
 
         def __init__(self, item: QueueItem) -> None:
             super().__init__()
             self.item = item
 
     class Deleted(Message):
-        """The person wants a waiting prompt gone."""
+        """The person wants a waiting prompt deleted."""
 
         def __init__(self, item: QueueItem) -> None:
             super().__init__()
@@ -115,42 +115,42 @@ class QueueList(Widget, can_focus=True):
             self.call_after_refresh(self.screen.set_focus, self)
 
     def on_focus(self) -> None:
-        """The chosen line is marked while the keys are here."""
+        """Mark the chosen line: the keys are here."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """… and not any more."""
+        """Mark no line: the keys are elsewhere."""
         self.remove_class("-entered")
         self.refresh()
 
     def action_choose(self, step: int) -> None:
-        """The next line, or the one before."""
+        """Choose the next line, or the one before."""
         if self._items:
             self._chosen = self._items[max(0, min(len(self._items) - 1, self._at + step))].id
             self.refresh()
 
     def action_move(self, step: int) -> None:
-        """Let the chosen prompt go later or sooner."""
+        """Move the chosen prompt to a later or an earlier place."""
         if (item := self.chosen) and 0 <= self._at + step < len(self._items):
             self.post_message(self.Moved(item, self._at + step))
 
     def action_edit(self) -> None:
-        """Back into the composer."""
+        """Restore the chosen prompt to the draft."""
         if item := self.chosen:
             self.post_message(self.Removed(item))
 
     def action_delete(self) -> None:
-        """Gone."""
+        """Delete the chosen prompt."""
         if item := self.chosen:
             self.post_message(self.Deleted(item))
 
     def action_send(self) -> None:
-        """Before all others."""
+        """Send the chosen prompt before all others."""
         if item := self.chosen:
             self.post_message(self.SentNow(item))
 
     def on_click(self, event: events.Click) -> None:
-        """A click chooses; on the words at the end of a line it sends or takes back."""
+        """Choose the clicked line; a click on the words at its end sends or restores the prompt."""
         first = self._first
         if event.y >= min(len(self._items) - first, self._room):
             return
@@ -207,7 +207,7 @@ class QueueList(Widget, can_focus=True):
 
 
 def note_of(item: QueueItem, session: SessionState, cwd: str) -> str:
-    """In a few words; "" where there is nothing special."""
+    """What is special about a waiting prompt, in a few words; "" where nothing is."""
     parts = []
     if item.model and session.model and item.model != session.model:
         parts.append(item.model)

@@ -1,4 +1,4 @@
-"""What is wrong in the tab that is shown, above the composer, and what can be done about it with one key."""
+"""The trouble panel: what is wrong in the tab, and what one key can do about it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class TroubleWords:
-    """What the panel shows at one moment."""
+    """The words of the panel at one moment."""
 
     line: str
     offers: tuple[tuple[Offer, str], ...] = ()  # best first, with what each does
@@ -45,7 +45,7 @@ class TroubleWords:
 
 
 def words_of(standing: StandingTrouble, now: datetime, *, busy: bool) -> TroubleWords | None:
-    """What is to be said of this trouble now; None where a turn under way makes it stale."""
+    """The words for a trouble now; None where a running turn makes it stale."""
     problem, held = standing.problem, standing.held(now)
     if busy or standing.gone_on:
         if held:
@@ -112,7 +112,7 @@ def _again(resets_at: datetime | None, until: datetime, now: datetime) -> str:
 
 
 def duration(left: timedelta) -> str:
-    """`42 s`, `12 min`, `3 h 5 min`."""
+    """A duration as a person reads it: `42 s`, `12 min`, `3 h 5 min`."""
     if left <= _MINUTE:
         return f"{-(-left // timedelta(seconds=1))} s"
     minutes = left // _MINUTE
@@ -157,7 +157,7 @@ class TroublePanel(Widget, can_focus=True):
     """
 
     class Taken(Message):
-        """The person wants this done."""
+        """The person takes an offer."""
 
         def __init__(self, offer: Offer) -> None:
             super().__init__()
@@ -190,7 +190,7 @@ class TroublePanel(Widget, can_focus=True):
 
     @property
     def words(self) -> TroubleWords | None:
-        """What it says."""
+        """The words that are shown."""
         return self._words
 
     @property
@@ -205,7 +205,7 @@ class TroublePanel(Widget, can_focus=True):
             self._look()
 
     def _look(self) -> None:
-        """Say what is true now, and come back when that changes."""
+        """Show the words for now, and look again when they change."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -261,7 +261,7 @@ class TroublePanel(Widget, can_focus=True):
         return lines
 
     def _one_line(self, words: TroubleWords, width: int) -> Content:
-        """No room: what happened, or what goes on by itself, and the keys."""
+        """One line for a narrow screen: what happened or goes on by itself, and the keys."""
         keys = [(offer, _key(offer)) for offer, _ in words.offers]
         room = width - sum(len(key) + 1 for _, key in keys) - (len(_TAB) if keys else 0)
         said = Content.assemble(("! ", "$warning"), safe_line(words.note or words.line))
@@ -298,17 +298,17 @@ class TroublePanel(Widget, can_focus=True):
         return lines
 
     def on_focus(self) -> None:
-        """The offers are lit while keys answer."""
+        """Light the offers: keys answer now."""
         self.refresh(layout=True)
 
     def on_blur(self) -> None:
-        """The offers are dim while keys do not answer."""
+        """Dim the offers: keys do not answer."""
         self.refresh(layout=True)
 
     # Acting.
 
     def action_leave(self) -> None:
-        """Give the keys back."""
+        """Give the keys back to the composer."""
         self.post_message(self.Left())
 
     def action_take(self, offer: str) -> None:
@@ -320,7 +320,7 @@ class TroublePanel(Widget, can_focus=True):
         self.post_message(self.Mistyped("That is not offered here; take one of the letters that are shown."))
 
     def on_click(self, event: events.Click) -> None:
-        """A click on an offer takes it."""
+        """Take the offer that was clicked."""
         at = event.get_content_offset(self)
         if at is None:
             return
@@ -330,7 +330,7 @@ class TroublePanel(Widget, can_focus=True):
                 return
 
     def on_key(self, event: events.Key) -> None:
-        """A letter without a meaning does nothing: above all, it is not typed anywhere else."""
+        """Swallow a letter without a meaning: it must not be typed anywhere else."""
         if event.is_printable:
             event.prevent_default()
 

@@ -1,4 +1,4 @@
-"""What an empty conversation shows instead of a transcript."""
+"""The welcome that an empty conversation shows instead of a transcript."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from catena.text.safe_text import safe
 
 
 class Welcome(Widget):
-    """Who will answer, where, and the three keys worth knowing."""
+    """The agent, its directory, and the keys worth knowing."""
 
     DEFAULT_CSS = """
     Welcome { height: 1fr; padding: 1 2; color: $text-muted; content-align: left bottom; }
@@ -27,7 +27,7 @@ class Welcome(Widget):
         self.refresh()
 
     def render(self) -> Content:
-        """A few calm lines."""
+        """The agent and the directory, then the keys."""
         if not self._agent:
             return Content("")
         lines = [
