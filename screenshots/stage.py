@@ -22,7 +22,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from catena.app.app import CatenaApp
-from catena.screens.chat.commands import Commands
+from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Start
 from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent

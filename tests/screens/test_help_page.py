@@ -8,7 +8,7 @@ import pytest
 from textual.app import App
 from textual.widgets import Static
 
-from catena.screens.chat.command_table import SLASH_COMMANDS
+from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.page import PageScreen
 from catena.screens.help import SECTIONS, help_text
 from support.screen.transcript import until

@@ -11,7 +11,7 @@ from rich.segment import Segments
 
 from catena.app import themes
 from catena.app.app import CatenaApp
-from catena.screens.chat.command_table import SLASH_COMMANDS
+from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
 from catena.settings.settings import Settings, Start

@@ -11,7 +11,7 @@ from catena_acp.conversation import journal
 from catena_acp.conversation.asides.asides import Asides
 from catena_acp.conversation.branches.branches import Branches
 from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
-from catena_acp.conversation.inspection.chain import ConversationChain
+from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.logins import Logins
 from catena_acp.conversation.prompts.window import Window

@@ -15,9 +15,10 @@ from textual.screen import Screen
 
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.area import ChatArea
-from catena.screens.chat.command_table import COMMANDS, SLASH_COMMANDS, command, slash_command
-from catena.screens.chat.early import EarlyCommands
+from catena.screens.chat.commands.early import EarlyCommands
+from catena.screens.chat.commands.table import COMMANDS, SLASH_COMMANDS, command, slash_command
 from catena.settings.settings import Settings, Start
+from catena.terminal.key_gate import KeyGate
 from support.screen.messages import press
 from support.screen.pilot import at_the_screen
 
@@ -37,6 +38,7 @@ class TwoAreas(Screen[None], inherit_bindings=False):
         return ChatArea(
             Start(str(directory), settings=Settings()),
             environment={},
+            gate=KeyGate(self.app),
             notify_terminal=lambda _: None,
             leave=lambda: self.left_by.append(name),
         )

@@ -17,7 +17,7 @@ from textual.screen import Screen
 
 from catena.app.app import CatenaApp
 from catena.screens.chat.area import ChatArea
-from catena.screens.chat.commands import Commands
+from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Settings, Start
 from catena.transcript import Transcript
 from catena.widgets.composer import Composer

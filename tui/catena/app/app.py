@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 _CLIPBOARD_LIMIT = 70_000  # bytes; many terminals ignore more
 
 # Imported after the first frame, in a thread that yields to the first keys.
-_PARTS = ("catena.app.services", "catena.workspace.tabs", "catena.screens.chat.commands", "catena.transcript")
+_PARTS = (
+    "catena.app.services",
+    "catena.workspace.tabs",
+    "catena.screens.chat.commands.commands",
+    "catena.transcript",
+)
 _SWITCH_INTERVAL = 0.000_5  # seconds that the thread runs before another one may
 
 

@@ -26,7 +26,7 @@ _STOPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationTree:
+class TreeContents:
     """The prompts of a conversation and its forks, parents before children."""
 
     conversation: ConversationRecord
@@ -35,7 +35,7 @@ class ConversationTree:
     nodes: Sequence[TreeNode]
 
 
-async def read_tree(db: Database, named: str) -> ConversationTree:
+async def read_tree(db: Database, named: str) -> TreeContents:
     """Read the tree of a conversation, with its source's part and the beginnings of its forks.
 
     Raises NotFound or Ambiguous.
@@ -45,10 +45,10 @@ async def read_tree(db: Database, named: str) -> ConversationTree:
         kin = await lineage.of_conversation(reader, found.id)
         nodes = await tree.nodes_of_conversation(reader, found.id, {fork.id for fork in kin.forks})
         leaf = await windows.newest_leaf(reader, found.id)
-        return ConversationTree(found, leaf, await tree.prompt_at(reader, leaf), nodes)
+        return TreeContents(found, leaf, await tree.prompt_at(reader, leaf), nodes)
 
 
-def tree_json(shown: ConversationTree) -> str:
+def tree_json(shown: TreeContents) -> str:
     """One JSON object with the conversation and the nodes of its tree."""
     return dumps(
         {
@@ -81,7 +81,7 @@ def _shape(node: TreeNode, conversation_id: str) -> dict[str, object]:
     }
 
 
-def tree_lines(shown: ConversationTree) -> Iterator[str]:
+def tree_lines(shown: TreeContents) -> Iterator[str]:
     """Yield a line for each prompt, indented only where branches diverge."""
     conversation = shown.conversation
     first_words = shown.nodes[0].preview if shown.nodes else ""
@@ -96,7 +96,7 @@ def tree_lines(shown: ConversationTree) -> Iterator[str]:
 class _TreeDrawing:
     """Drawing of a tree, without recursion: a conversation can be thousands of prompts deep."""
 
-    def __init__(self, shown: ConversationTree) -> None:
+    def __init__(self, shown: TreeContents) -> None:
         self._shown = shown
         self._of_id = {node.id: node for node in shown.nodes}
         self._children: dict[str | None, list[TreeNode]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from catena_acp.continuity import wording
+from catena_acp.continuity import context_summary, wording
 from catena_acp.continuity.events import MessageAdded, MessageChanged, TurnStarted
 from catena_acp.continuity.problems import cause_words
 from catena_acp.continuity.routing import route
@@ -124,7 +124,7 @@ class Claim:
         """
         if turn.how is ContextSource.CONTINUED or (before is None and turn.how is ContextSource.FRESH):
             return None
-        summary = wording.ContextSummary.of_turn(turn)
+        summary = context_summary.ContextSummary.of_turn(turn)
         seam = await messages.insert(
             tx,
             NewMessage(
@@ -132,7 +132,7 @@ class Claim:
                 conversation_id=turn.conversation_id,
                 parent_id=self._row.id,
                 kind=Kind.SEAM,
-                text=wording.seam_text(summary, turn.cause, abridged=abridged, again=again),
+                text=context_summary.seam_text(summary, turn.cause, abridged=abridged, again=again),
                 turn_id=turn.id,
                 link_id=turn.link_id,
                 data={

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
+from catena_acp.continuity.context_summary import ContextSummary, how_words
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
 from catena_acp.continuity.sending.context import SendContext
@@ -19,7 +20,6 @@ from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, wanted_on
-from catena_acp.continuity.wording import ContextSummary, how_words
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly, SessionGone
 from catena_acp.events import Event, SessionOpened
 from catena_acp.port import AgentPort

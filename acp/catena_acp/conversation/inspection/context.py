@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from catena_acp.continuity.context_summary import ContextSummary, how_words
 from catena_acp.continuity.routing.prior_context import ledger_line
-from catena_acp.continuity.wording import ContextSummary, how_words
+from catena_acp.conversation.inspection.chain import Chain
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Link, Turn
-
-if TYPE_CHECKING:
-    from catena_acp.conversation.inspection.chain import Chain
 
 LEFT_OUT_SHOWN = 50  # messages of those that were left out, the newest
 

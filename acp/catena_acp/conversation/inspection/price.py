@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from catena_acp.continuity.context_summary import ContextSummary, price_words
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.wording import ContextSummary, price_words
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port import AgentSpec

@@ -15,14 +15,8 @@ from catena.text.formats import age
 from catena.text.safe_text import safe_line
 from catena.text.wording import link_facts
 from catena.widgets.row_list import Row, RowList
-from catena_acp.conversation.inspection.chain import (
-    SHOWN,
-    Chain,
-    ChainEntry,
-    ConversationChain,
-    Loads,
-    shortened,
-)
+from catena_acp.conversation.inspection.chain import SHOWN, Chain, ChainEntry, Loads, shortened
+from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
 from catena_store.records import LinkState
 

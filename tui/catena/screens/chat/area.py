@@ -13,9 +13,9 @@ from textual.widget import Widget
 
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.status import Status, StatusLine
+from catena.screens.chat.commands.early import AreaCommands, EarlyCommands
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.decisions import Decisions
-from catena.screens.chat.early import AreaCommands, EarlyCommands
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
@@ -267,7 +267,7 @@ class ChatArea(Vertical):
 
     async def begin(self, tabs: OpenTabs, *, show_tabs: Callable[[Sequence[TabLabel]], None]) -> None:
         """Bring the tabs back now that the store is open, and send what was sent meanwhile."""
-        from catena.screens.chat.commands import Commands
+        from catena.screens.chat.commands.commands import Commands
         from catena.screens.chat.presenter import Parts, TabPresenter
 
         parts = Parts(

@@ -15,9 +15,11 @@ from catena.screens.common.dialog import STYLES, key_hints
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
 from catena.text.safe_text import safe, safe_line
 from catena.text.wording import next_line
-from catena_acp.continuity.wording import ABRIDGED, counted
-from catena_acp.conversation.inspection.chain import ConversationChain, shortened
+from catena_acp.continuity.context_summary import ABRIDGED
+from catena_acp.continuity.wording import counted
+from catena_acp.conversation.inspection.chain import shortened
 from catena_acp.conversation.inspection.context import TurnContext
+from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
 from catena_store.records import ContextSource
 

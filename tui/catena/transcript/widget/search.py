@@ -19,7 +19,7 @@ _MAX_HITS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class SearchHit:
+class TextHit:
     """The ``index``-th match in a message, from 0."""
 
     message_id: str
@@ -43,12 +43,12 @@ class TextMatcher:
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
         self._lower = text.lower() if text.isascii() else None
 
-    def hits(self, column: Column) -> list[SearchHit]:
+    def hits(self, column: Column) -> list[TextHit]:
         """Return the hits in the loaded messages, oldest first; at most 10,000."""
-        found: list[SearchHit] = []
+        found: list[TextHit] = []
         for entry in column.entries:
             count = min(self._count(searchable_text(entry)), _MAX_HITS - len(found))
-            found += (SearchHit(entry.message.id, index) for index in range(count))
+            found += (TextHit(entry.message.id, index) for index in range(count))
             if len(found) >= _MAX_HITS:
                 break
         return found
@@ -135,13 +135,13 @@ class Search:
 
     def __init__(self, text: str, column: Column) -> None:
         self.matcher = TextMatcher(text)
-        self.hits: list[SearchHit] = self.matcher.hits(column)
+        self.hits: list[TextHit] = self.matcher.hits(column)
         self.index: int | None = None
         self.location: HitLocation | None = None
         self._span_cache: tuple[list[Line], dict[int, list[tuple[int, int, int]]]] = ([], {})
 
     @property
-    def hit(self) -> SearchHit | None:
+    def hit(self) -> TextHit | None:
         return None if self.index is None else self.hits[self.index]
 
     def begin(self, column: Column, rows: Sequence[ColumnRow]) -> None:
@@ -169,7 +169,7 @@ class Search:
         lead = column.parts(entry)[self.location.part].lead
         return Anchor(entry, self.location.part, self.location.row + lead, at)
 
-    def step(self, step: int) -> SearchHit | None:
+    def step(self, step: int) -> TextHit | None:
         """Move by ``step`` hits, around the ends."""
         if not self.hits:
             return None

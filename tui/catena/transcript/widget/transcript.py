@@ -22,7 +22,7 @@ from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.browsing import BrowsableTranscript
 from catena.transcript.widget.prompt_buttons import BRANCH_ACT
 from catena.transcript.widget.row_renderer import Overlay
-from catena.transcript.widget.search import Search, SearchHit
+from catena.transcript.widget.search import Search, TextHit
 from catena.transcript.widget.view import FRAME
 from catena_store.records import Kind
 from catena_store.records import Message as Record
@@ -239,7 +239,7 @@ class Transcript(BrowsableTranscript):
 
     # Finding
 
-    def find(self, text: str) -> list[SearchHit]:
+    def find(self, text: str) -> list[TextHit]:
         """Search all loaded messages and go to the newest hit on the screen or above it.
 
         Hits stay highlighted until the next search; an empty text ends the search.
@@ -253,7 +253,7 @@ class Transcript(BrowsableTranscript):
         self._show_hit(self._search)
         return self._search.hits
 
-    def find_step(self, step: int) -> SearchHit | None:
+    def find_step(self, step: int) -> TextHit | None:
         """Move by ``step`` hits, around the ends; None without hits."""
         if self._search is None:
             return None

@@ -7,10 +7,10 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol, TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
-from catena.screens.chat.command_table import SLASH_COMMANDS, command, slash_command
+from catena.screens.chat.commands.early import EarlyCommands
+from catena.screens.chat.commands.table import SLASH_COMMANDS, command, slash_command
 from catena.screens.chat.context import ChatContext, ChatHost
 from catena.screens.chat.drafts import Handover
-from catena.screens.chat.early import EarlyCommands
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.edit import EditPanel
 from catena.screens.chat.panels.permission import PermissionPanel
@@ -28,7 +28,7 @@ from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:
-    from catena.screens.chat.early import ChatEvent
+    from catena.screens.chat.commands.early import ChatEvent
 
 _Change: TypeAlias = (
     QueueList.Removed | QueueList.Deleted | QueueList.SentNow | QueueList.Moved | AttachmentBar.Removed

@@ -1,0 +1,123 @@
+"""How a prompt's context reaches its session, as one value, and the words for it in a seam and in a price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from catena_acp.continuity.routing.prior_context import PriorContext
+from catena_acp.continuity.wording import counted
+from catena_store.records import ContextSource, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSummary:
+    """Summary of a prompt's context: how it gets to the session, and how much is told for that."""
+
+    how: ContextSource
+    told: int = 0  # user and agent rows that are told,
+    told_total: int = 0  # … of so many that the session does not know
+    tools: int = 0  # tool calls that are listed
+    tokens: int = 0  # about: a quarter of the characters of the very text that is sent
+    left_out: int = 0
+
+    @classmethod
+    def of_turn(cls, turn: Turn) -> Self:
+        """The summary of what a turn's session was told."""
+        tokens = _tokens(turn.prior_context or "")
+        return cls(turn.how, turn.told, turn.told_total, turn.tools_listed, tokens, turn.left_out)
+
+    @classmethod
+    def of_prior(cls, how: ContextSource, prior: PriorContext | None) -> Self:
+        """The summary of what a session is told with a prior context, where there is one."""
+        if prior is None:
+            return cls(how)
+        tokens = _tokens(prior.text)
+        return cls(how, prior.told, prior.told_total, prior.tools_listed, tokens, prior.left_out)
+
+    @property
+    def native(self) -> bool:
+        """True where nothing is told."""
+        return not self.told and not self.tools and not self.left_out
+
+    @property
+    def told_words(self) -> str:
+        """`2 of 14 messages`."""
+        return f"{self.told:,} of {counted(self.told_total, 'message')}"
+
+    @property
+    def tools_words(self) -> list[str]:
+        """`1 tool call listed`, where any is."""
+        return [f"{counted(self.tools, 'tool call')} listed"] if self.tools else []
+
+
+_CHARACTERS_A_TOKEN = 4
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text) // _CHARACTERS_A_TOKEN)
+
+
+ABRIDGED = "what it was told earlier is abridged"
+
+
+def seam_text(
+    summary: ContextSummary, cause: str | None, *, abridged: bool = False, again: bool = False
+) -> str:
+    """The seam's one line.
+
+    ``abridged``: the session was told the beginning only in part, when it was told. ``again``: it is told once more,
+    after a turn that came to nothing.
+    """
+    parts = [cause] if cause else []
+    parts.append(how_words(summary, again=again))
+    if abridged:
+        parts.append(ABRIDGED)
+    parts += summary.tools_words
+    if summary.left_out:
+        parts.append(f"{counted(summary.left_out, 'message')} left out")
+    return " · ".join(parts)
+
+
+def how_words(summary: ContextSummary, *, again: bool = False) -> str:
+    """How a turn's context reached the agent; ``again``: a session that was told before and may have heard nothing."""
+    session = "same session" if again else "new session"
+    match summary.how:
+        case ContextSource.CONTINUED:
+            return "same session"
+        case ContextSource.RESUMED:
+            return "session resumed · nothing told again"
+        case ContextSource.FORKED:
+            return "forked session · nothing told again"
+        case ContextSource.FORKED_AT:
+            return "session forked at this point · nothing told again"
+        case ContextSource.CAUGHT_UP:
+            return f"caught up with {summary.told_words}"
+        case ContextSource.TOLD:
+            return f"{session} · told {summary.told_words}"
+        case ContextSource.FRESH:
+            return f"{session} · nothing to tell"
+
+
+def price_words(summary: ContextSummary, *, abridged: bool = False) -> str:
+    """What the next prompt would need, in one line."""
+    fresh, caught_up = summary.how is ContextSource.FRESH, summary.how is ContextSource.CAUGHT_UP
+    parts = []
+    if summary.native:
+        parts.append("new session: nothing to tell" if fresh else "native: nothing replayed")
+    elif summary.told_total:
+        parts.append(f"{'caught up with' if caught_up else 'told'} {summary.told_words}")
+    parts += summary.tools_words
+    if summary.tokens:
+        parts.append(f"about {_rounded(summary.tokens):,} tokens")
+    if summary.left_out:
+        parts.append(f"{summary.left_out:,} left out")
+    if abridged:
+        parts.append(ABRIDGED)
+    return ", ".join(parts)
+
+
+def _rounded(tokens: int) -> int:
+    """Tokens, rounded to what an estimate by characters is good for."""
+    unit = 100 if tokens >= 1_000 else 10 if tokens >= 100 else 1
+    return round(tokens / unit) * unit
