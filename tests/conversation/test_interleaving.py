@@ -479,7 +479,7 @@ async def test_r13_no_agent_is_started_for_a_tab_that_was_closed_before_its_sess
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
-        gate = held_up(monkeypatch, Environment, "come_back")
+        gate = held_up(monkeypatch, Environment, "remark_changes")
         preparing = asyncio.ensure_future(desk.window.prepare())
         await gate.reached.wait()
         desk.conversation.leave(desk.window_id)

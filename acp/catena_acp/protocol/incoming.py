@@ -36,9 +36,7 @@ from catena_acp.events import (
     UsageReported,
 )
 from catena_acp.protocol.answers import options_of
-from catena_acp.protocol.json_reading import MAX_NAME, Json, number, object_of, objects_in
-from catena_acp.protocol.json_reading import name_of as name_of
-from catena_acp.protocol.json_reading import text_of as text_of
+from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
 
 
 def events_of(update: Json) -> tuple[Event, ...]:
@@ -268,7 +266,7 @@ def _describe(kind: str, block: Json) -> str:
     elif size is None and text is not None:
         size = len(text)
     parts = [kind[:MAX_NAME].replace("_", " "), name, uri, mime, None if size is None else _bytes(int(size))]
-    return " ".join(", ".join(object_of for object_of in parts if object_of).split())
+    return " ".join(", ".join(part for part in parts if part).split())
 
 
 def _bytes(size: int) -> str:

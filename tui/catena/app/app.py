@@ -29,6 +29,7 @@ from catena.terminal.input_filters import dark_by_environment
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.sequences import clipboard, notification
 from catena.text.safe_strips import SafeStrips
+from catena.widgets.text_fields import SafeInput, SafeTextArea
 
 if TYPE_CHECKING:
     from textual.filter import LineFilter
@@ -65,7 +66,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._start = start
         self._safe_strips = SafeStrips()
         self._environment = environment
-        self._gate = KeyGate(self)
+        self._gate = KeyGate(self, fields=(SafeInput, SafeTextArea))
         self._first_frame_shown = asyncio.Event()
         self._exited = asyncio.Event()
         self.resume_id: str | None = None  # the active conversation at exit, once its tabs are stored

@@ -17,7 +17,6 @@ from textual.app import App, ScreenStackError
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
 
 from catena.terminal.key_pace import KeyPace
 
@@ -42,8 +41,12 @@ class _Way:
 class KeyGate:
     """Holds what a person does back, in the order in which it came, while it is not known yet where it goes."""
 
-    def __init__(self, app: App[Any], *, pace: KeyPace | None = None) -> None:
+    def __init__(
+        self, app: App[Any], *, fields: tuple[type[Widget], ...] = (), pace: KeyPace | None = None
+    ) -> None:
+        """``fields`` are the widgets that text is typed into."""
         self._app = app
+        self._fields = fields
         self.pace = pace or KeyPace()
         self._held: deque[events.Event] = deque()
         self._next: events.Event | None = None  # that is let in
@@ -83,17 +86,25 @@ class KeyGate:
         return False
 
     def _goes_straight_in(self, event: events.Event) -> bool:
-        return _moves_nothing(event) or _writes(event, self._target)
+        return _moves_nothing(event) or self._writes(event, self._target)
 
     @property
     def _target(self) -> MessagePump:
         return self._app.focused or self._app.screen
 
+    def _writes(self, event: events.Event, target: MessagePump) -> bool:
+        """True for what is written into a text field: nearly every key there is, and none of them has to wait."""
+        if not isinstance(target, self._fields):
+            return False
+        if isinstance(event, events.Key):
+            return event.is_printable or event.key in _IN_THE_FIELD
+        return isinstance(event, events.Paste)
+
     def _enter(self, event: events.Event) -> None:
         self._entered = target = self._target
         if isinstance(event, events.Key):
             self.pace.came(event)
-        if _writes(event, target):
+        if self._writes(event, target):
             self._written, self._entered = target, None
         elif _moves_nothing(event):
             self._entered = None
@@ -216,12 +227,3 @@ def _is_done_by_a_person(event: events.Event) -> bool:
 def _moves_nothing(event: events.Event) -> bool:
     """True for what the mouse tells without a button; the focus and the screen stay."""
     return isinstance(event, events.MouseEvent) and not isinstance(event, (events.MouseDown, events.MouseUp))
-
-
-def _writes(event: events.Event, target: MessagePump) -> bool:
-    """True for what is written into a text field: nearly every key there is, and none of them has to wait."""
-    if not isinstance(target, (Input, TextArea)):
-        return False
-    if isinstance(event, events.Key):
-        return event.is_printable or event.key in _IN_THE_FIELD
-    return isinstance(event, events.Paste)
