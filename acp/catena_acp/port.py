@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the first frame needs AgentSpec and none of these
     from catena_acp.abilities import Abilities
-    from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened
+    from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ import pytest
 from catena_acp.agents.agent import Agent, end_group, process_start_time, start_agent
 from catena_acp.agents.process_group import Guard, group_exists
 from catena_acp.errors import AgentGone, AgentMissing, AgentRefused, AgentSilent, LoginNeeded, ProtocolBroken
-from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, TextBlock
 from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, TextBlock
 from support.clients.protocol import AGENT, HELLO, heard, place, runs, scripted, spec, text_of, until
 from support.counted_work import waits_counted
 

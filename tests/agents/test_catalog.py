@@ -88,9 +88,9 @@ def test_w17_an_agent_that_is_not_here_says_how_to_get_it(
 
 def test_q03_this_floor_is_imported_without_the_sdk() -> None:
     program = (
-        "from catena_acp import abilities, errors, events, port\n"
+        "from catena_acp import abilities, errors, session_events, port\n"
         "from catena_acp.agents import agent, catalog\n"
-        "from catena_acp.protocol import answers, files, incoming, transport\n"
+        "from catena_acp.protocol import answers, files, session_updates, transport\n"
         "import sys\n"
         "print([name for name in ('acp', 'pydantic', 'pydantic_core', 'textual', 'sqlite3') if name in sys.modules])"
     )

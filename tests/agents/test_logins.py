@@ -18,7 +18,13 @@ from catena_acp.agents.login_methods import (
     terminal_login,
     variables_of,
 )
-from catena_acp.continuity.events import Doing, DoingChanged, MessageAdded, PromptReturned, TurnEnded
+from catena_acp.continuity.conversation_events import (
+    Doing,
+    DoingChanged,
+    MessageAdded,
+    PromptReturned,
+    TurnEnded,
+)
 from catena_acp.conversation.logins import Owed
 from catena_acp.errors import AgentRefused, GivenUp, LoginNeeded, LogoutNotOffered, StillAtWork
 from catena_acp.port import AgentSpec

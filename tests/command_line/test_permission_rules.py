@@ -12,8 +12,8 @@ import pytest
 
 from catena.cli.run.permissions import policy_answer
 from catena.settings.settings import Permissions
-from catena_acp.continuity.events import Asked
-from catena_acp.events import PermissionOption, ToolCallChanged
+from catena_acp.continuity.conversation_events import Asked
+from catena_acp.session_events import PermissionOption, ToolCallChanged
 from support.clients.command_line import EXECUTABLE, Catena
 from support.clients.on_terminal import OnTerminal, on_terminal
 

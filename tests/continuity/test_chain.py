@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.events import Doing, LeafMoved, MessageAdded
+from catena_acp.continuity.conversation_events import Doing, LeafMoved, MessageAdded
 from catena_acp.conversation.inspection.chain import Chain, Loads
 from catena_acp.errors import NotToBePicked, ReadOnly
 from catena_store.chains import links, turns

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.events import PromptReturned, TurnEnded
+from catena_acp.continuity.conversation_events import PromptReturned, TurnEnded
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent

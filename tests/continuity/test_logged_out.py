@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.events import LeafMoved, Remarked, TurnEnded
+from catena_acp.continuity.conversation_events import LeafMoved, Remarked, TurnEnded
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE
 from catena_store.records import Kind
 from support.clients.command_line import Catena

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.events import Remarked
+from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.parking import detached_forks
 from catena_acp.continuity.services import WhileIdle
 from catena_store.chains import links, parked_links

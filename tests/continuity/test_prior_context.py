@@ -18,7 +18,7 @@ from catena_acp.continuity.routing.prior_context import (
     without_prior_context,
 )
 from catena_acp.continuity.routing.replay_check import Expected, Said, Verdict, verdict
-from catena_acp.events import Event, TextChunk
+from catena_acp.session_events import Event, TextChunk
 from catena_store.records import Kind, Message, MessageState
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

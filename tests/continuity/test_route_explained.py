@@ -22,7 +22,7 @@ from catena_acp.continuity.routing.route import (
     explain,
     key_of,
 )
-from catena_acp.conversation.inspection.next_prompt import explanation_words
+from catena_acp.conversation.inspection.route_explanation import explanation_words
 from catena_store.records import Cause, Kind, Link, LinkState, PathRow, Turn
 from support.storage.turns import AT, clean_turn
 

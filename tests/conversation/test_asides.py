@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.events import Asked, MessageGrew
+from catena_acp.continuity.conversation_events import Asked, MessageGrew
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle

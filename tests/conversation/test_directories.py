@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.events import Remarked
+from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.errors import FileRefused
 from catena_acp.protocol.files import FileAccess
 from catena_store.database.database import Database

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.events import MessageAdded, Remarked, Troubled
+from catena_acp.continuity.conversation_events import MessageAdded, Remarked, Troubled
 from catena_acp.continuity.sessions.environment import GitPlace, difference, git_place
-from catena_acp.conversation.inspection.files_touched import files_touched
+from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.diff import line_diff
 from catena_store.chains import environments, usage

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.agent import start_agent
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     Asked,
     Doing,
     DoingChanged,
@@ -323,7 +323,7 @@ async def test_s05_a_prompt_that_was_refused_at_once_survives_a_store_that_is_lo
             raise StoreBusy(world.store)
         await mark(self, error)
 
-    monkeypatch.setattr("catena_acp.continuity.atomic._PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("catena_acp.continuity.cancellation._PAUSES", (0.0, 0.0))
     async with world.client() as desk:
         await desk.say("say one")
         monkeypatch.setattr(RunningTurn, "mark_not_sent", failing)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from catena_acp.agents.process_group import parse_start_time, process_start_time
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     Doing,
     DoingChanged,
@@ -32,7 +32,7 @@ from catena_acp.continuity.events import (
 )
 from catena_acp.conversation import conversations
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.recovery import following
+from catena_acp.conversation.recovery import foreign_conversations
 from catena_acp.errors import ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import turns
@@ -487,7 +487,7 @@ async def test_r16_a_conversation_that_is_lost_while_it_is_closed_is_not_followe
 async def test_r16_while_nothing_is_followed_nothing_is_asked_and_nothing_new_is_one_look_at_the_version(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(foreign_conversations, "LOOK_SECONDS", 0.01)
     asked: list[str] = []
     looked = asyncio.Event()
     data_version, read = Database.data_version, Database.read

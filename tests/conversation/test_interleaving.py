@@ -15,8 +15,16 @@ import pytest
 from catena_acp.agents import process
 from catena_acp.agents.agent import Agent
 from catena_acp.agents.process_group import Guard, group_exists
-from catena_acp.continuity import atomic as waits
-from catena_acp.continuity.events import Asked, Doing, LeafMoved, MessageAdded, Renamed, Troubled, TurnEnded
+from catena_acp.continuity import cancellation as waits
+from catena_acp.continuity.conversation_events import (
+    Asked,
+    Doing,
+    LeafMoved,
+    MessageAdded,
+    Renamed,
+    Troubled,
+    TurnEnded,
+)
 from catena_acp.continuity.sending.claim import Claim
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.environment import Environment
@@ -25,12 +33,12 @@ from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.forks import Forking
-from catena_acp.conversation.prompts.idle import IdleWork
+from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.conversation.undo import Scope, Undo
 from catena_acp.errors import StillAtWork
-from catena_acp.events import PromptBlock
+from catena_acp.session_events import PromptBlock
 from catena_acp.trouble.troubles import Trouble
 from catena_store.clients import leases
 from catena_store.database.database import Database, Writer

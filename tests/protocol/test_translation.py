@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from catena_acp.abilities import AuthMethod
-from catena_acp.events import (
+from catena_acp.protocol.answers import abilities_of
+from catena_acp.protocol.session_updates import events_of, permission_of
+from catena_acp.session_events import (
     Command,
     CommandsChanged,
     ContextCompacted,
@@ -28,8 +30,6 @@ from catena_acp.events import (
     UnknownUpdate,
     UsageReported,
 )
-from catena_acp.protocol.answers import abilities_of
-from catena_acp.protocol.incoming import events_of, permission_of
 
 ENTRIES = [{"content": "a", "status": "blocked", "priority": "high"}, {"content": "b"}, {"status": "no text"}]
 PLANNED = (PlanEntry("a", "blocked", "high"), PlanEntry("b", "pending", "medium"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from catena.screens.files import files_page
 from catena.transcript.messages.diff import change_of
 from catena.widgets.change_preview import change_in_words
-from catena_acp.conversation.inspection.files_touched import FileTouched
+from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.diff import line_diff
-from catena_acp.events import ToolCallChanged, ToolDiff
+from catena_acp.session_events import ToolCallChanged, ToolDiff
 
 OLD = "select 1\n-- a comment\nselect 2\n" + "x\n" * 300
 NEW = "select 1\n++ no comment\nselect 2\n" + "x\n" * 299 + "y\n"

@@ -20,7 +20,7 @@ from catena.terminal.input_filters import ReplyFilter, dark_by_environment
 from catena.terminal.sequences import clipboard, notification
 from catena.widgets.completion import completions
 from catena_acp.agents.catalog import find_spec
-from catena_acp.events import Command
+from catena_acp.session_events import Command
 from catena_store.errors import StoreError
 from catena_store.records import Kind
 from support.screen.pilot import Person, at_the_screen

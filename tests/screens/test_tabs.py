@@ -12,7 +12,7 @@ import pytest
 
 from catena.settings.settings import Settings
 from catena_acp.agents.catalog import find_spec
-from catena_acp.continuity.events import MessageChanged
+from catena_acp.continuity.conversation_events import MessageChanged
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id, utc_now

@@ -31,7 +31,7 @@ from catena.transcript.widget.search import Search, TextMatcher
 from catena.transcript.widget.selection import row_offset, selected_text
 from catena.transcript.widget.viewport import Viewport
 from catena.workspace.tabs import PAGE
-from catena_acp.continuity.events import MessageAdded
+from catena_acp.continuity.conversation_events import MessageAdded
 from catena_store.conversations import messages
 from catena_store.records import Kind, Message, MessageState
 from support.places import HOSTILE_AGENT

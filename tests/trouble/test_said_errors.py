@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.events import Doing, DoingChanged, TurnEnded
+from catena_acp.continuity.conversation_events import Doing, DoingChanged, TurnEnded
 from catena_acp.continuity.turns.endings import OnlyWords
 from catena_acp.conversation.logins import Owed
-from catena_acp.events import PermissionRequested, TextChunk, ToolCallChanged
+from catena_acp.session_events import PermissionRequested, TextChunk, ToolCallChanged
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, LinkState, StopReason
 from support.clients.protocol import heard, spec

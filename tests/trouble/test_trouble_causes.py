@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     LinkChanged,
     MessageAdded,
     MessageGrew,
@@ -20,8 +20,8 @@ from catena_acp.continuity.events import (
     TurnEnded,
 )
 from catena_acp.continuity.problems import problem_of_notice
-from catena_acp.events import ContextCompacted
 from catena_acp.port import AgentSpec
+from catena_acp.session_events import ContextCompacted
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import ContextSource, Kind, LinkState, Message, MessageState, StopReason

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     Asked,
     AskSettled,
     Doing,

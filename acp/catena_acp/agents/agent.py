@@ -16,11 +16,11 @@ from catena_acp.abilities import Abilities
 from catena_acp.agents.process import AgentProcess, agent_environment
 from catena_acp.agents.process_group import end_group, process_start_time
 from catena_acp.errors import AgentGone
-from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
 from catena_acp.port import AgentSpec, Limits, SessionSetup
 from catena_acp.protocol.delivery import Delivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.transport import StdioTransport
+from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
 
 if TYPE_CHECKING:
     from catena_acp.protocol.connection import Connection

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
-from catena_acp.continuity.events import Problem
+from catena_acp.continuity.conversation_events import Problem
 from catena_acp.continuity.tool_record import ToolRecord
-from catena_acp.continuity.wording import BACK_IN_COMPOSER, ending_words
+from catena_acp.continuity.turn_end_text import BACK_IN_COMPOSER, ending_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.trouble.diagnosis import diagnose, diagnose_words
 from catena_acp.trouble.reset_times import format_time

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from catena_acp.continuity.events import ConversationEvent, Doing, LeafMoved, Renamed
+from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LeafMoved, Renamed
 from catena_acp.conversation import journal
 from catena_acp.conversation.asides.asides import Asides
 from catena_acp.conversation.branches.branches import Branches

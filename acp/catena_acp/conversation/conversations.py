@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from catena_acp.continuity.hold_wording import hold_words
+from catena_acp.continuity.lease_text import hold_words
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import (
     Checkpointing,
@@ -28,7 +28,7 @@ from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.forks import Forked, Forking, ForkRequest
-from catena_acp.conversation.recovery.following import Following
+from catena_acp.conversation.recovery.foreign_conversations import Following
 from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_restored, where_ours_stand
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentMissing, ReadOnly

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from catena_acp.continuity.atomic import shielded
+from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession

@@ -23,8 +23,8 @@ from catena_acp.agents.login_methods import (
     terminal_login,
     variables_of,
 )
-from catena_acp.continuity.atomic import shielded, with_retries
-from catena_acp.continuity.events import (
+from catena_acp.continuity.cancellation import shielded, with_retries
+from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     Doing,
     LeafMoved,

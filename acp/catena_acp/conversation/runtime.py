@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     Doing,
     DoingChanged,
@@ -17,7 +17,7 @@ from catena_acp.continuity.events import (
     SessionChanged,
     SessionState,
 )
-from catena_acp.continuity.hold_wording import hold_words
+from catena_acp.continuity.lease_text import hold_words
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import Services, SpecOf, Tenure, title_of
 from catena_acp.continuity.sessions.agent_pool import Agents
@@ -30,8 +30,8 @@ from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
-from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, TitleChanged
 from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, TitleChanged
 from catena_store.conversations import conversations, directories
 from catena_store.errors import StoreError, StoreReadOnly
 from catena_store.records import ConversationRecord, Owner

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from catena_acp.abilities import Abilities, AuthMethod, quirks_of
 from catena_acp.errors import ProtocolBroken
-from catena_acp.events import (
+from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, object_of, objects_in, text_of
+from catena_acp.session_events import (
     CommandsChanged,
     ConfigChoice,
     Event,
@@ -21,7 +22,6 @@ from catena_acp.events import (
     TitleChanged,
     UsageReported,
 )
-from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, object_of, objects_in, text_of
 
 MAX_SESSIONS = 50_000  # of one page; some agents list all their sessions
 LEGACY_MODEL = "model"  # id of the config option made of the `models` state of older agents

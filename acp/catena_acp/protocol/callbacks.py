@@ -22,10 +22,10 @@ from acp.schema import (
 )
 
 from catena_acp.errors import FileRefused
-from catena_acp.events import Event, PermissionWithdrawn
-from catena_acp.protocol import framing, incoming
+from catena_acp.protocol import framing, session_updates
 from catena_acp.protocol.files import FileAccess, FileQueue
 from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
+from catena_acp.session_events import Event, PermissionWithdrawn
 
 MAX_PERMISSIONS = 200  # open at the same time
 
@@ -73,7 +73,7 @@ class Callbacks:
         """Deliver a session update, or cancel a request; the transport passes both as extensions."""
         match f"_{method}":
             case framing.UPDATE:
-                for event in incoming.events_of(params["update"]):
+                for event in session_updates.events_of(params["update"]):
                     self._deliver(params["sessionId"], event)
             case framing.CANCEL:
                 self._cancel_request(params["request_id"])
@@ -95,7 +95,7 @@ class Callbacks:
         ask_id = self._permission_id(self._permission_count)
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._permissions[ask_id] = _PermissionRequest(session_id, request_id, answer)
-        self._deliver(session_id, incoming.permission_of(ask_id, request))
+        self._deliver(session_id, session_updates.permission_of(ask_id, request))
         try:
             option_id = await answer
         finally:

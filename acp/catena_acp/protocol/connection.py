@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from catena_acp.abilities import Abilities
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, AgentSilent, NotOffered, ProtocolBroken
-from catena_acp.events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
 from catena_acp.port import Limits, SessionSetup
 from catena_acp.protocol.answers import (
     PROTOCOL_VERSION,
@@ -31,7 +30,8 @@ from catena_acp.protocol.callbacks import Callbacks
 from catena_acp.protocol.delivery import Delivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.json_reading import Json
-from catena_acp.protocol.outgoing import (
+from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, refusal
+from catena_acp.protocol.request_parameters import (
     client_capabilities,
     content_block,
     extra_capabilities,
@@ -39,8 +39,8 @@ from catena_acp.protocol.outgoing import (
     mcp_servers,
     session_directories,
 )
-from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, refusal
 from catena_acp.protocol.transport import CURRENT_CALL, Call, StdioTransport
+from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
 
 
 class Requests:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from catena_acp.errors import AgentSilent
-from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, TextChunk
+from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, TextChunk
 
 Listener = Callable[[Event], None]
 

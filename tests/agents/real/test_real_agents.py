@@ -16,7 +16,7 @@ import pytest
 from catena.app.services import serve_conversations
 from catena.settings.settings import Settings
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.events import ConversationEvent, MessageGrew
+from catena_acp.continuity.conversation_events import ConversationEvent, MessageGrew
 from catena_acp.continuity.routing.prior_context import BEGIN, END
 from catena_acp.conversation.conversation import Conversation
 from catena_store.chains import turns

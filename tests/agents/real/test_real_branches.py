@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.events import Asked, TurnEnded
+from catena_acp.continuity.conversation_events import Asked, TurnEnded
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
 from catena_acp.conversation.asides.asides import AsideEnded

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.events import Asked, AskSettled, MessageGrew, TurnEnded
+from catena_acp.continuity.conversation_events import Asked, AskSettled, MessageGrew, TurnEnded
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.inspection.chain import Loads

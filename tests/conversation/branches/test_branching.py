@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     Asked,
     Doing,
     DoingChanged,

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.events import LeafMoved, MessageAdded, MessageGrew, Troubled, TurnEnded
+from catena_acp.continuity.conversation_events import (
+    LeafMoved,
+    MessageAdded,
+    MessageGrew,
+    Troubled,
+    TurnEnded,
+)
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.conversation.forks import Forked, Forking

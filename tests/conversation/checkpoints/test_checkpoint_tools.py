@@ -14,7 +14,14 @@ from mcp.types import TextContent
 
 from catena.app.mcp_server import tool_server
 from catena.cli.main import main
-from catena_acp.continuity.events import Asked, AskSettled, MessageAdded, Remarked, Troubled, TurnEnded
+from catena_acp.continuity.conversation_events import (
+    Asked,
+    AskSettled,
+    MessageAdded,
+    Remarked,
+    Troubled,
+    TurnEnded,
+)
 from catena_acp.continuity.services import Checkpointing
 from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
 from catena_store.conversations import rewind_requests

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.events import LeafMoved, MessageAdded
+from catena_acp.continuity.conversation_events import LeafMoved, MessageAdded
 from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.errors import NoCheckpoint, ReadOnly
 from catena_store.chains import agents

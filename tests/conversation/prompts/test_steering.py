@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.events import MessageAdded, PromptReturned, QueueChanged, SessionChanged, Troubled
+from catena_acp.continuity.conversation_events import (
+    MessageAdded,
+    PromptReturned,
+    QueueChanged,
+    SessionChanged,
+    Troubled,
+)
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_store.conversations import messages

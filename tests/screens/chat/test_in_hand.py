@@ -14,7 +14,7 @@ from textual import events
 
 from catena.app.app import CatenaApp
 from catena.workspace import pending
-from catena_acp.continuity.events import PromptReturned
+from catena_acp.continuity.conversation_events import PromptReturned
 from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreFull
 from support.screen.pilot import Person, at_the_screen

@@ -11,8 +11,8 @@ import pytest
 
 from catena.screens.files import files_page
 from catena.settings.settings import AgentSetting, Settings
-from catena_acp.conversation.inspection.files_touched import FileTouched
-from catena_acp.events import ToolDiff
+from catena_acp.conversation.inspection.file_changes import FileTouched
+from catena_acp.session_events import ToolDiff
 from support.screen.pilot import Person, at_the_screen
 
 

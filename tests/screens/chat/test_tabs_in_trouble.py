@@ -24,7 +24,7 @@ from catena.settings.agents import find_agent
 from catena.settings.settings import AgentSetting, Settings
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
-from catena_acp.continuity.events import Doing
+from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Kind, Message

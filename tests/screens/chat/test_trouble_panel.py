@@ -18,7 +18,7 @@ from catena.screens.chat.actions.trouble import _behind
 from catena.screens.chat.panels.trouble import TroublePanel, changes_in, duration, words_of
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble, TabTrouble
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     LeafMoved,
     Problem,
     PromptReturned,

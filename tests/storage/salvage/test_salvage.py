@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.events import TurnEnded
+from catena_acp.continuity.conversation_events import TurnEnded
 from catena_store.chains import links, turns
 from catena_store.conversations import messages, search
 from catena_store.database.database import Database, Reader

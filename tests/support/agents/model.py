@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 
 from catena_acp.abilities import Abilities, Quirks
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotOffered, SessionGone
-from catena_acp.events import (
+from catena_acp.port import AgentSpec, SessionSetup
+from catena_acp.session_events import (
     Event,
     Option,
     PromptBlock,
@@ -25,7 +26,6 @@ from catena_acp.events import (
     TextChunk,
     ToolCallChanged,
 )
-from catena_acp.port import AgentSpec, SessionSetup
 
 Gate = Callable[[str], Awaitable[None]]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.events import Asked, ConversationEvent
+from catena_acp.continuity.conversation_events import Asked, ConversationEvent
 from catena_acp.conversation.conversations import Conversations
 from catena_store.database.database import Database
 from support.conversations.rehearsed import open_window

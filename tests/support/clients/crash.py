@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from catena_acp.continuity.events import ConversationEvent, MessageAdded, MessageGrew, TurnEnded
+from catena_acp.continuity.conversation_events import ConversationEvent, MessageAdded, MessageGrew, TurnEnded
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.port import AgentSpec

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from catena_acp.continuity.events import TurnEnded
+from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.errors import AgentRefused

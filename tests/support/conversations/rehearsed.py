@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from catena_acp.continuity.events import Asked, ConversationEvent, TurnEnded
+from catena_acp.continuity.conversation_events import Asked, ConversationEvent, TurnEnded
 from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations

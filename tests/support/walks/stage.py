@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import aiosqlite
 
-from catena_acp.continuity.events import ConversationEvent, PromptReturned, TurnEnded
+from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned, TurnEnded
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations import conversations

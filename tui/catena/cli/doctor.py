@@ -17,7 +17,7 @@ from catena.log import LOG_NAME
 from catena.settings.installed_agents import AgentStatus, agent_statuses
 from catena.settings.settings import Settings, load_settings, settings_path
 from catena.text.safe_text import safe_line
-from catena_acp.continuity.wording import counted
+from catena_acp.continuity.counts import counted
 from catena_store.database import health
 from catena_store.database.database import Database, data_directory, default_path
 from catena_store.errors import StoreBusy, StoreDamaged, StoreError, StoreUnusable

@@ -10,10 +10,10 @@ from textual.content import Content
 
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.change_preview import styled_diff
-from catena_acp.continuity.wording import counted
-from catena_acp.conversation.inspection.files_touched import FileTouched
+from catena_acp.continuity.counts import counted
+from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.diff import line_diff
-from catena_acp.events import ToolDiff
+from catena_acp.session_events import ToolDiff
 
 _MOST_LINES = 400  # of the changes of one file
 _COMPARED = 5_000  # lines of either version, beyond which no change is shown

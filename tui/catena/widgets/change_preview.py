@@ -10,7 +10,7 @@ from catena.text.safe_text import safe
 from catena_acp.diff import line_diff
 
 if TYPE_CHECKING:  # not needed before there is a question
-    from catena_acp.events import ToolCallChanged, ToolDiff
+    from catena_acp.session_events import ToolCallChanged, ToolDiff
 
 
 _PREVIEW_LINES = 6
@@ -28,14 +28,14 @@ def change_in_words(call: ToolCallChanged) -> str:
 
 def diffs_of(call: ToolCallChanged) -> list[ToolDiff]:
     """The file changes of a tool call."""
-    from catena_acp.events import ToolDiff
+    from catena_acp.session_events import ToolDiff
 
     return [content for content in call.content or () if isinstance(content, ToolDiff)]
 
 
 def preview(call: ToolCallChanged) -> Content:
     """Preview a tool call in a few lines: its command, its change or its locations."""
-    from catena_acp.events import ToolText
+    from catena_acp.session_events import ToolText
 
     if diffs_of(call):
         return styled_diff(change_in_words(call), _PREVIEW_LINES)

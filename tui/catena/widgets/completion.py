@@ -14,7 +14,7 @@ from catena.widgets.commands import CommandWords
 from catena.widgets.row_list import Row, RowList
 
 if TYPE_CHECKING:
-    from catena_acp.events import Command
+    from catena_acp.session_events import Command
 
 
 _READ = 2_000  # entries of one directory

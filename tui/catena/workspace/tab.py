@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.trouble import StandingTrouble, TabTrouble
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     Asked,
     AskSettled,
     ConversationEvent,

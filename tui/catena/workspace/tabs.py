@@ -16,7 +16,7 @@ from catena.workspace.pending import PendingTexts
 from catena.workspace.tab import Tab
 from catena.workspace.undo import Undoing
 from catena_acp.agents.process_group import process_start_time
-from catena_acp.continuity.events import ConversationEvent, PromptReturned
+from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
 from catena_acp.conversation import journal
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.port import AgentSpec

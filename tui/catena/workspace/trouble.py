@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     HoldChanged,
     LeafMoved,

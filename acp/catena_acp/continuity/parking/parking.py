@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catena_acp.continuity.atomic import raise_if_cancelled, shielded
-from catena_acp.continuity.events import Remarked
+from catena_acp.continuity.cancellation import raise_if_cancelled, shielded
+from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.parking.detached_forks import Later, fork_apart, take_away
-from catena_acp.continuity.parking.probing import HONOURED
+from catena_acp.continuity.parking.fork_probe import HONOURED
 from catena_acp.continuity.sending.context import FORK_AT, SendContext
 from catena_acp.continuity.sessions.fork_points import find_anchor
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError
-from catena_acp.events import SessionOpened
+from catena_acp.session_events import SessionOpened
 from catena_store.chains import agents, links, parked_links
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from catena_acp.continuity.routing.prior_context import without_prior_context
-from catena_acp.events import Event, TextChunk
+from catena_acp.session_events import Event, TextChunk
 
 _SPACE_AND_QUOTES = re.compile(r"[\s>]+")
 _COMPARED = 3_500  # characters of a message; a told one may have lost its middle

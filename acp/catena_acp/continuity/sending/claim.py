@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from catena_acp.continuity import context_summary, wording
-from catena_acp.continuity.events import MessageAdded, MessageChanged, TurnStarted
+from catena_acp.continuity import context_summary
+from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, TurnStarted
 from catena_acp.continuity.problems import cause_words
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
@@ -102,7 +102,7 @@ class Claim:
         carrier = await links.get(reader, before.link_id)
         if carrier and (carrier.agent, carrier.profile) != (link.agent, link.profile):
             limit = cause_words(await messages.get(reader, before.last_id))
-            switched = f"from {wording.agent_and_profile(carrier)} to {self._context.spec.title}"
+            switched = f"from {_agent_and_profile(carrier)} to {self._context.spec.title}"
             return f"{limit}, {switched}" if limit else switched
         match before.stop_reason:
             case StopReason.AGENT_GONE:
@@ -240,3 +240,8 @@ def _base(how: ContextSource, link: Link) -> str | None:
             return link.source_id
         case _:
             return link.id if link.knows else None
+
+
+def _agent_and_profile(link: Link) -> str:
+    """A link's agent, with its profile if it has one."""
+    return f"{link.agent} ({link.profile})" if link.profile else link.agent

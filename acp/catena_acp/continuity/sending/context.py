@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from catena_acp.abilities import Abilities
-from catena_acp.continuity.events import ConversationEvent, Doing, LinkChanged
+from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers
@@ -15,8 +15,8 @@ from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentRefused, SessionContradicts
-from catena_acp.events import PermissionRequested, PermissionWithdrawn, SessionOpened
 from catena_acp.port import AgentPort, AgentSpec, SessionSetup
+from catena_acp.session_events import PermissionRequested, PermissionWithdrawn, SessionOpened
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld

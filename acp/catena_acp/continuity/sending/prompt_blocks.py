@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from catena_acp.abilities import Abilities
-from catena_acp.events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
+from catena_acp.session_events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
 from catena_store.records import Attachment
 
 _SHOWN_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # what models look at

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from catena_acp.continuity.atomic import raise_if_cancelled, shielded, with_retries
-from catena_acp.continuity.events import Doing
+from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
+from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.problems import problem_of_notice, short
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.claim import Claim, turn_before
@@ -20,8 +20,8 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, NotSent, RefusedAtOnce, SessionGone
-from catena_acp.events import PromptBlock, TextBlock
 from catena_acp.port import AgentPort
+from catena_acp.session_events import PromptBlock, TextBlock
 from catena_acp.trouble.diagnosis import diagnose
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links

@@ -11,7 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from catena_acp.continuity.events import ConversationEvent, Problem, Remarked, SessionState, Troubled
+from catena_acp.continuity.conversation_events import (
+    ConversationEvent,
+    Problem,
+    Remarked,
+    SessionState,
+    Troubled,
+)
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession

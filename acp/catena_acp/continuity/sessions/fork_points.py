@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from catena_acp.abilities import Quirks
 from catena_acp.errors import ForkWrong
-from catena_acp.events import Event, TextChunk
+from catena_acp.session_events import Event, TextChunk
 from catena_store.chains import turns
 from catena_store.conversations import messages
 from catena_store.conversations.branches import contains

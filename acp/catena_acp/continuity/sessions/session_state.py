@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catena_acp.continuity.events import SessionState, Usage
+from catena_acp.continuity.conversation_events import SessionState, Usage
 from catena_acp.continuity.services import title_of
-from catena_acp.events import (
+from catena_acp.port import AgentPort
+from catena_acp.session_events import (
     CommandsChanged,
     Event,
     ModesChanged,
@@ -15,7 +16,6 @@ from catena_acp.events import (
     SessionOpened,
     UsageReported,
 )
-from catena_acp.port import AgentPort
 
 
 def opened_state(agent: AgentPort, link_id: str, opened: SessionOpened) -> SessionState:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from catena_acp.continuity.events import SessionState
+from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.replay_check import Expected, Said, Verdict, verdict
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.errors import AgentError, ForkWrong, NotOffered, SessionContradicts
-from catena_acp.events import Event, SessionOpened, TextChunk
 from catena_acp.port import AgentPort, SessionSetup
+from catena_acp.session_events import Event, SessionOpened, TextChunk
 from catena_store.chains import agents, links, turns
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, Link, Message, MessageState

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from catena_acp.continuity.events import Problem
+from catena_acp.continuity.conversation_events import Problem
 from catena_acp.continuity.problems import empty_turn, problem_about, problem_in_words, problem_of
 from catena_acp.errors import AgentError, AgentRefused, NotKept
-from catena_acp.events import (
+from catena_acp.session_events import (
     Event,
     OtherContent,
     PermissionRequested,

@@ -7,12 +7,12 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from catena_acp.continuity.events import ConversationEvent
+from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Reducer
-from catena_acp.events import (
+from catena_acp.session_events import (
     ContextCompacted,
     Event,
     NoticeReported,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from catena_acp.continuity.events import Asked, AskSettled, ConversationEvent
-from catena_acp.events import PermissionRequested, ToolCallChanged
+from catena_acp.continuity.conversation_events import Asked, AskSettled, ConversationEvent
+from catena_acp.session_events import PermissionRequested, ToolCallChanged
 
 
 class Answerable(Protocol):

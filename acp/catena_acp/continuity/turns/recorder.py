@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from catena_acp.continuity.atomic import shielded
-from catena_acp.continuity.events import ConversationEvent, MessageAdded, MessageChanged, MessageGrew
+from catena_acp.continuity.cancellation import shielded
+from catena_acp.continuity.conversation_events import (
+    ConversationEvent,
+    MessageAdded,
+    MessageChanged,
+    MessageGrew,
+)
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
-from catena_acp.events import Event, PermissionRequested
+from catena_acp.session_events import Event, PermissionRequested
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Writer

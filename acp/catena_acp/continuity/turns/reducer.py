@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from catena_acp.continuity.turns.tool_data import changed_tool, is_over
-from catena_acp.events import (
+from catena_acp.session_events import (
     CommandsChanged,
     ContextCompacted,
     Event,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from catena_acp.continuity.tool_record import ToolPart, ToolRecord
-from catena_acp.events import (
+from catena_acp.session_events import (
     Location,
     ToolCallChanged,
     ToolContent,

@@ -11,9 +11,15 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from catena_acp.continuity import wording
-from catena_acp.continuity.atomic import raise_if_cancelled
-from catena_acp.continuity.events import ConversationEvent, LinkChanged, MessageAdded, MessageChanged, Problem
+from catena_acp.continuity import turn_end_text
+from catena_acp.continuity.cancellation import raise_if_cancelled
+from catena_acp.continuity.conversation_events import (
+    ConversationEvent,
+    LinkChanged,
+    MessageAdded,
+    MessageChanged,
+    Problem,
+)
 from catena_acp.continuity.problems import cut_off, kept
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.environment import note_end
@@ -31,7 +37,7 @@ from catena_acp.continuity.turns.endings import (
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Op, Reducer
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, RefusedAtOnce
-from catena_acp.events import Event, PermissionRequested, PermissionWithdrawn, PromptBlock
+from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, PromptBlock
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
@@ -319,7 +325,9 @@ class RunningTurn:
         return await messages.update(tx, said.id, data={**said.data, **kept(problem), "means": problem.text})
 
     async def _add_notice(self, tx: Writer, ending: Ending, problem: Problem | None) -> Message | None:
-        text = problem.text if problem else wording.ending_words(self.live.state.agent_title, ending.stop)
+        text = (
+            problem.text if problem else turn_end_text.ending_words(self.live.state.agent_title, ending.stop)
+        )
         if text is None:
             return None
         notice = await messages.insert(

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
-from catena_acp.continuity.wording import ending_words
 from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
 from catena_acp.conversation.asides.session import AsideSession, Opening, sweep, throw_away, where_it_stands
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentGone, NotAQuestion, ReadOnly, StillAtWork
-from catena_acp.events import (
+from catena_acp.port import AgentPort
+from catena_acp.session_events import (
     Event,
     PermissionRequested,
     PermissionWithdrawn,
@@ -30,7 +31,6 @@ from catena_acp.events import (
     TextBlock,
     UsageReported,
 )
-from catena_acp.port import AgentPort
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import StoreError
 from catena_store.records import Message, StopReason

@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
-from catena_acp.continuity.events import MessageAdded, MessageChanged, MessageGrew
+from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
 from catena_acp.conversation.asides.session import AsideSession
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.events import Event, NoticeReported, PromptEnded, UsageReported
+from catena_acp.session_events import Event, NoticeReported, PromptEnded, UsageReported
 from catena_store.chains import usage
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message, NewMessage

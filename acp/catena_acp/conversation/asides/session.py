@@ -21,8 +21,8 @@ from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, wanted_on
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly, SessionGone
-from catena_acp.events import Event, SessionOpened
 from catena_acp.port import AgentPort
+from catena_acp.session_events import Event, SessionOpened
 from catena_acp.trouble.diagnosis import diagnose
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links, turns

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catena_acp.continuity.events import LeafMoved
+from catena_acp.continuity.conversation_events import LeafMoved
 from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.branches.forked_session import forked_session

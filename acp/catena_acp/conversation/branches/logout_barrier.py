@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from catena_acp.continuity.events import Remarked
+from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_store.conversations import branches, messages
 from catena_store.database.database import Reader

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     HoldChanged,
     MessageAdded,

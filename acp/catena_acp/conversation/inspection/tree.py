@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from catena_acp.conversation.inspection.files_touched import FileTouched, files_touched
+from catena_acp.conversation.inspection.file_changes import FileTouched, files_touched
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_store.conversations.search import TreeHits, find_in_family

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
-from catena_acp.continuity.atomic import raise_if_cancelled, shielded, with_retries
-from catena_acp.continuity.events import Doing, LeafMoved, Problem, PromptReturned, TurnEnded
-from catena_acp.continuity.hold_wording import HELD_ELSEWHERE
+from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
+from catena_acp.continuity.conversation_events import Doing, LeafMoved, Problem, PromptReturned, TurnEnded
+from catena_acp.continuity.lease_text import HELD_ELSEWHERE
 from catena_acp.continuity.problems import problem_about, problem_of, problem_of_notice
 from catena_acp.continuity.sending.send import Sending
 from catena_acp.continuity.turns.endings import Ending

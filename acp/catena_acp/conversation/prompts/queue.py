@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from catena_acp.continuity.events import Problem, PromptReturned, QueueChanged, SessionState, Troubled
+from catena_acp.continuity.conversation_events import (
+    Problem,
+    PromptReturned,
+    QueueChanged,
+    SessionState,
+    Troubled,
+)
 from catena_acp.continuity.services import Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import set_mode_and_model

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catena_acp.continuity.atomic import shielded
-from catena_acp.continuity.events import LeafMoved, MessageAdded
+from catena_acp.continuity.cancellation import shielded
+from catena_acp.continuity.conversation_events import LeafMoved, MessageAdded
 from catena_acp.continuity.turns.endings import brought_something
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.branches.branches import WindowLeaf

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from catena_acp.continuity.atomic import shielded, with_retries
-from catena_acp.continuity.events import Problem, Troubled
+from catena_acp.continuity.cancellation import shielded, with_retries
+from catena_acp.continuity.conversation_events import Problem, Troubled
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.prompts.queue import PromptQueue

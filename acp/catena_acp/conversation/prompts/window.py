@@ -11,8 +11,8 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from catena_acp.continuity.atomic import shielded
-from catena_acp.continuity.events import (
+from catena_acp.continuity.cancellation import shielded
+from catena_acp.continuity.conversation_events import (
     Asked,
     Doing,
     MessageAdded,
@@ -22,17 +22,17 @@ from catena_acp.continuity.events import (
     Troubled,
     TurnEnded,
 )
-from catena_acp.continuity.hold_wording import HELD_ELSEWHERE
+from catena_acp.continuity.lease_text import HELD_ELSEWHERE
 from catena_acp.continuity.problems import problem_about
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
 from catena_acp.conversation import journal
 from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
 from catena_acp.conversation.prompts.delivery import PromptDelivery
-from catena_acp.conversation.prompts.idle import IdleWork
-from catena_acp.conversation.prompts.prepare import prepare
+from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows, clears
+from catena_acp.conversation.prompts.session_preparation import prepare
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import GivenUp, ReadOnly, StillAtWork

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from catena_acp.continuity.events import LeafMoved, PromptReturned
+from catena_acp.continuity.conversation_events import LeafMoved, PromptReturned
 from catena_acp.continuity.problems import cut_off, kept
 from catena_acp.continuity.services import Tenure
 from catena_acp.continuity.turns.tool_data import is_over

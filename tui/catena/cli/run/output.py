@@ -11,9 +11,9 @@ from catena.cli.run.writer import BackgroundWriter
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe
-from catena_acp.continuity.events import Asked, Problem, TurnEnded, Usage
-from catena_acp.continuity.wording import BACK_IN_COMPOSER
-from catena_acp.events import PermissionOption
+from catena_acp.continuity.conversation_events import Asked, Problem, TurnEnded, Usage
+from catena_acp.continuity.turn_end_text import BACK_IN_COMPOSER
+from catena_acp.session_events import PermissionOption
 from catena_store.records import ConversationRecord, Kind, Link, Message, Turn
 
 # A partial line end or colour sequence at the end of a chunk, completed by the next one.

@@ -11,9 +11,9 @@ from typing import assert_never
 
 from catena.settings.settings import Permissions
 from catena.text.safe_text import safe, safe_line
-from catena_acp.continuity.events import Asked
+from catena_acp.continuity.conversation_events import Asked
 from catena_acp.diff import line_diff
-from catena_acp.events import PermissionOption, ToolDiff
+from catena_acp.session_events import PermissionOption, ToolDiff
 
 _READING = frozenset({"read", "search"})
 _DIFF_LINES = 200

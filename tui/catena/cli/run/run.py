@@ -25,8 +25,8 @@ from catena.settings.agents import default_agent, requested_agent, require_comma
 from catena.settings.settings import Permissions, Settings, load_settings
 from catena.workspace.directories import existing_directory
 from catena.workspace.lookup import find_conversation
-from catena_acp.continuity.events import TurnEnded
-from catena_acp.continuity.hold_wording import hold_words
+from catena_acp.continuity.conversation_events import TurnEnded
+from catena_acp.continuity.lease_text import hold_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly

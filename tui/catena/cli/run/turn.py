@@ -17,7 +17,7 @@ from catena.settings.agents import stored_agent_name
 from catena.settings.settings import Permissions, Settings
 from catena.text.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     Asked,
     AskSettled,
     ConversationEvent,
@@ -41,7 +41,7 @@ from catena_acp.continuity.events import (
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError
-from catena_acp.events import PermissionOption
+from catena_acp.session_events import PermissionOption
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.database.database import Database

@@ -20,7 +20,7 @@ from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.transcript.widget.view import FRAME
 from catena.widgets.composer import Composer
-from catena_acp.continuity.events import MessageAdded, MessageChanged, MessageGrew
+from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened
 from catena_acp.errors import AgentError
 from catena_store.records import Kind

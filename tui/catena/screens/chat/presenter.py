@@ -27,7 +27,7 @@ from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     Asked,
     AskSettled,
     ConversationEvent,

@@ -16,7 +16,7 @@ from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
 from catena.text.safe_text import safe, safe_line
 from catena.text.wording import next_line
 from catena_acp.continuity.context_summary import ABRIDGED
-from catena_acp.continuity.wording import counted
+from catena_acp.continuity.counts import counted
 from catena_acp.conversation.inspection.chain import shortened
 from catena_acp.conversation.inspection.context import TurnContext
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from catena.screens.files import display_path, summary_of
 from catena.text.safe_text import safe, safe_line
-from catena_acp.continuity.wording import counted
+from catena_acp.continuity.counts import counted
 from catena_acp.conversation.inspection.tree import BranchTail, Comparison
 from catena_store.records import Kind
 

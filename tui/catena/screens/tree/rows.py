@@ -10,7 +10,7 @@ from catena.text.safe_text import safe, safe_line
 from catena.text.tree import TreeLayout, TreeLine
 from catena.text.wording import agent_title
 from catena.widgets.row_list import Row
-from catena_acp.continuity.wording import counted
+from catena_acp.continuity.counts import counted
 from catena_store.conversations.search import TreeHit
 from catena_store.conversations.tree import TreeNode
 from catena_store.records import ContextSource, Kind, Message, MessageState, StopReason

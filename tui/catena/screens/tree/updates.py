@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     LeafMoved,
     MessageAdded,

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from catena.text.formats import duration_of
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.tool_record import ToolRecord
-from catena_acp.events import ToolDiff
+from catena_acp.session_events import ToolDiff
 from catena_store.records import Message, MessageState
 
 _VERBS = {

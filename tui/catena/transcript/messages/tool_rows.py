@@ -16,7 +16,7 @@ from catena.transcript.messages.diff import change_of, counts, draw_gap, draw_ro
 from catena.transcript.messages.parts import Part, one_row, text_parts
 from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.diff import DiffLine
-from catena_acp.events import ToolDiff
+from catena_acp.session_events import ToolDiff
 from catena_store.records import Message
 
 _VERB_CELLS = 7

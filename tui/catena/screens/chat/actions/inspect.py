@@ -23,7 +23,7 @@ from catena.widgets.row_list import Row
 from catena.workspace.directories import existing_directory
 from catena.workspace.tab import Tab
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.inspection.files_touched import files_touched
+from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.errors import ReadOnly
 from catena_acp.port import AgentSpec
 from catena_store.conversations import branches

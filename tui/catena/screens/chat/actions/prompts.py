@@ -14,9 +14,9 @@ from catena.widgets.composer import Composer
 from catena.widgets.row_list import Row
 from catena.workspace.pending import PendingText
 from catena.workspace.tab import Tab
-from catena_acp.continuity.events import Asked, Doing
+from catena_acp.continuity.conversation_events import Asked, Doing
 from catena_acp.errors import AgentError, ReadOnly
-from catena_acp.events import PermissionOption
+from catena_acp.session_events import PermissionOption
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, QueueItem
 

@@ -18,8 +18,8 @@ from catena.workspace.tab import Tab
 from catena_acp.agents.catalog import find_agents
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.errors import AgentMissing
-from catena_acp.events import Option
 from catena_acp.port import AgentSpec
+from catena_acp.session_events import Option
 
 # What the next prompt would need with each of some agents, in words.
 Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]

@@ -20,8 +20,8 @@ from catena.widgets.change_preview import diffs_of, preview
 from catena.widgets.text_fields import SafeInput
 
 if TYPE_CHECKING:  # not needed before there is a question
-    from catena_acp.continuity.events import Asked
-    from catena_acp.events import PermissionOption
+    from catena_acp.continuity.conversation_events import Asked
+    from catena_acp.session_events import PermissionOption
 
 
 _TOO_FAST = "That came with other keys, and is no answer: press again."

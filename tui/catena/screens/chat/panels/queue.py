@@ -15,7 +15,7 @@ from textual.widget import Widget
 from catena.text.safe_text import safe_line
 
 if TYPE_CHECKING:
-    from catena_acp.continuity.events import SessionState
+    from catena_acp.continuity.conversation_events import SessionState
     from catena_store.records import QueueItem
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from catena_acp.events import (
+from catena_acp.protocol.answers import options_of
+from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
+from catena_acp.session_events import (
     Command,
     CommandsChanged,
     ContextCompacted,
@@ -35,8 +37,6 @@ from catena_acp.events import (
     UnknownUpdate,
     UsageReported,
 )
-from catena_acp.protocol.answers import options_of
-from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
 
 
 def events_of(update: Json) -> tuple[Event, ...]:

@@ -1,25 +1,12 @@
-"""Words for counts, agents and the ends of turns.
-
-What happened, what it means, what can be done; in that order, in one line.
-"""
+"""Texts for the end of a turn that is no trouble."""
 
 from __future__ import annotations
 
-from catena_store.records import Link, StopReason
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def agent_and_profile(link: Link) -> str:
-    """A link's agent, with its profile where it has one."""
-    return f"{link.agent} ({link.profile})" if link.profile else link.agent
+from catena_store.records import StopReason
 
 
 def ending_words(title: str, stop: StopReason) -> str | None:
-    """What a turn's notice says of an end that is no trouble; None where the end speaks for itself."""
+    """The text of a turn's notice; None if the end needs no words, or is worded as a problem."""
     match stop:
         case StopReason.REFUSAL:
             return f"{title} refused to answer this. The next prompt may leave it out."

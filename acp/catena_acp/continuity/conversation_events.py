@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from catena_acp.events import Command, ConfigChoice, Option, PermissionOption, ToolCallChanged
+from catena_acp.session_events import Command, ConfigChoice, Option, PermissionOption, ToolCallChanged
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import Attachment, Link, Message, QueueItem, Turn
 

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from catena_acp.continuity.events import (
+from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     Doing,
     LeafMoved,

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from catena_acp.continuity.parking.fork_probe import probe
 from catena_acp.continuity.parking.parking import park
-from catena_acp.continuity.parking.probing import probe
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, ReadOnly

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.diff import line_diff
-from catena_acp.events import ToolDiff
+from catena_acp.session_events import ToolDiff
 from catena_store.records import Kind, Message
 
 _CHANGING = frozenset({"edit", "delete", "move"})

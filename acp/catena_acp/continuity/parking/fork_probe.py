@@ -7,7 +7,7 @@ says nothing: the session may be gone, or the agent.
 
 from __future__ import annotations
 
-from catena_acp.continuity.atomic import raise_if_cancelled, shielded
+from catena_acp.continuity.cancellation import raise_if_cancelled, shielded
 from catena_acp.continuity.parking.detached_forks import Later, fork_apart, take_away
 from catena_acp.continuity.sending.context import FORK_AT, SendContext
 from catena_acp.continuity.sessions.agent_pool import keep_fork_at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catena_acp.continuity.events import Doing, Problem, Troubled
+from catena_acp.continuity.conversation_events import Doing, Problem, Troubled
 from catena_acp.continuity.problems import problem_of
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext
