@@ -17,7 +17,7 @@ from bench.streaming import RATE, WORDS_IN_TEN_SECONDS, Figures
 from bench.subject import AGENT_COMMAND, Subject
 from bench.terminal import percentile
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.routing.prior_context import Budget, tell
+from catena_acp.continuity.routing.prior_context import Budget, build_prior_context
 from catena_store.conversations import messages, search
 from catena_store.database.database import Database
 from catena_store.records import Kind, MessageState, NewMessage
@@ -173,7 +173,7 @@ async def _prior_context(folder: Path) -> Figures:
         async def read_and_tell(_: str) -> None:
             async with seeder.database.read() as reader:
                 rows = await messages.spoken_between(reader, None, leaf, Budget().messages)
-            assert tell(rows, LONG, (), Budget()) is not None
+            assert build_prior_context(rows, LONG, (), Budget()) is not None
 
         return {"p50_ms": percentile([await _milliseconds(read_and_tell, "") for _ in range(200)], 0.5)}
 

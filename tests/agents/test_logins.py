@@ -25,7 +25,7 @@ from catena_acp.continuity.conversation_events import (
     PromptReturned,
     TurnEnded,
 )
-from catena_acp.conversation.logins import Owed
+from catena_acp.conversation.logins import UnansweredPrompt
 from catena_acp.errors import AgentRefused, GivenUp, LoginNeeded, LogoutNotOffered, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_acp.trouble.troubles import Trouble
@@ -81,7 +81,7 @@ async def test_r06_after_the_agents_own_login_the_same_prompt_goes_out_in_the_sa
 
         await desk.conversation.logins.log_in(desk.window, method.id)
         owed = await desk.conversation.logins.owed(desk.window)
-        assert owed == Owed("say hello", begun=False)
+        assert owed == UnansweredPrompt("say hello", begun=False)
         assert owed.returned
         again = await desk.say(owed.returned)
 
@@ -107,7 +107,7 @@ async def test_m07_a_login_in_the_middle_of_a_conversation_keeps_its_session_and
         assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
 
         await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
-        assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=False)
+        assert await desk.conversation.logins.owed(desk.window) == UnansweredPrompt(None, begun=False)
         await desk.window.retry()
         await desk.window.wait_idle()
 
@@ -164,7 +164,7 @@ async def test_r06_a_prompt_that_wanted_a_login_still_goes_out_after_one_in_the_
         await before.say("echo")
         world.fail({})
     async with world.client(resume=before) as desk:
-        assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=False)
+        assert await desk.conversation.logins.owed(desk.window) == UnansweredPrompt(None, begun=False)
         await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         await desk.window.retry()
         await desk.window.wait_idle()
@@ -177,7 +177,7 @@ async def test_r06_a_prompt_that_wanted_a_login_still_goes_out_after_one_in_the_
 async def test_r19_a_prompt_that_was_answered_in_part_is_not_sent_again_by_itself(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say partly; login")
-        assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=True)
+        assert await desk.conversation.logins.owed(desk.window) == UnansweredPrompt(None, begun=True)
         await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         await desk.say("say something else")
         assert await desk.conversation.logins.owed(desk.window) is None
@@ -224,7 +224,7 @@ async def test_a_login_that_the_agent_refuses_is_told_in_its_words_and_changes_n
         await desk.say("say one")
         with pytest.raises(AgentRefused, match="There is no such login here"):
             await desk.conversation.logins.log_in(desk.window, "another")
-        assert await desk.conversation.logins.owed(desk.window) == Owed("say one", begun=False)
+        assert await desk.conversation.logins.owed(desk.window) == UnansweredPrompt("say one", begun=False)
         assert (await desk.stored_window()).draft == "say one"
         assert desk.window.doing is Doing.IDLE
 

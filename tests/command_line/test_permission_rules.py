@@ -12,7 +12,7 @@ import pytest
 
 from catena.cli.run.permissions import policy_answer
 from catena.settings.settings import Permissions
-from catena_acp.continuity.conversation_events import Asked
+from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.session_events import PermissionOption, ToolCallChanged
 from support.clients.command_line import EXECUTABLE, Catena
 from support.clients.on_terminal import OnTerminal, on_terminal
@@ -62,8 +62,8 @@ def test_an_agent_that_may_only_read_is_not_lent_our_hands_to_write(tmp_path: Pa
     assert (catena.project / "new.txt").read_text() == "hello\n"
 
 
-def asked(kind: str | None, *options: str) -> Asked:
-    return Asked(
+def asked(kind: str | None, *options: str) -> PermissionOpened:
+    return PermissionOpened(
         "w",
         "ask",
         ToolCallChanged("call", kind=kind),

@@ -76,7 +76,7 @@ async def test_m09_the_chain_lists_every_link_with_its_agent_cause_and_messages(
     assert [entry.turns for entry in chain.entries] == [1, 1, 1]
     assert all(entry.here and entry.state is LinkState.OPEN for entry in chain.entries)
     assert all(entry.cause.startswith("new session") for entry in chain.entries)
-    assert {(entry.probe.loads, entry.probe.words) for entry in chain.entries} == {
+    assert {(entry.check.loads, entry.check.words) for entry in chain.entries} == {
         (Loads.UNKNOWN, "nobody has looked")
     }
     assert [entry.knows for entry in chain.entries] == [
@@ -90,7 +90,7 @@ async def test_m09_a_probe_finds_out_which_sessions_still_load_and_prompts_none(
         a, b, _ = await desk.links()
         delete_session(world, b.session_id)
         heard, asked = len(world.prompts()), len(world.requests())
-        probe = desk.conversation.chain.probe
+        probe = desk.conversation.chain.check_session
         assert (await probe(a.id)).loads is Loads.YES
         assert (await probe(b.id)).loads is Loads.NO
         methods = [entry.get("method") for entry in world.requests()[asked:]]
@@ -103,21 +103,21 @@ async def test_m09_a_probe_finds_out_which_sessions_still_load_and_prompts_none(
     assert after[a.id] == a, "a look changes nothing of what is known"
     assert after[b.id].state is LinkState.LOST
     by_id = {entry.link.id: entry for entry in chain.entries}
-    assert by_id[a.id].probe.loads is Loads.YES
-    assert by_id[a.id].probe.at is not None
+    assert by_id[a.id].check.loads is Loads.YES
+    assert by_id[a.id].check.at is not None
     assert by_id[a.id].events[-1].event == links.LOOKED
-    assert by_id[b.id].probe.loads is Loads.NO
+    assert by_id[b.id].check.loads is Loads.NO
     assert (by_id[b.id].ended or "").startswith("lost: ")
     async with world.client(resume=desk) as later:
         assert len(await later.branch()) == branch
-        assert (await chain_of(later)).entries[0].probe.words == "Rehearsal opened it"
+        assert (await chain_of(later)).entries[0].check.words == "Rehearsal opened it"
 
 
 async def test_m09_a_session_that_cannot_be_asked_now_is_not_lost(world: World) -> None:
     async with rolled_over(world) as desk:
         link = (await desk.links())[0]
         world.fail({"load": NOT_NOW, "resume": NOT_NOW})
-        probe = await desk.conversation.chain.probe(link.id)
+        probe = await desk.conversation.chain.check_session(link.id)
         assert (await desk.links())[0] == link
     assert probe.loads is Loads.UNKNOWN
     assert "try later" in probe.words
@@ -126,9 +126,9 @@ async def test_m09_a_session_that_cannot_be_asked_now_is_not_lost(world: World) 
 async def test_m09_a_session_that_holds_something_else_than_the_record_says_is_lost(world: World) -> None:
     async with rolled_over(world) as desk:
         link = (await desk.links())[0]
-        await desk.conversation.chain.probe((await desk.links())[1].id)  # its replay is faithful
+        await desk.conversation.chain.check_session((await desk.links())[1].id)  # its replay is faithful
         world.fail({"load": {"empty": True}})
-        probe = await desk.conversation.chain.probe(link.id)
+        probe = await desk.conversation.chain.check_session(link.id)
         state = (await desk.links())[0].state
     assert (probe.loads, state) == (Loads.NO, LinkState.LOST)
 
@@ -213,7 +213,7 @@ async def test_m09_a_prompt_that_is_sent_while_its_session_is_looked_at_is_carri
     async with world.client(resume=desk) as later:
         (link,) = await later.links()
         world.fail({"load": {"cue": "go-on", "times": 1}})
-        probing = asyncio.ensure_future(later.conversation.chain.probe(link.id))
+        probing = asyncio.ensure_future(later.conversation.chain.check_session(link.id))
         await world.heard("session/load")
         saying = asyncio.ensure_future(later.say("echo"))
         await later.until_told(MessageAdded)
@@ -223,7 +223,7 @@ async def test_m09_a_prompt_that_is_sent_while_its_session_is_looked_at_is_carri
         assert over.turn is not None
         assert over.turn.link_id == link.id
         assert world.prompts()[-1] == ["echo"]
-        assert (await later.conversation.chain.probe(link.id)).words == "it is open here"
+        assert (await later.conversation.chain.check_session(link.id)).words == "it is open here"
         assert (await later.say("echo")).turn is not None, "a look at an open session does not close it"
         assert "users=3" in (await later.branch())[-1].text
 
@@ -234,7 +234,7 @@ async def test_m09_a_session_whose_agent_may_lose_it_by_opening_is_not_looked_at
         await desk.say("say one")
     async with world.client(*flags, resume=desk) as later:
         (link,) = await later.links()
-        probe = await later.conversation.chain.probe(link.id)
+        probe = await later.conversation.chain.check_session(link.id)
         assert await later.links() == [link]
     assert probe.loads is Loads.UNKNOWN
     assert "could harm it" in probe.words
@@ -268,7 +268,7 @@ async def test_m09_in_a_conversation_that_another_client_holds_the_chain_can_onl
             (entry,) = (await chain_of(second)).entries
             assert (await second.conversation.chain.context(second.window)) is not None
             with pytest.raises(ReadOnly):
-                await second.conversation.chain.probe(entry.link.id)
+                await second.conversation.chain.check_session(entry.link.id)
             with pytest.raises(ReadOnly):
                 await second.conversation.chain.pick(second.window, entry.link.id)
 
@@ -278,7 +278,7 @@ async def test_m09_an_agent_that_cannot_open_a_session_again_says_no_and_loses_n
         await desk.say("say one")
     async with world.client("--no-load", "--no-resume", resume=desk) as later:
         link = (await later.links())[0]
-        probe = await later.conversation.chain.probe(link.id)
+        probe = await later.conversation.chain.check_session(link.id)
         assert (await later.links())[0] == link
     assert probe.loads is Loads.NO
     assert "cannot open a session again" in probe.words

@@ -14,7 +14,7 @@ from catena_acp.continuity.routing.route import (
     Fork,
     ForkAt,
     New,
-    Powers,
+    SessionCapabilities,
     Situation,
     Step,
     Target,
@@ -27,7 +27,7 @@ from catena_acp.continuity.routing.route import (
 from catena_store.records import Cause, Kind, Link, LinkState, PathRow, Turn
 from support.storage.turns import AT, clean_turn
 
-ALL = Powers(reopens=True, forks=True, forks_at=True)
+ALL = SessionCapabilities(reopens=True, forks=True, forks_at=True)
 KINDS = {"U": Kind.USER, "a": Kind.AGENT, "t": Kind.TOOL, "n": Kind.NOTICE, "s": Kind.SEAM, "x": Kind.THOUGHT}
 
 
@@ -79,7 +79,7 @@ def situation(
     turns: Sequence[Turn] = (),
     warm: Sequence[str] = (),
     windows: Sequence[str] = ("w", "w2"),
-    powers: Powers = ALL,
+    powers: SessionCapabilities = ALL,
 ) -> Situation:
     """What window `w` of conversation `c` faces when it prompts with the last of the rows."""
     return Situation(
@@ -156,7 +156,7 @@ def test_6_no_fork_at_a_message_is_tried_before_the_agent_was_seen_to_honour_it(
     turns = [clean_turn("T1", "A", "U1", "a1")]
     rewound = link("A", "a2", "a2")
     assert routed("U1 a1 U3", rewound, turns=turns) == ["fork A at T1", "new"]
-    unsure = Powers(reopens=True, forks=True, forks_at=False)
+    unsure = SessionCapabilities(reopens=True, forks=True, forks_at=False)
     assert routed("U1 a1 U3", rewound, turns=turns, powers=unsure) == ["new"]
 
 
@@ -260,7 +260,7 @@ def test_a_session_that_knows_nothing_is_not_forked() -> None:
 def test_a_cold_session_is_used_only_where_the_agent_opens_sessions_again(
     warm: bool, reopens: bool, expected: list[str]
 ) -> None:
-    powers = Powers(reopens=reopens, forks=False, forks_at=False)
+    powers = SessionCapabilities(reopens=reopens, forks=False, forks_at=False)
     assert routed("U1 a1 U2", link("A", "a1"), warm=["A"] if warm else [], powers=powers) == expected
 
 

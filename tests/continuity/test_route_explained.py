@@ -13,8 +13,8 @@ from catena_acp.continuity.routing.route import (
     Fork,
     ForkAt,
     New,
-    Powers,
     Reason,
+    SessionCapabilities,
     Situation,
     Target,
     Use,
@@ -26,7 +26,7 @@ from catena_acp.conversation.inspection.route_explanation import explanation_wor
 from catena_store.records import Cause, Kind, Link, LinkState, PathRow, Turn
 from support.storage.turns import AT, clean_turn
 
-ALL = Powers(reopens=True, forks=True, forks_at=False)
+ALL = SessionCapabilities(reopens=True, forks=True, forks_at=False)
 HELD = Link(
     id="A",
     conversation_id="c",
@@ -54,7 +54,7 @@ def situation(
     busy: Sequence[str] = (),
     turns: Sequence[Turn] = (),
     warm: Sequence[str] = (),
-    powers: Powers = ALL,
+    powers: SessionCapabilities = ALL,
 ) -> Situation:
     """Window `w` of conversation `c` is about to prompt with U2, below U1 and a1."""
     kinds = {"U": Kind.USER, "a": Kind.AGENT}
@@ -140,7 +140,7 @@ def test_a_link_with_a_turn_under_way_is_explained_by_that() -> None:
 
 
 def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() -> None:
-    cannot = Powers(reopens=False, forks=False, forks_at=False)
+    cannot = SessionCapabilities(reopens=False, forks=False, forks_at=False)
     explanation = only(situation(HELD, powers=cannot))
     assert explanation.reason is Reason.NOT_REOPENABLE
     assert explanation_words(explanation) == "not taken: its agent cannot open it again"
@@ -148,7 +148,7 @@ def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() 
 
 
 def test_a_busy_link_of_an_agent_that_forks_at_a_message_would_be_forked_at_its_last_turn() -> None:
-    powers = Powers(reopens=True, forks=True, forks_at=True)
+    powers = SessionCapabilities(reopens=True, forks=True, forks_at=True)
     turns = [clean_turn("T1", "A", "U1", "a1")]
     explanation = only(situation(HELD, busy=["A"], turns=turns, powers=powers))
     assert isinstance(explanation.step, ForkAt)
@@ -166,7 +166,9 @@ def test_a_link_that_could_serve_but_comes_later_says_so() -> None:
 
 
 def test_a_reason_is_given_exactly_where_the_session_is_not_prompted() -> None:
-    powers = [Powers(reopens, forks, at) for reopens, forks, at in product((True, False), repeat=3)]
+    powers = [
+        SessionCapabilities(reopens, forks, at) for reopens, forks, at in product((True, False), repeat=3)
+    ]
     links = [
         replace(HELD, state=state, knows=knows, reach=reach, owner=owner, cause=cause)
         for state, knows, reach, owner, cause in product(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.conversation_events import Asked, MessageGrew
+from catena_acp.continuity.conversation_events import MessageGrew, PermissionOpened
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
@@ -96,7 +96,7 @@ async def test_a01_while_a_turn_runs_the_aside_is_of_the_end_of_the_turn_before(
         await desk.window.settled()
         forks = len(world.requests("session/fork"))
         await desk.window.say("say begun; ask may I?; say done")
-        question = await desk.until_told(Asked)
+        question = await desk.until_told(PermissionOpened)
         aside = await desk.conversation.asides.begin(desk.window)
         news, end = await asked(aside, "echo")
         assert end.problem is None and len(world.requests("session/fork")) == forks + 1
@@ -112,7 +112,7 @@ async def test_a04_while_a_turn_runs_and_nothing_can_be_forked_there_the_aside_i
     async with world.client() as desk:
         await desk.say("say one")
         await desk.window.say("say begun; ask may I?; say done")
-        question = await desk.until_told(Asked)
+        question = await desk.until_told(PermissionOpened)
         aside = await desk.conversation.asides.begin(desk.window)
         news, _ = await asked(aside, "echo")
         assert words_of(news) == ["new session · told 2 of 2 messages"]
@@ -368,7 +368,7 @@ async def test_a03_no_prompt_ever_goes_to_an_asides_session(world: World) -> Non
             clean_turns=[replace(turn, link_id=link.id) for turn in await desk.turns()],
             open_windows=frozenset(),
             warm=frozenset({link.id}),
-            powers=route.Powers(reopens=True, forks=True, forks_at=True),
+            powers=route.SessionCapabilities(reopens=True, forks=True, forks_at=True),
         )
         assert route.candidates(situation) == [route.New()]
         assert len(route.candidates(replace(situation, links=[trunk]))) > 1

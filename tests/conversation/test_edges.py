@@ -9,10 +9,10 @@ import pytest
 
 from catena_acp.agents.agent import start_agent
 from catena_acp.continuity.conversation_events import (
-    Asked,
     Doing,
     DoingChanged,
     MessageAdded,
+    PermissionOpened,
     PromptReturned,
     Troubled,
     TurnEnded,
@@ -228,7 +228,7 @@ async def test_w01_switching_the_agent_in_mid_turn_leaves_its_question_open(worl
         await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
         await desk.window.set_agent(world.spec(name="other"))
         world.cue("go-on")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         await desk.conversation.answer(asked.ask_id, "yes")
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN

@@ -17,10 +17,10 @@ from catena_acp.agents.agent import Agent
 from catena_acp.agents.process_group import Guard, group_exists
 from catena_acp.continuity import cancellation as waits
 from catena_acp.continuity.conversation_events import (
-    Asked,
     Doing,
     LeafMoved,
     MessageAdded,
+    PermissionOpened,
     Renamed,
     Troubled,
     TurnEnded,
@@ -32,11 +32,11 @@ from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.forks import Forking
+from catena_acp.conversation.forks import ForkOperation
 from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.conversation.undo import Scope, Undo
+from catena_acp.conversation.undo import ConversationUndo, Scope
 from catena_acp.errors import StillAtWork
 from catena_acp.session_events import PromptBlock
 from catena_acp.trouble.troubles import Trouble
@@ -117,14 +117,14 @@ async def test_w16_sent_now_as_the_turn_before_it_ends_a_prompt_is_not_stopped_b
     async with world.client() as desk:
         conversation = desk.conversation
         await desk.window.say("ask One?")
-        first = await desk.until_told(Asked)
+        first = await desk.until_told(PermissionOpened)
         await desk.window.say("ask Two?")
         (item,) = await waiting(desk)
         gate = held_up(monkeypatch, PromptQueue, "put_first", after=True)
         sending = asyncio.ensure_future(desk.window.send_now(item.id))
         await gate.reached.wait()
         await conversation.answer(first.ask_id, "allow")
-        second = await desk.until_told(Asked, lambda news: news.ask_id != first.ask_id)
+        second = await desk.until_told(PermissionOpened, lambda news: news.ask_id != first.ask_id)
         gate.open()
         await sending
         await conversation.answer(second.ask_id, "allow")
@@ -138,7 +138,7 @@ async def test_w16_what_is_let_go_while_the_leaf_moves_is_sent_after_that(
     async with world.client() as desk:
         conversation = desk.conversation
         await desk.window.say("ask One?; error -32603 no")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         await desk.window.say("say two")
         await conversation.answer(asked.ask_id, "allow")
         await desk.window.wait_idle()
@@ -185,10 +185,14 @@ async def test_e02_an_edit_that_is_asked_for_while_the_window_goes_elsewhere_com
         await gate.reached.wait()
         editing = asyncio.ensure_future(desk.window.edit(edited.id, "ask Three?"))
         # It waits for the other, or, where it does not, it is answered already.
-        await until(lambda: bool(window._one_apart._waiters) or any(isinstance(n, Asked) for n in desk.told))
+        await until(
+            lambda: (
+                bool(window._one_apart._waiters) or any(isinstance(n, PermissionOpened) for n in desk.told)
+            )
+        )
         gate.open()
         await asyncio.gather(going, editing)
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         running = (await desk.turns())[-1]
         assert (await desk.stored_window()).leaf_id == running.last_id
         await conversation.answer(asked.ask_id, "allow")
@@ -216,14 +220,14 @@ async def test_k04_an_edit_stops_the_turn_though_a_rewind_waits_for_the_end_of_i
     async with world.client() as desk:
         await desk.say("say one")
         await desk.window.say("ask Two?")
-        await desk.until_told(Asked)
+        await desk.until_told(PermissionOpened)
         prompt = [row for row in await desk.branch() if row.kind is Kind.USER][-1]
         order: list[str] = []
 
         async def later() -> None:
             order.append("later")
 
-        rewinding = asyncio.ensure_future(desk.window.apart(later, wait=True))
+        rewinding = asyncio.ensure_future(desk.window.run_exclusively(later, wait=True))
         await until(lambda: desk.window._apart == 1)
         await desk.window.edit(prompt.id, "say three")
         await rewinding
@@ -243,7 +247,7 @@ async def test_f01_a_window_that_was_forked_in_place_is_not_taken_back_by_a_move
         await desk.say("say one")
         leaf = (await desk.branch())[1].id
         await desk.say("say two")
-        show = held_up(monkeypatch, Forking, "_show")
+        show = held_up(monkeypatch, ForkOperation, "_show")
         forking = asyncio.ensure_future(
             desk.conversations.fork(conversation, window_id=window_id, side_by_side=False)
         )
@@ -358,7 +362,7 @@ async def test_s05_a_full_store_is_told_of_once_though_a_prompt_waits_behind_the
         conversation = desk.conversation
         monkeypatch.setattr(waits, "_PAUSES", ())
         await desk.window.say("ask One?")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         await desk.window.say("say two")
         tries = 0
         end = RunningTurn.end
@@ -584,7 +588,7 @@ async def test_h08_a_name_that_the_person_is_just_giving_is_not_replaced_by_the_
     async with world.client() as desk:
         conversation = desk.conversation
         await desk.window.say("ask One?; title Of the agent")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         gate = held_up(monkeypatch, journal, "rename")  # in its transaction, so that others wait for it
         renaming = asyncio.ensure_future(conversation.rename("Of the person", by=desk.window_id))
         await gate.reached.wait()
@@ -604,7 +608,7 @@ async def test_m06_a_window_that_is_opened_again_in_mid_turn_has_that_turn_and_w
         conversation, window_id = desk.conversation, desk.window_id
         await second_window(desk)
         await desk.window.say("ask One?")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         conversation.leave(window_id)
         window = conversation.window(window_id)
         assert window.doing is Doing.ASKING
@@ -626,7 +630,9 @@ async def test_m06_a_conversation_that_was_opened_to_undo_something_stays_for_a_
         desk.conversation.leave(window_id)
         await desk.conversations.close(desk.conversation.id)
         gate = held_up(monkeypatch, Conversation, "reload", after=True)
-        undoing = asyncio.ensure_future(Undo(desk.db, desk.conversations).undo(Scope(window_id, None)))
+        undoing = asyncio.ensure_future(
+            ConversationUndo(desk.db, desk.conversations).undo(Scope(window_id, None))
+        )
         await gate.reached.wait()
         desk.conversation = await desk.conversations.open(desk.conversation.id)
         desk.conversation.window(window_id)

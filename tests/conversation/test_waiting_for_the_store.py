@@ -13,7 +13,7 @@ import pytest
 
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.undo import Scope, Undo
+from catena_acp.conversation.undo import ConversationUndo, Scope
 from catena_acp.errors import NotToBeUndone, ReadOnly, StillAtWork
 from catena_store.clients import leases
 from catena_store.conversations import conversations
@@ -94,7 +94,7 @@ async def test_k11_an_act_on_a_tab_in_which_a_prompt_was_said_while_it_waits_for
         await desk.say("say one")
         fork = await desk.conversations.fork(desk.conversation, window_id=desk.window_id)
         other = Desk(desk.db, desk.conversations, fork.conversation, fork.window.id)
-        undo = Undo(desk.db, desk.conversations)
+        undo = ConversationUndo(desk.db, desk.conversations)
         scope = Scope(fork.window.id, None)
         (entry,) = await undo.entries(scope)
         assert entry.act is Act.FORK

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import Doing, DoingChanged, TurnEnded
-from catena_acp.continuity.turns.endings import OnlyWords
-from catena_acp.conversation.logins import Owed
+from catena_acp.continuity.turns.endings import LastAnswer
+from catena_acp.conversation.logins import UnansweredPrompt
 from catena_acp.session_events import PermissionRequested, TextChunk, ToolCallChanged
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, LinkState, StopReason
@@ -81,7 +81,7 @@ async def test_r01_r06_r19_a_prompt_that_got_nothing_but_its_error_in_words_goes
         assert [row.kind for row in rows[2:]] == [Kind.USER, Kind.AGENT, Kind.NOTICE]
         assert "API Error" in rows[3].text  # the agent's words stay where they were said
         if trouble is Trouble.LOGIN_NEEDED:
-            assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=False)
+            assert await desk.conversation.logins.owed(desk.window) == UnansweredPrompt(None, begun=False)
         assert (await retried(desk)).problem is None
         await desk.say("three")
         turns, links, rows = await desk.turns(), await desk.links(), await desk.branch()
@@ -143,7 +143,7 @@ async def test_r11_an_agent_that_calls_a_stop_an_end_keeps_its_session(world: Wo
 
 
 def test_r09_words_beside_a_question_for_permission_are_not_all_that_there_is() -> None:
-    words = OnlyWords()
+    words = LastAnswer()
     words.take([TextChunk("agent", "Rate limit exceeded.", "m1")])
     assert words.text == "Rate limit exceeded."
     words.take([PermissionRequested("ask", ToolCallChanged("call"), ())])

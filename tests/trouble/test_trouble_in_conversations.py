@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from catena_acp.continuity.conversation_events import (
-    Asked,
-    AskSettled,
     Doing,
     DoingChanged,
     MessageAdded,
+    PermissionClosed,
+    PermissionOpened,
     PromptReturned,
     SessionChanged,
     TurnEnded,
@@ -149,9 +149,9 @@ async def test_r04_an_agent_killed_between_turns_is_resumed_with_nothing_told(wo
 async def test_r04_an_agent_killed_while_it_asks_withdraws_the_question(world: World) -> None:
     async with world.client() as desk:
         await desk.window.say("ask")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         os.kill(pids(world)[-1], signal.SIGKILL)
-        await desk.until_told(AskSettled, lambda news: news.ask_id == asked.ask_id)
+        await desk.until_told(PermissionClosed, lambda news: news.ask_id == asked.ask_id)
         over = await desk.until_told(TurnEnded)
     assert over.turn is not None and over.turn.stop_reason is StopReason.AGENT_GONE
 
@@ -242,9 +242,9 @@ async def test_r10_a_silent_agent_is_left_alone_until_it_is_stopped(world: World
 async def test_r11_stop_cancels_the_turn_and_its_questions_and_keeps_the_session(world: World) -> None:
     async with world.client() as desk:
         await desk.window.say("say half; begin Something long; ask")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         await desk.window.stop()
-        await desk.until_told(AskSettled, lambda news: news.ask_id == asked.ask_id)
+        await desk.until_told(PermissionClosed, lambda news: news.ask_id == asked.ask_id)
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason is StopReason.CANCELLED
         rows = await desk.branch()

@@ -17,7 +17,7 @@ from catena_acp.agents.process import AgentProcess, agent_environment
 from catena_acp.agents.process_group import end_group, process_start_time
 from catena_acp.errors import AgentGone
 from catena_acp.port import AgentSpec, Limits, SessionSetup
-from catena_acp.protocol.delivery import Delivery
+from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.transport import StdioTransport
 from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
@@ -76,7 +76,7 @@ class Agent:
         self._spec = spec
         self._process = process
         self._files = files
-        self._delivery = Delivery(log)
+        self._delivery = EventDelivery(log)
         self._transport = StdioTransport(allowed_methods=_allowed_methods(files), log=log)
         self._connection: Connection | None = None
         self._watch_task: asyncio.Task[None] | None = None

@@ -134,7 +134,7 @@ class DoingChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PermissionOpened:
     """The agent requests a permission; answer with ``Conversation.answer``."""
 
     window_id: str
@@ -146,7 +146,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class AskSettled:
+class PermissionClosed:
     """The permission request is no longer open."""
 
     window_id: str
@@ -220,8 +220,8 @@ ConversationEvent = (
     | TurnStarted
     | TurnEnded
     | DoingChanged
-    | Asked
-    | AskSettled
+    | PermissionOpened
+    | PermissionClosed
     | SessionChanged
     | QueueChanged
     | Renamed

@@ -116,7 +116,7 @@ class Conversation:
         """The window was moved in the store: tell where it stands now."""
         self._runtime.publish(LeafMoved(window_id, leaf_id))
         if window_id in self.windows:
-            self._runtime.carried_by_none(window_id)
+            self._runtime.clear_carrier(window_id)
 
     def leave(self, window_id: str) -> None:
         """Forget a closed window: other windows may use its session. Its turn goes on."""
@@ -189,7 +189,7 @@ class Conversation:
             if before.title != record.title:
                 runtime.publish(Renamed(window_id, record.title))
             if (before.agent, before.profile) != (record.agent, record.profile):
-                runtime.carried_by_none(window_id)
+                runtime.clear_carrier(window_id)
 
     async def settle(self) -> None:
         """Bring into the store what sessions have told between turns."""

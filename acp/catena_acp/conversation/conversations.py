@@ -27,7 +27,7 @@ from catena_acp.continuity.services import (
 from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.forks import Forked, Forking, ForkRequest
+from catena_acp.conversation.forks import ConversationFork, ForkOperation, ForkRequest
 from catena_acp.conversation.recovery.foreign_conversations import Following
 from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_restored, where_ours_stand
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -204,7 +204,7 @@ class Conversations:
         cwd: str | None = None,
         directories: Sequence[str] = (),
         mcp_servers: Sequence[dict[str, object]] = (),
-    ) -> Forked:
+    ) -> ConversationFork:
         """A conversation of its own that begins as the source does, up to a message or to where the window stands.
 
         Shown in a new window beside ``window_id``, or in that one, which then has left its source; without one, the
@@ -214,7 +214,9 @@ class Conversations:
         """
         record = source.record if isinstance(source, Conversation) else source
         wanted = ForkRequest(record, window_id, at, side_by_side, agent, cwd, directories, mcp_servers)
-        return await Forking(self._services, self.open, self.close, self._live.get(record.id), wanted).make()
+        return await ForkOperation(
+            self._services, self.open, self.close, self._live.get(record.id), wanted
+        ).make()
 
     async def _opened(self, conversation_id: str) -> Conversation:
         db = self._services.db

@@ -49,7 +49,7 @@ class ForkRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Forked:
+class ConversationFork:
     """A fork that is committed."""
 
     conversation: Conversation
@@ -66,7 +66,7 @@ class _Point:
     prompt: Message | None  # a fork at a prompt begins before it, with its words to be changed
 
 
-class Forking:
+class ForkOperation:
     """Makes one fork; ``open`` opens a conversation, ``close`` ends one that is live."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Forking:
         self._source = source
         self._wanted = wanted
 
-    async def make(self) -> Forked:
+    async def make(self) -> ConversationFork:
         """Make it. Raises AgentError in the agent's words, NotOfThisBranch, NotFound, StoreError: nothing is left."""
         wanted = self._wanted
         self._refuse_in_turn()
@@ -107,7 +107,7 @@ class Forking:
         price = await conversation.chain.price(window, leaf_id=point.leaf_id)
         async with self._services.db.read() as reader:
             link = await links.get(reader, live.link_id) if live else None
-        return Forked(conversation, window, link, price)
+        return ConversationFork(conversation, window, link, price)
 
     @property
     def _in_place(self) -> str | None:

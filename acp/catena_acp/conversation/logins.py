@@ -62,7 +62,7 @@ LOGGED_OUT = "logged out by you"
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class UnansweredPrompt:
     """A prompt that got no answer since a login was needed."""
 
     returned: str | None  # its text, where that is back in the composer: to be said again as it was
@@ -133,7 +133,7 @@ class Logins:
             self._runtime.set_doing(window.id, Doing.STARTING)
             await context.agents.end(context.spec, context.record.family)
 
-        await window.ahead(end)
+        await window.run_before_next_prompt(end)
 
     async def log_out(self, window: Window) -> None:
         """Log out of the agent; nothing above is told to the next session, all of it stays on the screen.
@@ -161,7 +161,9 @@ class Logins:
             while not await self._begins_anew(window):
                 await window.wait_idle()
                 with contextlib.suppress(StillAtWork, GivenUp):
-                    await window.ahead(lambda: shielded(self._begin_anew(window)), apart=True)
+                    await window.run_before_next_prompt(
+                        lambda: shielded(self._begin_anew(window)), apart=True
+                    )
             context = self._runtime.send_context()
             await context.agents.end(context.spec, context.record.family)
         except (Fenced, ReadOnly, AgentMissing):
@@ -180,13 +182,13 @@ class Logins:
         row = await with_retries(lambda: self._barrier(window))
         self._owed.pop(window.id, None)
         self._runtime.publish(MessageAdded(window.id, row))
-        self._runtime.carried_by_none(window.id)
+        self._runtime.clear_carrier(window.id)
 
-    async def owed(self, window: Window) -> Owed | None:
+    async def owed(self, window: Window) -> UnansweredPrompt | None:
         """The window's last prompt, where it got no answer since a login was needed."""
         returned = self._owed.get(window.id)
         if returned is not None:
-            return Owed(returned, begun=False)
+            return UnansweredPrompt(returned, begun=False)
         async with self._runtime.services.db.read() as reader:
             stored = await windows.get(reader, window.id)
             leaf = stored.leaf_id if stored else None
@@ -196,7 +198,7 @@ class Logins:
             begun = await brought_something(reader, path[prompt + 1 :])
         if window.id not in self._owed and not _wants_login(last):
             return None
-        return Owed(None, begun)
+        return UnansweredPrompt(None, begun)
 
     @property
     def own_way_in(self) -> str | None:
@@ -215,7 +217,7 @@ class Logins:
         async def started() -> T:
             return await work(context, await context.agent(window.id))
 
-        return await window.ahead(started, apart=apart)
+        return await window.run_before_next_prompt(started, apart=apart)
 
     async def _methods(self, context: SendContext, agent: AgentPort) -> tuple[AuthMethod, ...]:
         offered = self._known[self._agent] = agent.abilities.auth_methods

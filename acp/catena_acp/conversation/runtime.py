@@ -196,12 +196,12 @@ class ConversationRuntime:
         self._doing.pop(window_id, None)
         self._carriers.pop(window_id, None)
 
-    def carried_by(self, window_id: str, live: LiveSession) -> None:
+    def set_carrier(self, window_id: str, live: LiveSession) -> None:
         """The window is carried by this session from now on."""
         self._carriers[window_id] = live.link_id
         self.publish(SessionChanged(window_id, live.state))
 
-    def carried_by_none(self, window_id: str) -> None:
+    def clear_carrier(self, window_id: str) -> None:
         """What carries the window next is open."""
         self._carriers.pop(window_id, None)
         self.publish(SessionChanged(window_id, self.session(window_id)))
@@ -250,7 +250,7 @@ class ConversationRuntime:
         """A process of ours ends; what it carries is cold from now on."""
         dead = {live.link_id for live in self.sessions if live.agent is agent}
         for window_id in [window_id for window_id, link_id in self._carriers.items() if link_id in dead]:
-            self.carried_by_none(window_id)
+            self.clear_carrier(window_id)
 
     def detach(self, running: RunningTurn) -> None:
         """Take what the closed turn's session still tells as late updates."""

@@ -45,7 +45,7 @@ class Scope:
     workspace_id: str | None
 
 
-class Undo:
+class ConversationUndo:
     """Takes acts back in the store and in the conversations that are live; whoever has tabs brings them along."""
 
     def __init__(self, db: Database, live: Conversations) -> None:
@@ -103,7 +103,7 @@ class Undo:
 
         window_id = entry.window_id if "conversation_id" in entry.before else None
         live = next((each for each in self._live.live if window_id in each.windows), None)
-        return await live.window(window_id).undisturbed(work) if live and window_id else await work()
+        return await live.window(window_id).run_between_turns(work) if live and window_id else await work()
 
     @asynccontextmanager
     async def _held(self, conversation_id: str) -> AsyncIterator[Conversation]:

@@ -212,7 +212,7 @@ def _object_or_empty(holder: Json, name: str) -> Json:
     return object_of(holder, name) or {}
 
 
-class SessionStates:
+class SessionOptions:
     """The open sessions of one agent and their config options.
 
     The models of older agents become a config option, unless the agent has one of category model.

@@ -19,7 +19,7 @@ from catena_acp.errors import AgentError, AgentGone, AgentRefused, AgentSilent, 
 from catena_acp.port import Limits, SessionSetup
 from catena_acp.protocol.answers import (
     PROTOCOL_VERSION,
-    SessionStates,
+    SessionOptions,
     abilities_of,
     options_of,
     page_of,
@@ -27,7 +27,7 @@ from catena_acp.protocol.answers import (
     session_id_of,
 )
 from catena_acp.protocol.callbacks import Callbacks
-from catena_acp.protocol.delivery import Delivery
+from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.json_reading import Json
 from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, refusal
@@ -141,7 +141,7 @@ class Connection:
     def __init__(
         self,
         transport: StdioTransport,
-        delivery: Delivery,
+        delivery: EventDelivery,
         *,
         files: FileAccess | None,
         permission_id: Callable[[int], str],
@@ -156,7 +156,7 @@ class Connection:
         self._sdk = connect_to_agent(cast("Any", self._callbacks), transport, use_unstable_protocol=True)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
         self._running_prompts: dict[str, int] = {}
-        self._states = SessionStates()
+        self._states = SessionOptions()
 
     @property
     def abilities(self) -> Abilities:

@@ -19,7 +19,7 @@ MAX_UNCLAIMED_SIZE = 16 * 1024 * 1024  # characters over all these sessions
 _ASKS = (PermissionRequested, PermissionWithdrawn)
 
 
-class Delivery:
+class EventDelivery:
     """Listeners of one agent's sessions.
 
     Events of a session without a listener are kept for its first listener. Beyond 20,000 events of a session, 32 such

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.conversation_events import Asked, TurnEnded
+from catena_acp.continuity.conversation_events import PermissionOpened, TurnEnded
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
 from catena_acp.conversation.asides.asides import AsideEnded
@@ -79,7 +79,7 @@ async def said_with_a_tool(desk: Desk, text: str) -> TurnEnded:
     """A whole turn in which a tool asks once whether it may run, and may."""
     at = len(desk.told)
     await desk.window.say(text)
-    asked = await desk.until_told(Asked)
+    asked = await desk.until_told(PermissionOpened)
     (option,) = [option for option in asked.options if option.kind == "allow_once"]
     await desk.conversation.answer(asked.ask_id, option.id)
     await desk.window.settled()

@@ -15,11 +15,16 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.conversation_events import Asked, AskSettled, MessageGrew, TurnEnded
+from catena_acp.continuity.conversation_events import (
+    MessageGrew,
+    PermissionClosed,
+    PermissionOpened,
+    TurnEnded,
+)
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.inspection.chain import Loads
-from catena_acp.conversation.logins import Owed
+from catena_acp.conversation.logins import UnansweredPrompt
 from catena_acp.errors import LogoutNotOffered
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.database.database import Database
@@ -200,7 +205,7 @@ async def test_r06_m07_a_prompt_that_wanted_a_login_goes_out_again_after_it_in_t
         await desk.say("before the login")
         refused = await desk.say(prompt)
         assert refused.problem is not None and refused.problem.trouble is Trouble.LOGIN_NEEDED
-        assert await desk.conversation.logins.owed(desk.window) == Owed(None, begun=False)
+        assert await desk.conversation.logins.owed(desk.window) == UnansweredPrompt(None, begun=False)
         await desk.conversation.logins.logged_in(desk.window)
         assert (await retried(desk)).problem is None
         turns, links = await desk.turns(), await desk.links()
@@ -244,10 +249,10 @@ async def test_r11_a_real_agent_that_is_stopped_in_whatever_it_does_keeps_its_se
         await asks_its_model(agent, "FAIL500", times=2)
         await stopped(desk)
         await desk.window.say("TOOLWRITE")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         await stopped(desk)
         assert desk.window.asked == []
-        assert any(isinstance(news, AskSettled) and news.ask_id == asked.ask_id for news in desk.told)
+        assert any(isinstance(news, PermissionClosed) and news.ask_id == asked.ask_id for news in desk.told)
         (tool,) = [row for row in await desk.branch() if row.kind is Kind.TOOL]
         await desk.say("after")
         turns, links, branch = await desk.turns(), await desk.links(), await desk.branch()
@@ -321,7 +326,7 @@ async def test_r07_a_real_agent_whose_transcript_is_gone_is_told_everything(agen
         assert ended.problem is None
         await desk.say("and what does it do?")
         turns, links, branch = await desk.turns(), await desk.links(), await desk.branch()
-        probe = await desk.conversation.chain.probe(link.id)
+        probe = await desk.conversation.chain.check_session(link.id)
         chain = await desk.conversation.chain.read(desk.window)
 
     assert [kept.state for kept in links] == [LinkState.LOST, LinkState.OPEN]
@@ -375,7 +380,7 @@ async def test_m09_from_the_oldest_link_a_real_agent_goes_on_natively_after_thre
         links = await desk.links()
         assert len({link.session_id for link in links}) == 4
         await desk.conversation.chain.pick(desk.window, oldest.id)
-        probe = await desk.conversation.chain.probe(oldest.id)
+        probe = await desk.conversation.chain.check_session(oldest.id)
         await desk.say("three")
         last = (await desk.turns())[-1]
 

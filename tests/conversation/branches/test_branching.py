@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import (
-    Asked,
     Doing,
     DoingChanged,
     LeafMoved,
     MessageAdded,
     MessageGrew,
+    PermissionOpened,
     PromptReturned,
     QueueChanged,
     SessionChanged,
@@ -201,7 +201,7 @@ async def test_e06_attachments_and_permissions_work_on_an_edited_prompt_as_on_an
         first = await prompt(desk, "say one")
         at = len(desk.told)
         await desk.window.edit(first.id, "ask to proceed", (file,))
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         await desk.conversation.answer(asked.ask_id, asked.options[0].id)
         over = await ended_after(desk, at, "ask to proceed")
         assert over.problem is None

@@ -18,7 +18,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.late_updates import LateUpdates
-from catena_acp.conversation.forks import Forked, Forking
+from catena_acp.conversation.forks import ConversationFork, ForkOperation
 from catena_acp.errors import AgentError, AgentRefused, NotOfThisBranch, StillAtWork
 from catena_acp.protocol.connection import Connection
 from catena_store.chains import agents, links
@@ -40,13 +40,13 @@ async def fork(desk: Desk, at: str | None = None, *, side_by_side: bool = True) 
     return at_desk(desk, await made(desk, at, side_by_side=side_by_side))
 
 
-async def made(desk: Desk, at: str | None = None, *, side_by_side: bool = True) -> Forked:
+async def made(desk: Desk, at: str | None = None, *, side_by_side: bool = True) -> ConversationFork:
     return await desk.conversations.fork(
         desk.conversation, at=at, window_id=desk.window_id, side_by_side=side_by_side
     )
 
 
-def at_desk(desk: Desk, forked: Forked) -> Desk:
+def at_desk(desk: Desk, forked: ConversationFork) -> Desk:
     branch = Desk(desk.db, desk.conversations, forked.conversation, forked.window.id)
     forked.conversation.subscribe(branch.hear)
     return branch
@@ -517,14 +517,14 @@ async def test_a_prompt_that_comes_before_a_fork_in_place_is_shown_keeps_its_win
     async with world.client() as desk:
         await desk.say("say one")
         await without_probes(desk)
-        reached, go_on, show = asyncio.Event(), asyncio.Event(), Forking._show
+        reached, go_on, show = asyncio.Event(), asyncio.Event(), ForkOperation._show
 
-        async def shown_later(self: Forking, record: Record, window_id: str, point: Any) -> None:
+        async def shown_later(self: ForkOperation, record: Record, window_id: str, point: Any) -> None:
             reached.set()
             await go_on.wait()
             await show(self, record, window_id, point)
 
-        monkeypatch.setattr(Forking, "_show", shown_later)
+        monkeypatch.setattr(ForkOperation, "_show", shown_later)
         forking = asyncio.ensure_future(made(desk, side_by_side=False))
         await reached.wait()
         await desk.window.say("say two; cue go-on; say three")

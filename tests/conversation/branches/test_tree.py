@@ -284,7 +284,7 @@ async def test_t04_a_quote_says_where_it_comes_from(tmp_path: Path) -> None:
         async with db.read() as reader:
             places = await family_tree(reader, "c1", "a2b")
         arranged = TreeLayout(places)
-        rows = {node.id: await tree_of(db).said_at(node) for node in places.nodes}
+        rows = {node.id: await tree_of(db).turn_messages(node) for node in places.nodes}
     nodes = {node.id: node for node in places.nodes}
     at = f"{NOW.astimezone():%Y-%m-%d %H:%M}"
     assert quote(arranged, nodes["p2"], rows["p2"]) == (

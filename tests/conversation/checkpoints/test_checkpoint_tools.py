@@ -15,15 +15,15 @@ from mcp.types import TextContent
 from catena.app.mcp_server import tool_server
 from catena.cli.main import main
 from catena_acp.continuity.conversation_events import (
-    Asked,
-    AskSettled,
     MessageAdded,
+    PermissionClosed,
+    PermissionOpened,
     Remarked,
     Troubled,
     TurnEnded,
 )
 from catena_acp.continuity.services import Checkpointing
-from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
+from catena_acp.conversation.checkpoints.agent_rewinds import RewindRequests
 from catena_store.conversations import rewind_requests
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
@@ -121,7 +121,7 @@ async def test_k09_an_agent_saves_and_lists_checkpoints_through_the_tools_that_i
 async def test_k09_a_rewind_is_a_question_and_what_is_granted_is_done_after_the_turn(world: World) -> None:
     async with in_a_turn(world) as (desk, agent):
         worked, words = await agent.call(REWIND, checkpoint="good")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
 
         assert worked and "The person was asked" in words and "Nothing has happened yet" in words
         assert asked.tool_call.title and "“good”" in asked.tool_call.title
@@ -144,17 +144,17 @@ async def test_k09_a_rewind_is_a_question_and_what_is_granted_is_done_after_the_
 async def test_k09_what_waits_does_not_go_out_while_the_leave_to_rewind_is_still_being_written(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    note, go_on = AskedRewinds._note, asyncio.Event()
+    note, go_on = RewindRequests._note, asyncio.Event()
 
-    async def slowly(self: AskedRewinds, request: RewindRequest, answer: RewindAnswer) -> None:
+    async def slowly(self: RewindRequests, request: RewindRequest, answer: RewindAnswer) -> None:
         await go_on.wait()
         await note(self, request, answer)
 
     async with in_a_turn(world) as (desk, agent):
         await agent.call(REWIND, checkpoint="good")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         await desk.window.say("say queued")
-        monkeypatch.setattr(AskedRewinds, "_note", slowly)
+        monkeypatch.setattr(RewindRequests, "_note", slowly)
 
         await desk.conversation.answer(asked.ask_id, asked.options[0].id)
         await end_turn(desk)
@@ -170,9 +170,9 @@ async def test_k09_what_waits_does_not_go_out_while_the_leave_to_rewind_is_still
 async def test_k09_what_the_person_refuses_does_not_happen(world: World) -> None:
     async with in_a_turn(world) as (desk, agent):
         await agent.call(REWIND, checkpoint="good")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         await desk.conversation.answer(asked.ask_id, asked.options[1].id)
-        await desk.until_told(AskSettled)
+        await desk.until_told(PermissionClosed)
 
         await end_turn(desk)
 
@@ -193,7 +193,7 @@ async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_w
         beside = await open_window(desk.db, desk.conversation.id)
         desk.conversation.window(beside)
         await agent.call(REWIND, checkpoint="good")
-        asked = await desk.until_told(Asked)
+        asked = await desk.until_told(PermissionOpened)
         window, before = desk.window, (await desk.stored_window()).leaf_id
         if closed_after == "the question":
             desk.conversation.leave(desk.window_id)
@@ -241,7 +241,7 @@ async def test_k09_the_tools_say_what_does_not_work(world: World) -> None:
         off = await agent.call(SAVE)
         assert unknown == (False, unknown[1]) and "“better”" in unknown[1]
         assert off == (False, off[1]) and "turned checkpoints off" in off[1]
-        assert not [news for news in desk.told if isinstance(news, Asked)]
+        assert not [news for news in desk.told if isinstance(news, PermissionOpened)]
         await end_turn(desk)
         await desk.until_told(TurnEnded)
 

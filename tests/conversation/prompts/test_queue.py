@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import (
-    Asked,
     Doing,
     DoingChanged,
     MessageAdded,
     MessageGrew,
+    PermissionOpened,
     PromptReturned,
     QueueChanged,
     Troubled,
@@ -213,7 +213,7 @@ async def test_r11_a_stop_answers_the_open_question_first_and_marks_the_tool_cal
     async with world.client() as desk:
         await desk.say("say one")
         await desk.window.say("begin Paint the fence; ask May I?")
-        await desk.until_told(Asked)
+        await desk.until_told(PermissionOpened)
         await desk.window.stop()
         await idle(desk)
         over = (await desk.turns())[-1]

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.conversation_events import Asked, ConversationEvent
+from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened
 from catena_acp.conversation.conversations import Conversations
 from catena_store.database.database import Database
 from support.conversations.rehearsed import open_window
@@ -25,7 +25,7 @@ async def main(store: str, directory: str, command: str, prompt: str) -> None:
     asked = asyncio.Event()
 
     def hear(news: ConversationEvent) -> None:
-        if isinstance(news, Asked):
+        if isinstance(news, PermissionOpened):
             asked.set()
 
     async with (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from catena_acp.continuity.conversation_events import Asked, ConversationEvent, TurnEnded
+from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened, TurnEnded
 from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
@@ -64,7 +64,7 @@ class Desk:
 
         def ended() -> TurnEnded | None:
             for item in self.told[at:]:
-                if isinstance(item, Asked) and answer and item.ask_id not in answered:
+                if isinstance(item, PermissionOpened) and answer and item.ask_id not in answered:
                     reply = self.conversation.answer(item.ask_id, answer)
                     answered[item.ask_id] = asyncio.ensure_future(reply)
                 if isinstance(item, TurnEnded) and item.window_id == self.window_id:

@@ -25,7 +25,7 @@ _LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "not known"}
 
 def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
     """Yield the facts about one link as names and values; an empty name continues the previous fact."""
-    link, probe = entry.link, entry.probe
+    link, probe = entry.link, entry.check
     yield "session", link.session_id
     yield "agent", f"{link.agent} · {link.profile}" if link.profile else link.agent
     yield "directory", link.cwd

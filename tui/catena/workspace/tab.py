@@ -12,8 +12,6 @@ from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.conversation_events import (
-    Asked,
-    AskSettled,
     ConversationEvent,
     Doing,
     DoingChanged,
@@ -23,6 +21,8 @@ from catena_acp.continuity.conversation_events import (
     MessageAdded,
     MessageChanged,
     MessageGrew,
+    PermissionClosed,
+    PermissionOpened,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -86,7 +86,7 @@ class Tab:
     doing: Doing = Doing.IDLE
     since: float = 0.0
     session: SessionState | None = None
-    asks: list[Asked] = field(default_factory=list)
+    asks: list[PermissionOpened] = field(default_factory=list)
     queue: tuple[QueueItem, ...] = ()
     plan: Message | None = None
     todos: tuple[Todo, ...] | None = None  # drawn from answers; None until the branch was looked through
@@ -275,9 +275,9 @@ class Tab:
                 if self.doing is Doing.IDLE:
                     self.since = max(since, time.monotonic() - _NEWS_DELAY)
                 self.doing = doing
-            case Asked():
+            case PermissionOpened():
                 self.asks.append(news)
-            case AskSettled(ask_id=ask_id):
+            case PermissionClosed(ask_id=ask_id):
                 self.asks = [ask for ask in self.asks if ask.ask_id != ask_id]
             case SessionChanged(session=session):
                 self.session = session

@@ -101,9 +101,9 @@ class Undoing:
 
     async def acts(self, tab: Tab | None) -> list[Done]:
         """The acts done in a tab and on closed ones, newest first."""
-        from catena_acp.conversation.undo import Undo
+        from catena_acp.conversation.undo import ConversationUndo
 
-        entries = await Undo(self._db, self._conversations).entries(self._scope(tab))
+        entries = await ConversationUndo(self._db, self._conversations).entries(self._scope(tab))
         async with self._db.read() as reader:
             return [await _named(reader, entry) for entry in entries]
 
@@ -147,9 +147,9 @@ class Undoing:
         return Scope(tab.window_id if tab else None, self._tabs.workspace_id)
 
     async def _step(self, tab: Tab | None, *, back: bool) -> TakenStep | None:
-        from catena_acp.conversation.undo import Undo
+        from catena_acp.conversation.undo import ConversationUndo
 
-        undo, scope = Undo(self._db, self._conversations), self._scope(tab)
+        undo, scope = ConversationUndo(self._db, self._conversations), self._scope(tab)
         if tab is not None:
             await self._tabs.keep(tab)
             tab.sending += 1  # the draft is of where it stands now

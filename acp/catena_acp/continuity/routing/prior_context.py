@@ -61,7 +61,7 @@ class PriorContext:
         return self.told_total - self.told
 
 
-def tell(
+def build_prior_context(
     rows: Sequence[Message],
     total: int,
     tools: Sequence[Message],
@@ -92,7 +92,7 @@ def tell(
     unlisted = tools_total - len(listed)
     if listed:
         lines.append("What was done with tools in that part, with its outcome:")
-        lines += [f"- {ledger_line(tool)}" for tool in listed]
+        lines += [f"- {tool_call_line(tool)}" for tool in listed]
         lines.append("")
     if unlisted:
         lines += [f"({_count(unlisted, 'earlier tool call')} left out here for length.)", ""]
@@ -110,7 +110,7 @@ def tell(
     )
 
 
-def ledger_line(tool: Message) -> str:
+def tool_call_line(tool: Message) -> str:
     """One tool call and its outcome; a call in flight when its session was lost has an unknown one."""
     record = ToolRecord.from_data(tool.data)
     title = _one_line(record.label)
@@ -209,7 +209,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-async def what_to_tell(
+async def read_prior_context(
     reader: Reader, path: Sequence[PathRow], knows: str | None, before: str | None, budget: Budget
 ) -> PriorContext | None:
     """The prior context for a session that knows the path up to ``knows``; None where there is nothing to tell.
@@ -221,4 +221,4 @@ async def what_to_tell(
         return None
     rows = await messages.spoken_between(reader, knows, before, budget.messages)
     tools = await messages.tools_between(reader, knows, before, limit=budget.tools)
-    return tell(rows, spoken, tools, budget, tools_total=tool_calls)
+    return build_prior_context(rows, spoken, tools, budget, tools_total=tool_calls)

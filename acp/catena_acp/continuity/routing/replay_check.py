@@ -32,7 +32,7 @@ class Verdict(Enum):
     CONTRADICTS = "contradicts"
 
 
-class Said(Enum):
+class Speaker(Enum):
     """Who said a text that is looked for."""
 
     PERSON = "user"
@@ -44,7 +44,7 @@ class Expected:
     """What the record says that a session holds."""
 
     holds: Sequence[
-        tuple[Said, str]
+        tuple[Speaker, str]
     ]  # prompts, and each clean turn's last answer, of the part from `unabridged_from` to `knows`
     possible: Sequence[str]  # every prompt that it may hold, up to `reach`
 
@@ -61,7 +61,7 @@ def verdict(replay: Iterable[Event], expected: Expected) -> Verdict:
             return Verdict.CONTRADICTS
         position = found
     possible = [_bare(prompt) for prompt in expected.possible]
-    later = (piece.own for piece in pieces[position:] if piece.said is Said.PERSON and piece.own)
+    later = (piece.own for piece in pieces[position:] if piece.said is Speaker.PERSON and piece.own)
     if all(any(prompt in own for prompt in possible) for own in later):
         return Verdict.AGREES
     return Verdict.CONTRADICTS
@@ -71,12 +71,12 @@ def verdict(replay: Iterable[Event], expected: Expected) -> Verdict:
 class _Piece:
     """What one side said at a stretch, without white space."""
 
-    said: Said
+    said: Speaker
     own: str  # empty for what an agent put in the person's mouth
     told: str  # what was told as prior context with it
 
 
-def _find(said: Said, text: str, pieces: Sequence[_Piece], position: int) -> int | None:
+def _find(said: Speaker, text: str, pieces: Sequence[_Piece], position: int) -> int | None:
     """Where to go on looking: at the same piece after something told, behind it after something said."""
     for at in range(position, len(pieces)):
         piece = pieces[at]
@@ -88,21 +88,21 @@ def _find(said: Said, text: str, pieces: Sequence[_Piece], position: int) -> int
 
 
 def _pieces(replay: Iterable[Event]) -> list[_Piece]:
-    stretches: list[tuple[Said, str | None, list[str]]] = []
+    stretches: list[tuple[Speaker, str | None, list[str]]] = []
     for event in replay:
         if not isinstance(event, TextChunk) or event.role == "thought":
             continue
-        said = Said(event.role)
+        said = Speaker(event.role)
         # The agent's messages of one turn are one stretch; each of the person's is one of its own.
-        mark = event.message_id if said is Said.PERSON else None
+        mark = event.message_id if said is Speaker.PERSON else None
         if not stretches or stretches[-1][:2] != (said, mark):
             stretches.append((said, mark, []))
         stretches[-1][2].append(event.text)
     return [_piece(said, "".join(parts)) for said, _, parts in stretches]
 
 
-def _piece(said: Said, text: str) -> _Piece:
-    if said is Said.AGENT:
+def _piece(said: Speaker, text: str) -> _Piece:
+    if said is Speaker.AGENT:
         return _Piece(said, _all_bare(text), "")
     words = without_prior_context(text)
     told = _all_bare(text) if words != text.strip() else ""

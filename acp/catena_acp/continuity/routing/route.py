@@ -28,7 +28,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Powers:
+class SessionCapabilities:
     """What the agent can do about sessions, as far as the route is concerned."""
 
     reopens: bool  # a session can be used again after its process ended
@@ -49,7 +49,7 @@ class Situation:
     clean_turns: Sequence[Turn]  # ended clean, on these links
     open_windows: frozenset[str]  # windows open in this client
     warm: frozenset[str]  # links whose session is open in our agent process, in their newest version
-    powers: Powers
+    powers: SessionCapabilities
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from catena_acp.continuity import context_summary
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, TurnStarted
 from catena_acp.continuity.problems import cause_words
 from catena_acp.continuity.routing import route
-from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
+from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.turn import RunningTurn
@@ -81,7 +81,7 @@ class Claim:
             context.host.publish,
             context.host.handle_permission,
         )
-        context.host.carried_by(self._window_id, live)
+        context.host.set_carrier(self._window_id, live)
         context.host.publish(TurnStarted(self._window_id, turn))
         context.host.publish(MessageChanged(self._window_id, stamped))
         if seam:
@@ -91,7 +91,7 @@ class Claim:
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
         """The prior context for the part of the path that the session does not know."""
         budget = self._context.services.budget
-        return await what_to_tell(reader, self._path, link.knows, self._row.parent_id, budget)
+        return await read_prior_context(reader, self._path, link.knows, self._row.parent_id, budget)
 
     async def _cause(self, reader: Reader, how: ContextSource, before: Turn | None, link: Link) -> str | None:
         """The reason, in words, why the context gets to the agent another way than before."""

@@ -66,7 +66,7 @@ class Host(SessionListener, Protocol):
         """Publish a permission request of the session, or that it was withdrawn."""
         ...
 
-    def carried_by(self, window_id: str, live: LiveSession) -> None:
+    def set_carrier(self, window_id: str, live: LiveSession) -> None:
         """Note that this session carries the window from now on."""
         ...
 
@@ -140,11 +140,11 @@ class SendContext:
         )
         return replace(situation, warm=self.sessions.warm(situation.links))
 
-    async def _powers(self, reader: Reader, abilities: Abilities | None) -> route.Powers:
+    async def _powers(self, reader: Reader, abilities: Abilities | None) -> route.SessionCapabilities:
         if abilities is None:
             return await kept_powers(reader, self.spec.name)
         known = await agents.abilities(reader, abilities.name, abilities.version)
-        return route.Powers(
+        return route.SessionCapabilities(
             reopens=abilities.reopens,
             forks=abilities.fork,
             forks_at=abilities.fork and known.get(FORK_AT) == "honoured",
@@ -282,7 +282,7 @@ async def read_situation(
     window_id: str,
     path: Sequence[PathRow],
     open_windows: frozenset[str],
-    powers: route.Powers,
+    powers: route.SessionCapabilities,
 ) -> route.Situation:
     """The part of the route's situation that the store knows; no session is warm in it."""
     family_links = await links.of_family(reader, record.family, target.agent, target.profile)

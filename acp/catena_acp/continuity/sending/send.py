@@ -55,7 +55,7 @@ def begins_empty(step: route.Step) -> bool:
             return False
 
 
-class Sending:
+class PromptCarrier:
     """The delivery of one prompt row to a session."""
 
     def __init__(

@@ -172,10 +172,10 @@ async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
     )
 
 
-async def kept_powers(r: Reader, agent: str) -> route.Powers:
+async def kept_powers(r: Reader, agent: str) -> route.SessionCapabilities:
     """What the agent could do when it last ran; one that never ran is taken to open sessions again."""
     known = await agents.abilities(r, agent, _WHEN_LAST_RUN)
-    return route.Powers(
+    return route.SessionCapabilities(
         reopens=known.get("reopens") != "no",
         forks=known.get("forks") == "yes",
         forks_at=known.get("forks_at") == "yes",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from catena_acp.continuity.conversation_events import SessionState
-from catena_acp.continuity.routing.replay_check import Expected, Said, Verdict, verdict
+from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, verdict
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.errors import AgentError, ForkWrong, NotOffered, SessionContradicts
@@ -300,17 +300,17 @@ class Sessions:
 
 
 def _expected_of(rows: Sequence[Message], start: int, known: int, clean: Set[str]) -> Expected:
-    holds: list[tuple[Said, str]] = []
+    holds: list[tuple[Speaker, str]] = []
     answered: str | None = None  # the clean turn whose answer stands last in `holds`
     for row in rows[start:known]:
         if row.kind is Kind.USER and row.data.get("steered"):
             continue  # agents keep what was said into a turn elsewhere, or as something else
         if row.kind is Kind.USER:
-            holds.append((Said.PERSON, row.text))
+            holds.append((Speaker.PERSON, row.text))
             answered = None
         elif row.kind is Kind.AGENT and row.turn_id in clean and row.state is MessageState.FINAL:
             if answered == row.turn_id:
                 holds.pop()
-            holds.append((Said.AGENT, row.text))
+            holds.append((Speaker.AGENT, row.text))
             answered = row.turn_id
     return Expected(holds, [row.text for row in rows if row.kind is Kind.USER])

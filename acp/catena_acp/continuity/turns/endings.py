@@ -71,7 +71,7 @@ def unfinished_status(stop: StopReason) -> str:
 _LONGEST = 600  # characters; nobody writes an essay for an error
 
 
-class OnlyWords:
+class LastAnswer:
     """Collects a turn's last message; ``text`` is None once there is more in the turn than an error would be."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from catena_acp.continuity.conversation_events import Asked, AskSettled, ConversationEvent
+from catena_acp.continuity.conversation_events import ConversationEvent, PermissionClosed, PermissionOpened
 from catena_acp.session_events import PermissionRequested, ToolCallChanged
 
 
@@ -21,7 +21,7 @@ class _PendingPermission:
     window_id: str
     link_id: str
     agent: Answerable
-    event: Asked
+    event: PermissionOpened
 
 
 class PendingPermissions:
@@ -40,11 +40,11 @@ class PendingPermissions:
         known: ToolCallChanged | None,
     ) -> None:
         """Add and publish a request; ``known`` is its tool call as it was reported before."""
-        event = Asked(window_id, asked.ask_id, _completed(asked.tool_call, known), asked.options)
+        event = PermissionOpened(window_id, asked.ask_id, _completed(asked.tool_call, known), asked.options)
         self._open[asked.ask_id] = _PendingPermission(window_id, link_id, agent, event)
         self._publish(event)
 
-    def of_window(self, window_id: str) -> list[Asked]:
+    def of_window(self, window_id: str) -> list[PermissionOpened]:
         """The open requests of a window, oldest first."""
         return [ask.event for ask in self._open.values() if ask.window_id == window_id]
 
@@ -54,13 +54,13 @@ class PendingPermissions:
         if ask is None:
             return None
         ask.agent.answer_permission(ask_id, option_id)
-        self._publish(AskSettled(ask.window_id, ask_id))
+        self._publish(PermissionClosed(ask.window_id, ask_id))
         return ask.window_id
 
     def withdrawn(self, ask_id: str) -> None:
         """Drop a request that the agent withdrew."""
         if ask := self._open.pop(ask_id, None):
-            self._publish(AskSettled(ask.window_id, ask_id))
+            self._publish(PermissionClosed(ask.window_id, ask_id))
 
     def cancel(self, link_id: str) -> None:
         """Answer every open request of a link's session with `cancelled`."""

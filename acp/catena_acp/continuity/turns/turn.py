@@ -27,7 +27,7 @@ from catena_acp.continuity.sessions.fork_points import id_said_back
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.endings import (
     Ending,
-    OnlyWords,
+    LastAnswer,
     mark_said_error,
     problem_of_end,
     says_its_error,
@@ -98,7 +98,7 @@ class RunningTurn:
         self._interjected = False
         self.spoken_into = False  # or is just being: whether the agent heard it may never be known
         self.over = False  # the agent has answered: nothing can be said into it any more
-        self._said = OnlyWords()
+        self._said = LastAnswer()
         self._prompt_id: str | None = None  # the agent's own id of the prompt, where it says it back
 
     def receive(self, event: Event) -> None:

@@ -16,7 +16,13 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
 from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
-from catena_acp.conversation.asides.session import AsideSession, Opening, sweep, throw_away, where_it_stands
+from catena_acp.conversation.asides.session import (
+    AsideSession,
+    AsideSessionOpener,
+    sweep,
+    throw_away,
+    where_it_stands,
+)
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -180,7 +186,7 @@ class Aside:
             self.link_id = self._runtime.services.new_id()
         if before is None or not before.agent.alive:
             self._told = False
-            opening = Opening(self._context, self.link_id, self._leaf_id, self._window_id)
+            opening = AsideSessionOpener(self._context, self.link_id, self._leaf_id, self._window_id)
             # Whoever breaks off the question must not leave a session behind that nobody knows of.
             self._opening = asyncio.ensure_future(opening.open())
         assert self._opening is not None
@@ -195,14 +201,14 @@ class Aside:
             if session.refused:
                 remarks.append(_OTHER_MODEL.format(title=self.title, what="; ".join(session.refused)))
             for remark in remarks:
-                for row in self._rows.noticed(remark):
+                for row in self._rows.add_notice(remark):
                     yield row
         if self._stopping or self._closed:
             yield AsideEnded(StopReason.CANCELLED, None)
             return
         heard: asyncio.Queue[Event | None] = asyncio.Queue()
         agent, session_id = session.agent, session.link.session_id
-        self._cost.asked(session)
+        self._cost.begin(session)
         unlisten = agent.listen(session_id, heard.put_nowait)
         prompt = asyncio.ensure_future(agent.prompt(session_id, self._blocks(session, question)))
         prompt.add_done_callback(lambda _: heard.put_nowait(None))
@@ -217,8 +223,8 @@ class Aside:
                 with contextlib.suppress(AgentError):
                     await agent.cancel(session_id)
                 prompt.cancel()
-                self._runtime.spawn(self._cost.over(None))
-        await self._cost.over(_answer(prompt))
+                self._runtime.spawn(self._cost.end(None))
+        await self._cost.end(_answer(prompt))
         for ending in self._over(_ending(prompt, stopping=self._stopping)):
             yield ending
 
@@ -231,14 +237,14 @@ class Aside:
     def _heard(self, agent: AgentPort, event: Event) -> list[RowEvent]:
         match event:
             case UsageReported():
-                self._cost.told(event)
+                self._cost.report(event)
                 return []
             case PermissionRequested():
-                return [*self._rows.heard(event), *self._permitted(agent, event)]
+                return [*self._rows.add_event(event), *self._permitted(agent, event)]
             case PermissionWithdrawn():
                 return []
             case _:
-                return self._rows.heard(event)
+                return self._rows.add_event(event)
 
     def _permitted(self, agent: AgentPort, ask: PermissionRequested) -> list[RowEvent]:
         """Reading is allowed, once; everything else is refused, and that is said."""
@@ -250,7 +256,7 @@ class Aside:
             return []
         agent.answer_permission(ask.ask_id, by_kind.get("reject_once"))
         what = " ".join(str(call.title or known.get("title") or "it did not say what").split())
-        return self._rows.noticed(_REFUSED.format(title=self.title, what=what))
+        return self._rows.add_notice(_REFUSED.format(title=self.title, what=what))
 
     def _over(self, ending: Ending) -> list[AsideEvent]:
         well = ending.stop.clean and self._rows.answered

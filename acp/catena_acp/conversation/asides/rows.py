@@ -83,13 +83,13 @@ class AsideRows:
         )
         return self._added(question)
 
-    def heard(self, event: Event) -> list[RowEvent]:
+    def add_event(self, event: Event) -> list[RowEvent]:
         """The agent told something."""
         return self._told(self._reducer.reduce(event)) if self._reducer else []
 
-    def noticed(self, text: str) -> list[RowEvent]:
+    def add_notice(self, text: str) -> list[RowEvent]:
         """We have something to say."""
-        return self.heard(NoticeReported(text, "info"))
+        return self.add_event(NoticeReported(text, "info"))
 
     def tool(self, tool_call_id: str) -> Mapping[str, Any]:
         """What is known of a tool call."""
@@ -157,19 +157,19 @@ class AsideCost:
         self._begun_anew = False  # that total may be its source's, and the session's own begin at nothing
         self._told: UsageReported | None = None
 
-    def asked(self, session: AsideSession) -> None:
+    def begin(self, session: AsideSession) -> None:
         """A question goes out to this session."""
         if session is not self._session:
             self._session, self._begun_anew = session, True
             self._before = session.link.cost_total or 0.0
         self._told = None
 
-    def told(self, report: UsageReported) -> None:
+    def report(self, report: UsageReported) -> None:
         """The agent told its session's total so far."""
         if report.cost is not None:
             self._told = report
 
-    def over(self, answer: PromptEnded | None) -> Coroutine[Any, Any, None]:
+    def end(self, answer: PromptEnded | None) -> Coroutine[Any, Any, None]:
         """The question is over, or given up: its share is known at once, and kept by what this gives."""
         told = self._told
         cost = self._share(told.cost) if told and told.cost is not None else None

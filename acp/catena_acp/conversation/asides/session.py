@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from catena_acp.continuity.context_summary import ContextSummary, how_words
 from catena_acp.continuity.routing import route
-from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
+from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import title_of
 from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
@@ -73,7 +73,7 @@ async def where_it_stands(reader: Reader, window_id: str) -> str | None:
     return await point_at(reader, leaf.id if leaf else None)
 
 
-class Opening:
+class AsideSessionOpener:
     """Comes to the session of one aside, whose link gets the id that the caller has made for it."""
 
     def __init__(self, context: SendContext, link_id: str, leaf_id: str | None, window_id: str) -> None:
@@ -98,7 +98,7 @@ class Opening:
             agent.forbid_writes(link.session_id)
             async with context.services.db.read() as reader:
                 budget = context.services.budget
-                prior = await what_to_tell(reader, self._path, knows, self._leaf_id, budget)
+                prior = await read_prior_context(reader, self._path, knows, self._leaf_id, budget)
                 wanted = await wanted_on(reader, self._leaf_id, self._window_id, context.spec.name)
             refused, model = await _apply_model(agent, link, opened, wanted)
         except BaseException:

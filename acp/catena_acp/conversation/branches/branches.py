@@ -45,7 +45,7 @@ class Branches:
         """
         live = await forked_session(self._runtime, window_id, leaf_id, source_cwd)
         if live:
-            self._runtime.carried_by(window_id, live)
+            self._runtime.set_carrier(window_id, live)
         return live
 
 
@@ -75,16 +75,16 @@ class WindowLeaf:
         self.switch_agent(agent)
         self._runtime.publish(LeafMoved(self.window_id, leaf_id))
         if agent is None:
-            self._runtime.carried_by_none(self.window_id)
+            self._runtime.clear_carrier(self.window_id)
 
     def switch_agent(self, agent: AgentSpec | None) -> None:
         """Take over the agent that was committed with a move, if there was one."""
         if agent is not None:
             record = self._runtime.record
             self._runtime.record = replace(record, agent=agent.name, profile=agent.profile)
-            self._runtime.carried_by_none(self.window_id)
+            self._runtime.clear_carrier(self.window_id)
 
-    async def stand_on(self, leaf_id: str | None, act: Act) -> None:
+    async def move_leaf(self, leaf_id: str | None, act: Act) -> None:
         """Let the window stand on a row; for who keeps its prompts away meanwhile."""
         await self._runtime.settle()
         async with self._runtime.services.db.read() as reader:
@@ -98,7 +98,7 @@ class WindowLeaf:
         self.moved(leaf_id)
         await remark_on_logout(self._runtime, self.window_id, leaf_id)
 
-    async def beside(self, prompt_id: str, step: int) -> str | None:
+    async def sibling_leaf(self, prompt_id: str, step: int) -> str | None:
         """The leaf of the sibling that is ``step`` further: where the window last stood in it, else its newest.
 
         None where there is no such sibling.

@@ -45,7 +45,7 @@ _OPTIONS = (
 class _Question:
     """Takes the person's answer to a request."""
 
-    asked: AskedRewinds
+    asked: RewindRequests
     window_id: str
     request: RewindRequest
     checkpoint: Checkpoint
@@ -54,7 +54,7 @@ class _Question:
         self.asked.answered(self.window_id, self.request, self.checkpoint, granted=option_id == _YES)
 
 
-class AskedRewinds:
+class RewindRequests:
     """Looks for requests of one conversation's agents while its turns run, and does what is granted."""
 
     def __init__(self, runtime: ConversationRuntime, window_of: Callable[[str], Window]) -> None:
@@ -141,7 +141,7 @@ class AskedRewinds:
                 return
             if window_id not in self._runtime.windows:
                 raise TabClosed
-            await window.leaf.stand_on(checkpoint.message_id, Act.REWIND)
+            await window.leaf.move_leaf(checkpoint.message_id, Act.REWIND)
             await window.queue.hold()  # what was typed for another place waits for the person
             words = words_of(checkpoint, self._runtime.services.clock())
             self._runtime.publish(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
@@ -150,7 +150,7 @@ class AskedRewinds:
             if window_id not in self._runtime.windows:  # asking for it would open it again
                 raise TabClosed
             window = self._window_of(window_id)
-            await window.apart(rewind, wait=True)
+            await window.run_exclusively(rewind, wait=True)
         except (AgentError, ReadOnly, StoreError) as error:
             await noted
             await self._note(request, RewindAnswer.FAILED)

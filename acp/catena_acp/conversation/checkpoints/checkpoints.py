@@ -22,7 +22,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.parking.parking import drop_parked
 from catena_acp.continuity.sessions.fork_points import point_at, settled_point
 from catena_acp.continuity.tool_record import ToolRecord
-from catena_acp.conversation.checkpoints.agent_rewinds import AskedRewinds
+from catena_acp.conversation.checkpoints.agent_rewinds import RewindRequests
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, NoCheckpoint, ReadOnly
@@ -58,7 +58,7 @@ class Checkpoints:
         self._dropping: set[asyncio.Task[None]] = set()
         self._seen: set[str] = set()  # tool calls that have ended and were looked at
         runtime.subscribe(self._handle)
-        AskedRewinds(runtime, window_of)
+        RewindRequests(runtime, window_of)
 
     @property
     def store(self) -> CheckpointStore:

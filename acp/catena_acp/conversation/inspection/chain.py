@@ -30,7 +30,7 @@ class Loads(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class SessionCheck:
     """What a look at a session said; ``at`` None where nobody has looked."""
 
     loads: Loads
@@ -55,7 +55,7 @@ class ChainEntry:
     turns: int
     ended: str | None  # in words, why it is no longer used or how its last turn went wrong
     here: bool  # it carried a part of this branch
-    probe: Probe  # whether it still loads
+    check: SessionCheck  # whether it still loads
     knows: str  # in words, what its session holds at least,
     reach: str  # … and what it may hold beyond that
     events: tuple[LinkEvent, ...]
@@ -126,7 +126,7 @@ async def read_chain(
                 turns=load.count if load else 0,
                 ended=_ended(link, ends),
                 here=link.id in travelled,
-                probe=_probe(link, events, warm=link.id in warm),
+                check=_session_check(link, events, warm=link.id in warm),
                 knows=_knows(link, marks),
                 reach=_reach(link, marks),
                 events=events,
@@ -186,17 +186,17 @@ def _last_trouble(ends: LinkExtent) -> str | None:
             return None
 
 
-def _probe(link: Link, events: tuple[LinkEvent, ...], *, warm: bool) -> Probe:
+def _session_check(link: Link, events: tuple[LinkEvent, ...], *, warm: bool) -> SessionCheck:
     if link.state is LinkState.LOST:
         lost = next((event.at for event in reversed(events) if event.event == "lost"), None)
-        return Probe(Loads.NO, link.ended or "it is lost", lost)
+        return SessionCheck(Loads.NO, link.ended or "it is lost", lost)
     if warm:
-        return Probe(Loads.YES, "it is open here", None)
+        return SessionCheck(Loads.YES, "it is open here", None)
     looked = next((event for event in reversed(events) if event.event == links.LOOKED), None)
     if looked is None:
-        return Probe(Loads.UNKNOWN, "nobody has looked", None)
+        return SessionCheck(Loads.UNKNOWN, "nobody has looked", None)
     loads, _, words = (looked.detail or "").partition(": ")
-    return Probe(Loads(loads) if loads in set(Loads) else Loads.UNKNOWN, words, looked.at)
+    return SessionCheck(Loads(loads) if loads in set(Loads) else Loads.UNKNOWN, words, looked.at)
 
 
 def _knows(link: Link, marks: dict[str, MessagePreview]) -> str:
@@ -212,7 +212,7 @@ def _reach(link: Link, marks: dict[str, MessagePreview]) -> str:
     return f"perhaps more, up to {_named(marks.get(link.reach or ''))}"
 
 
-def _named(glimpse: MessagePreview | None) -> str:
-    if glimpse is None:
+def _named(preview: MessagePreview | None) -> str:
+    if preview is None:
         return "a message that is gone"
-    return shortened(glimpse.text) if glimpse.text.strip() else f"a {glimpse.kind} without words"
+    return shortened(preview.text) if preview.text.strip() else f"a {preview.kind} without words"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from catena_acp.continuity.context_summary import ContextSummary, how_words
-from catena_acp.continuity.routing.prior_context import ledger_line
+from catena_acp.continuity.routing.prior_context import tool_call_line
 from catena_acp.conversation.inspection.chain import Chain
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import MessagePreview
@@ -79,7 +79,7 @@ async def read_context(
         knew=spoken - turn.told_total,
         abridged=turn.unabridged_from is not None,
         left_out=tuple(seen[id] for id in left_out),
-        tools=tuple(ledger_line(tool) for tool in tools),
+        tools=tuple(tool_call_line(tool) for tool in tools),
         before=on_branch[at - 1] if at else None,
         after=on_branch[at + 1] if at is not None and at + 1 < len(on_branch) else None,
     )

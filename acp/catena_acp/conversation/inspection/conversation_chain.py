@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from catena_acp.conversation.inspection.chain import SHOWN, Chain, Loads, Probe, read_chain
+from catena_acp.conversation.inspection.chain import SHOWN, Chain, Loads, SessionCheck, read_chain
 from catena_acp.conversation.inspection.context import TurnContext, read_context
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.window import Window
@@ -82,7 +82,7 @@ class ConversationChain:
             return context
         return replace(context, next=await self.read(window))
 
-    async def probe(self, link_id: str) -> Probe:
+    async def check_session(self, link_id: str) -> SessionCheck:
         """Look whether a link's session still loads: nothing is prompted, and what was cold is cold again after it.
 
         Proof of loss loses the link; the outcome is a line of the chain's record. Raises ReadOnly, StoreError.
@@ -92,14 +92,14 @@ class ConversationChain:
         async with self._runtime.services.db.read() as reader:
             busy = bool(await turns.busy_links(reader, [link_id]))
         if link.state is LinkState.LOST:
-            return Probe(Loads.NO, link.ended or "it is lost", None)
+            return SessionCheck(Loads.NO, link.ended or "it is lost", None)
         if busy:
-            return Probe(Loads.YES, "its turn is under way", self._runtime.services.clock())
+            return SessionCheck(Loads.YES, "its turn is under way", self._runtime.services.clock())
         loads, words = await self._look(link)
-        probe = Probe(loads, words, self._runtime.services.clock())
+        check = SessionCheck(loads, words, self._runtime.services.clock())
         async with tenure.write() as tx:
-            await links.record(tx, link_id, links.LOOKED, probe.detail, again=True)
-        return probe
+            await links.record(tx, link_id, links.LOOKED, check.detail, again=True)
+        return check
 
     async def price_of(self, window: Window, link_id: str) -> Price:
         """What the next prompt would need from an older link on. Raises NotToBePicked, ReadOnly, AgentMissing."""
@@ -112,7 +112,7 @@ class ConversationChain:
         Raises NotToBePicked, ReadOnly, AgentMissing.
         """
         try:
-            return await window.apart(lambda: self._pick(window, link_id))
+            return await window.run_exclusively(lambda: self._pick(window, link_id))
         except StillAtWork as error:
             raise NotToBePicked("A turn is under way here; stop it first.") from error
 

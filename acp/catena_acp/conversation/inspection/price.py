@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from catena_acp.continuity.context_summary import ContextSummary, price_words
 from catena_acp.continuity.routing import route
-from catena_acp.continuity.routing.prior_context import PriorContext, what_to_tell
+from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -76,7 +76,7 @@ async def _price(
     if apart:
         situation = replace(situation, conversation_id="", window_id="")
     knows, how, unabridged_from = _first_step(route.candidates(situation)[0], context)
-    prior = await what_to_tell(reader, path, knows, leaf_id, context.services.budget)
+    prior = await read_prior_context(reader, path, knows, leaf_id, context.services.budget)
     spec = context.spec
     return replace(
         Price.of_prior(_with_telling(how, knows, prior), prior),

@@ -63,7 +63,7 @@ class ConversationTree:
             _tail(found.right, found.right_rows),
         )
 
-    async def said_at(self, node: TreeNode) -> Sequence[Message]:
+    async def turn_messages(self, node: TreeNode) -> Sequence[Message]:
         """A prompt and everything that it brought, oldest first."""
         async with self._runtime.services.db.read() as reader:
             return await rows_of_prompt(reader, node)

@@ -10,7 +10,7 @@ from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, wit
 from catena_acp.continuity.conversation_events import Doing, LeafMoved, Problem, PromptReturned, TurnEnded
 from catena_acp.continuity.lease_text import HELD_ELSEWHERE
 from catena_acp.continuity.problems import problem_about, problem_of, problem_of_notice
-from catena_acp.continuity.sending.send import Sending
+from catena_acp.continuity.sending.send import PromptCarrier
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
@@ -42,7 +42,7 @@ class PromptDelivery:
         self._rows = rows
         self._queue = queue
         self._ready = ready
-        self._sending: Sending | None = None
+        self._sending: PromptCarrier | None = None
         self._unclosed: tuple[RunningTurn, Ending] | None = None
         self.ended: Turn | None = None  # the last one, where nothing was wrong with it
         self.steering = Steering(runtime, window_id, queue)
@@ -119,12 +119,14 @@ class PromptDelivery:
         assert sending.turn is not None, "a turn that ends was claimed"
         return await self._ended(sending.turn, ending)
 
-    def _sending_of(self, attempt: Attempt) -> Sending:
+    def _sending_of(self, attempt: Attempt) -> PromptCarrier:
         """One that waited goes out as it was typed."""
         if (item := attempt.item) is None:
-            return Sending(self._runtime.send_context(), self._window_id, attempt.row)
+            return PromptCarrier(self._runtime.send_context(), self._window_id, attempt.row)
         context = self._runtime.send_context(item.cwd)
-        return Sending(context, self._window_id, attempt.row, lambda live: self.settings.apply(live, item))
+        return PromptCarrier(
+            context, self._window_id, attempt.row, lambda live: self.settings.apply(live, item)
+        )
 
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
         await shielded(self.steering.settled())

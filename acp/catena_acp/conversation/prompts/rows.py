@@ -70,7 +70,7 @@ class PromptRows:
         self._leaf = leaf
         self._window_id = leaf.window_id
 
-    async def typed(self, text: str, files: Sequence[Attachment]) -> Birth:
+    async def add_prompt(self, text: str, files: Sequence[Attachment]) -> Birth:
         """Make the row of a prompt that stood in the composer; the draft is empty then."""
         async with self._runtime.writable().write() as tx:
             await inputs.add(tx, text, self._runtime.record.cwd)
@@ -79,7 +79,7 @@ class PromptRows:
             row = await self.add(tx, text, files)
         return Attempt(row, came_from=row.parent_id), MessageAdded(self._window_id, row)
 
-    async def instead(
+    async def add_sibling(
         self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
     ) -> Birth:
         """Make a sibling of a prompt, on which the window stands then; ``agent`` is who answers from there on."""
@@ -91,7 +91,7 @@ class PromptRows:
         self._leaf.switch_agent(agent)
         return Attempt(row, came_from=row.parent_id), LeafMoved(self._window_id, row.id)
 
-    async def again(self, agent: AgentSpec | None) -> Birth | None:
+    async def repeat_last(self, agent: AgentSpec | None) -> Birth | None:
         """Let the branch's last prompt go out again: the same row where its turn brought nothing, else a sibling.
 
         None where nothing was said.

@@ -28,13 +28,13 @@ async def _prepared(runtime: ConversationRuntime, window_id: str) -> bool:
     """False where another agent was chosen meanwhile."""
     agent = runtime.record.agent, runtime.record.profile
     try:
-        preparing = Preparing(runtime.send_context(), window_id)
+        preparing = SessionPreparation(runtime.send_context(), window_id)
         live = await preparing.open()
         stands = await preparing.still_stands()
         if agent != (runtime.record.agent, runtime.record.profile):
             return False
         if live and stands:
-            runtime.carried_by(window_id, live)
+            runtime.set_carrier(window_id, live)
     except AgentError as error:
         if agent != (runtime.record.agent, runtime.record.profile):
             return False
@@ -45,7 +45,7 @@ async def _prepared(runtime: ConversationRuntime, window_id: str) -> bool:
     return True
 
 
-class Preparing:
+class SessionPreparation:
     """Gets a window's next session ready: its commands, modes and models can then be shown."""
 
     def __init__(self, context: SendContext, window_id: str) -> None:

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import (
-    Asked,
     Doing,
     MessageAdded,
+    PermissionOpened,
     Problem,
     PromptReturned,
     SessionState,
@@ -107,7 +107,7 @@ class Window:
         return self._runtime.session(self.id)
 
     @property
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[PermissionOpened]:
         """The permissions that its turn waits for, oldest first."""
         return self._runtime.permissions.of_window(self.id)
 
@@ -144,7 +144,7 @@ class Window:
             await self.queue.add(text, files)
             self._serve_late()
             return
-        await self._say(lambda: self.rows.typed(text, files), text, files)
+        await self._say(lambda: self.rows.add_prompt(text, files), text, files)
 
     async def edit(self, prompt_id: str, text: str, files: Sequence[Attachment] = ()) -> None:
         """Say a prompt in other words, as a sibling of it; returns when its row is committed.
@@ -156,7 +156,7 @@ class Window:
             await self.take_over()
         self._runtime.writable()
         prompt = await self._prompt_of(prompt_id)
-        await self.apart(lambda: self._say_instead(prompt, text, files, None), stop=True)
+        await self.run_exclusively(lambda: self._say_instead(prompt, text, files, None), stop=True)
 
     async def retry(self, *, agent: AgentSpec | None = None, prompt_id: str | None = None) -> None:
         """Send the last prompt again, or another one: the same row where its turn brought nothing, else as a sibling.
@@ -171,20 +171,20 @@ class Window:
         prompt = await self._prompt_of(prompt_id)
         async with self._runtime.services.db.read() as reader:
             files = await attachments.of_message(reader, prompt.id)
-        await self.apart(lambda: self._say_instead(prompt, prompt.text, files, agent), stop=True)
+        await self.run_exclusively(lambda: self._say_instead(prompt, prompt.text, files, agent), stop=True)
 
     async def clear(self) -> None:
         """`/clear`: nothing above is told again, all of it stays on the screen, nothing is sent.
 
         Raises StillAtWork while a prompt is on its way: what comes of that would not stand below it.
         """
-        await self.apart(self._clear)
+        await self.run_exclusively(self._clear)
 
     async def _clear(self) -> None:
         async with self._runtime.writable().write() as tx:
             row = await self.rows.add_barrier(tx)
         self._runtime.publish(MessageAdded(self.id, row))
-        self._runtime.carried_by_none(self.id)
+        self._runtime.clear_carrier(self.id)
 
     async def stop(self) -> None:
         """Stop the turn: the agent is asked to, its open questions are answered `cancelled`.
@@ -216,9 +216,9 @@ class Window:
         if self._runtime.tenure is None or self.busy or self._preparing:
             return
         with contextlib.suppress(GivenUp):
-            await self.ahead(lambda: prepare(self._runtime, self.id))
+            await self.run_before_next_prompt(lambda: prepare(self._runtime, self.id))
 
-    async def ahead(self, work: Callable[[], Awaitable[T]], *, apart: bool = False) -> T:
+    async def run_before_next_prompt(self, work: Callable[[], Awaitable[T]], *, apart: bool = False) -> T:
         """Do something that the next prompt waits for, in the queue where that is to stand ``apart`` from it.
 
         Raises StillAtWork, and GivenUp after a stop.
@@ -235,7 +235,7 @@ class Window:
             raise GivenUp
         return task.result()
 
-    async def apart(
+    async def run_exclusively(
         self, work: Callable[[], Coroutine[Any, Any, T]], *, stop: bool = False, wait: bool = False
     ) -> T:
         """Do something that moves the leaf, to its end; a prompt waits in the queue.
@@ -259,11 +259,11 @@ class Window:
             self._apart -= 1
             self._serve_late()
 
-    async def undisturbed(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def run_between_turns(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Do something between two turns and no login, to its end; a prompt waits for it. Raises StillAtWork."""
         if self.in_turn:
             raise StillAtWork
-        return await self.apart(work)
+        return await self.run_exclusively(work)
 
     def _prepared(self, task: asyncio.Future[Any], *, apart: bool) -> None:
         self._preparing = None
@@ -337,14 +337,14 @@ class Window:
 
         Raises StillAtWork while the turn runs, AgentError for a row of another conversation.
         """
-        await self.apart(lambda: self.leaf.stand_on(leaf_id, act))
+        await self.run_exclusively(lambda: self.leaf.move_leaf(leaf_id, act))
 
     async def to_sibling(self, prompt_id: str, step: int) -> bool:
         """Go to the sibling of a prompt that is ``step`` further, where the window last stood in it.
 
         Else to where it was written last. False where there is no such sibling. Raises StillAtWork.
         """
-        leaf_id = await self.leaf.beside(prompt_id, step)
+        leaf_id = await self.leaf.sibling_leaf(prompt_id, step)
         if leaf_id is None:
             return False
         await self.go_to(leaf_id, Act.SIBLING)
@@ -358,11 +358,11 @@ class Window:
         ran = self.busy
 
         async def back() -> None:
-            await self.leaf.stand_on(message_id, Act.REWIND)
+            await self.leaf.move_leaf(message_id, Act.REWIND)
             if ran:
                 await self.queue.hold()
 
-        await self.apart(back, stop=True)
+        await self.run_exclusively(back, stop=True)
 
     # --- the queue
 
@@ -475,7 +475,7 @@ class Window:
 
     async def _again(self, agent: AgentSpec | None) -> Attempt | None:
         await shielded(self._delivery.close_unclosed())
-        birth = await self.rows.again(agent)
+        birth = await self.rows.repeat_last(agent)
         if birth is None:
             return None
         attempt, news = birth
@@ -496,7 +496,7 @@ class Window:
             self._runtime.publish(MessageAdded(self.id, row))
             if not row.barrier:
                 return Attempt(row, came_from=row.parent_id, item=taken.item)
-            self._runtime.carried_by_none(self.id)
+            self._runtime.clear_carrier(self.id)
         return None
 
     async def _say_instead(
@@ -505,11 +505,11 @@ class Window:
         # What the turn before still tells belongs to the branch that is left.
         await self._runtime.settle()
         if not clears(text):
-            await self._say(lambda: self.rows.instead(prompt, text, files, agent), text, files)
+            await self._say(lambda: self.rows.add_sibling(prompt, text, files, agent), text, files)
             return
-        _, news = await self.rows.instead(prompt, text, files, agent)
+        _, news = await self.rows.add_sibling(prompt, text, files, agent)
         self._runtime.publish(news)
-        self._runtime.carried_by_none(self.id)
+        self._runtime.clear_carrier(self.id)
         self._runtime.publish(TurnEnded(self.id, None, None))
 
     async def _prompt_of(self, prompt_id: str) -> Message:

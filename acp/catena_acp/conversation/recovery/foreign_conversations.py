@@ -310,7 +310,7 @@ class _Followed:
                 runtime.publish(Renamed(window_id, standing.record.title))
         if standing.record.agent != before.agent:
             for window_id in runtime.windows:
-                runtime.carried_by_none(window_id)
+                runtime.clear_carrier(window_id)
         lease, before_it = standing.lease, self._lease
         if lease is not None and lease.owner.id == self._services.owner.id:
             return  # being taken over: whoever does that tells it

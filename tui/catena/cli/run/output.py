@@ -11,7 +11,7 @@ from catena.cli.run.writer import BackgroundWriter
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe
-from catena_acp.continuity.conversation_events import Asked, Problem, TurnEnded, Usage
+from catena_acp.continuity.conversation_events import PermissionOpened, Problem, TurnEnded, Usage
 from catena_acp.continuity.turn_end_text import BACK_IN_COMPOSER
 from catena_acp.session_events import PermissionOption
 from catena_store.records import ConversationRecord, Kind, Link, Message, Turn
@@ -41,8 +41,8 @@ class Output(Protocol):
         """Report text appended to a reported answer or thought."""
         ...
 
-    def asked(self, asked: Asked) -> None: ...
-    def answered(self, asked: Asked, option: PermissionOption | None, by: str) -> None: ...
+    def asked(self, asked: PermissionOpened) -> None: ...
+    def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None: ...
     def usage(self, usage: Usage) -> None: ...
     def remark(self, text: str) -> None:
         """Report something that needs no action."""
@@ -109,10 +109,10 @@ class PlainOutput:
         self._held = held[0] if (held := _UNFINISHED.search(text)) else ""
         self._write(safe(text.removesuffix(self._held)))
 
-    def asked(self, asked: Asked) -> None:
+    def asked(self, asked: PermissionOpened) -> None:
         return
 
-    def answered(self, asked: Asked, option: PermissionOption | None, by: str) -> None:
+    def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None:
         if by == "policy" and (option is None or option.kind.startswith("reject")):
             self._note(
                 f"refused: {asked.tool_call.title or 'a tool call'} (--permissions says what to allow)"
@@ -239,7 +239,7 @@ class JsonOutput:
         if text:
             self._line("text", {"message_id": message.id, "kind": message.kind, "text": text})
 
-    def asked(self, asked: Asked) -> None:
+    def asked(self, asked: PermissionOpened) -> None:
         call = asked.tool_call
         self._line(
             "permission",
@@ -252,7 +252,7 @@ class JsonOutput:
             },
         )
 
-    def answered(self, asked: Asked, option: PermissionOption | None, by: str) -> None:
+    def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None:
         self._line(
             "permission_settled",
             {

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from catena.settings.settings import Permissions
 from catena.text.safe_text import safe, safe_line
-from catena_acp.continuity.conversation_events import Asked
+from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
 from catena_acp.session_events import PermissionOption, ToolDiff
 
@@ -19,7 +19,7 @@ _READING = frozenset({"read", "search"})
 _DIFF_LINES = 200
 
 
-def policy_answer(policy: Permissions, asked: Asked) -> PermissionOption | None:
+def policy_answer(policy: Permissions, asked: PermissionOpened) -> PermissionOption | None:
     """The option that a policy chooses; None, where none fits, is `cancelled`. `ask` is treated as `deny`."""
     match policy:
         case Permissions.ALLOW:
@@ -57,7 +57,7 @@ class Terminal:
                 return None
         return cls(keys, sys.stderr.fileno())
 
-    async def ask(self, asked: Asked) -> PermissionOption | None:
+    async def ask(self, asked: PermissionOpened) -> PermissionOption | None:
         """Ask the person; a rejection where the input ends or the terminal cannot be read.
 
         There is no default: Enter alone asks again.
@@ -113,7 +113,7 @@ class Terminal:
             return  # the terminal is gone, which the next read reports
 
 
-def _question(asked: Asked) -> Iterator[str]:
+def _question(asked: PermissionOpened) -> Iterator[str]:
     call = asked.tool_call
     yield f"? {safe_line(call.title or call.kind or 'The agent asks for a permission')}"
     for location in call.locations or ():

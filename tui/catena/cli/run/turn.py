@@ -18,8 +18,6 @@ from catena.settings.settings import Permissions, Settings
 from catena.text.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
 from catena_acp.continuity.conversation_events import (
-    Asked,
-    AskSettled,
     ConversationEvent,
     DoingChanged,
     HoldChanged,
@@ -28,6 +26,8 @@ from catena_acp.continuity.conversation_events import (
     MessageAdded,
     MessageChanged,
     MessageGrew,
+    PermissionClosed,
+    PermissionOpened,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -75,7 +75,7 @@ class HeadlessTurn:
         self._events: asyncio.Queue[ConversationEvent] = asyncio.Queue()
         self._messages: dict[str, Message] = {}
         self._sent: dict[str, int] = {}  # by message id: characters already written
-        self._asked: dict[str, tuple[Asked, asyncio.Task[None]]] = {}
+        self._asked: dict[str, tuple[PermissionOpened, asyncio.Task[None]]] = {}
         self._usage: Usage | None = None
 
     async def run(
@@ -139,9 +139,9 @@ class HeadlessTurn:
                 async with self._db.read() as reader:
                     link = await links.get(reader, turn.link_id)
                 self._output.turn(turn, link)
-            case Asked():
+            case PermissionOpened():
                 await self._answer(event)
-            case AskSettled(ask_id=ask_id):
+            case PermissionClosed(ask_id=ask_id):
                 self._close_question(ask_id)
             case SessionChanged(session=session):
                 if session.usage is not None and session.usage != self._usage:
@@ -178,19 +178,21 @@ class HeadlessTurn:
             self._sent[message_id] = self._sent.get(message_id, 0) + len(text)
             self._output.text(message, text)
 
-    async def _answer(self, asked: Asked) -> None:
+    async def _answer(self, asked: PermissionOpened) -> None:
         self._output.asked(asked)
         if self._terminal is not None:
             self._asked[asked.ask_id] = (asked, self._tasks.create_task(self._ask(asked, self._terminal)))
         else:
             await self._send_answer(asked, policy_answer(self._policy, asked), by="policy")
 
-    async def _ask(self, asked: Asked, terminal: Terminal) -> None:
+    async def _ask(self, asked: PermissionOpened, terminal: Terminal) -> None:
         option = await terminal.ask(asked)
         self._asked.pop(asked.ask_id, None)
         await self._send_answer(asked, option, by="person")
 
-    async def _send_answer(self, asked: Asked, option: PermissionOption | None, *, by: str) -> None:
+    async def _send_answer(
+        self, asked: PermissionOpened, option: PermissionOption | None, *, by: str
+    ) -> None:
         if option is None or option.kind.startswith("reject"):
             self.refused = True
         self._output.answered(asked, option, by)

@@ -154,11 +154,11 @@ class ChainScreen(ListScreen[str | None]):
         try:
             for entry in entries:
                 self.say(f"looking at {entry.agent_title}'s session …")
-                probe = await self._sessions.probe(entry.link.id)
+                probe = await self._sessions.check_session(entry.link.id)
                 await self._read()
                 self.say(f"{_VERDICTS[probe.loads]}: {probe.words}.")
             if len(entries) > 1:
-                loads = [each.probe.loads for each in self._chain.entries]
+                loads = [each.check.loads for each in self._chain.entries]
                 self.say(
                     f"{loads.count(Loads.YES)} load, {loads.count(Loads.NO)} do not,"
                     f" {loads.count(Loads.UNKNOWN)} could not be asked."
@@ -211,7 +211,7 @@ def _turns(entry: ChainEntry) -> str:
 
 
 def _loads(entry: ChainEntry) -> str:
-    match entry.probe.loads:
+    match entry.check.loads:
         case Loads.YES:
             return "loads"
         case Loads.NO:

@@ -28,8 +28,6 @@ from catena.widgets.hint_line import HintLine
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import (
-    Asked,
-    AskSettled,
     ConversationEvent,
     Doing,
     DoingChanged,
@@ -39,6 +37,8 @@ from catena_acp.continuity.conversation_events import (
     MessageAdded,
     MessageChanged,
     MessageGrew,
+    PermissionClosed,
+    PermissionOpened,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -421,8 +421,8 @@ class TabPresenter:
             case (
                 TurnStarted()
                 | DoingChanged()
-                | Asked()
-                | AskSettled()
+                | PermissionOpened()
+                | PermissionClosed()
                 | SessionChanged()
                 | QueueChanged()
                 | Renamed()
@@ -435,7 +435,7 @@ class TabPresenter:
 
     def _call_for_attention(self, tab: Tab, news: ConversationEvent) -> None:
         match news:
-            case Asked(tool_call=call):
+            case PermissionOpened(tool_call=call):
                 self._attention(tab, f"{tab.name()}: asks for a permission – {call.title or 'a tool'}")
             case TurnEnded(problem=None):
                 self._attention(tab, f"{tab.name()}: answered")

@@ -122,7 +122,7 @@ class TreeActions:
                 await self._branches.ask_fork_at(node.end_id)
             case "quote":
                 quotes = [
-                    quote(choice.tree, each, await tab.conversation.tree.said_at(each))
+                    quote(choice.tree, each, await tab.conversation.tree.turn_messages(each))
                     for each in choice.nodes
                 ]
                 context.screen.quote("\n\n".join(quotes))

@@ -14,7 +14,7 @@ from catena.widgets.composer import Composer
 from catena.widgets.row_list import Row
 from catena.workspace.pending import PendingText
 from catena.workspace.tab import Tab
-from catena_acp.continuity.conversation_events import Asked, Doing
+from catena_acp.continuity.conversation_events import Doing, PermissionOpened
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.session_events import PermissionOption
 from catena_store.errors import StoreError
@@ -173,18 +173,23 @@ class PromptActions:
         elif time.monotonic() - presenter.stop_wanted_at >= STOP_PATIENCE:
             await tab.window.kill_agent()
 
-    def answer(self, ask: Asked, option: PermissionOption, reason: str) -> Awaitable[None]:
+    def answer(self, ask: PermissionOpened, option: PermissionOption, reason: str) -> Awaitable[None]:
         """Answer a permission request in its tab; a reason is the next prompt there."""
         tab = self.asks(ask)
         return self._answer(tab, ask, option, reason, self.hold(tab, reason) if reason else None)
 
-    def asks(self, ask: Asked) -> Tab | None:
+    def asks(self, ask: PermissionOpened) -> Tab | None:
         """The tab that a permission request belongs to."""
         tabs = self._context.tabs
         return next((tab for tab in tabs.tabs if tab.window_id == ask.window_id), tabs.active)
 
     async def _answer(
-        self, tab: Tab | None, ask: Asked, option: PermissionOption, reason: str, held: PendingText | None
+        self,
+        tab: Tab | None,
+        ask: PermissionOpened,
+        option: PermissionOption,
+        reason: str,
+        held: PendingText | None,
     ) -> None:
         if tab:
             await tab.conversation.answer(ask.ask_id, option.id)

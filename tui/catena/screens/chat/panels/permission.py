@@ -20,7 +20,7 @@ from catena.widgets.change_preview import diffs_of, preview
 from catena.widgets.text_fields import SafeInput
 
 if TYPE_CHECKING:  # not needed before there is a question
-    from catena_acp.continuity.conversation_events import Asked
+    from catena_acp.continuity.conversation_events import PermissionOpened
     from catena_acp.session_events import PermissionOption
 
 
@@ -69,7 +69,7 @@ class PermissionPanel(Vertical, can_focus=True):
     class Answered(Message):
         """The person chose an option; ``reason`` is their next prompt where they gave one."""
 
-        def __init__(self, ask: Asked, option: PermissionOption, reason: str = "") -> None:
+        def __init__(self, ask: PermissionOpened, option: PermissionOption, reason: str = "") -> None:
             super().__init__()
             self.ask = ask
             self.option = option
@@ -78,14 +78,14 @@ class PermissionPanel(Vertical, can_focus=True):
     class DiffWanted(Message):
         """The person wants to see the whole change."""
 
-        def __init__(self, ask: Asked) -> None:
+        def __init__(self, ask: PermissionOpened) -> None:
             super().__init__()
             self.ask = ask
 
     class ReasonLeft(Message):
         """The question has gone from the screen while a reason was being typed."""
 
-        def __init__(self, ask: Asked, text: str) -> None:
+        def __init__(self, ask: PermissionOpened, text: str) -> None:
             super().__init__()
             self.ask = ask
             self.text = text
@@ -99,7 +99,7 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._ask: Asked | None = None
+        self._ask: PermissionOpened | None = None
         self._waiting = 0
         self._lit = False  # its keys answer
         self.pace = KeyPace()  # of the keys, wherever they went
@@ -116,7 +116,7 @@ class PermissionPanel(Vertical, can_focus=True):
         yield self._field
 
     @property
-    def ask(self) -> Asked | None:
+    def ask(self) -> PermissionOpened | None:
         """The question that is shown."""
         return self._ask
 
@@ -125,7 +125,7 @@ class PermissionPanel(Vertical, can_focus=True):
         """True while a reason is being typed."""
         return self.has_class("-reason")
 
-    def show(self, asks: Sequence[Asked]) -> None:
+    def show(self, asks: Sequence[PermissionOpened]) -> None:
         """Show the first of the open questions, or nothing."""
         ask = asks[0] if asks else None
         changed = ask != self._ask
@@ -156,7 +156,7 @@ class PermissionPanel(Vertical, can_focus=True):
         if self._ask is not None:
             self.query_one("#options", Static).update(self._options(self._ask))
 
-    def _question(self, ask: Asked) -> Content:
+    def _question(self, ask: PermissionOpened) -> Content:
         call = ask.tool_call
         verb = _VERBS.get(call.kind or "", "use a tool")
         title = safe_line(call.title or "")
@@ -165,7 +165,7 @@ class PermissionPanel(Vertical, can_focus=True):
             ("? ", "$warning"), (f"May the agent {verb}?  ", "bold"), title, (count, "$text-muted")
         )
 
-    def _options(self, ask: Asked) -> Content:
+    def _options(self, ask: PermissionOpened) -> Content:
         lit = self._lit
         pieces = [] if lit else [Content.styled("tab to answer", "$warning")]
         for number, option in enumerate(ask.options, start=1):
