@@ -227,22 +227,19 @@ class PermissionWithdrawn:
     ask_id: str
 
 
-Event = (
+# Which events become rows is said here once: turns, late updates and replays go by these groups.
+TranscriptEvent = (
     TextChunk
     | OtherContent
     | ToolCallChanged
     | PlanChanged
-    | CommandsChanged
-    | ModesChanged
-    | OptionsChanged
-    | TitleChanged
-    | UsageReported
     | NoticeReported
     | ContextCompacted
     | UnknownUpdate
-    | PermissionRequested
-    | PermissionWithdrawn
 )
+StateEvent = CommandsChanged | ModesChanged | OptionsChanged | TitleChanged | UsageReported
+PermissionEvent = PermissionRequested | PermissionWithdrawn
+Event = TranscriptEvent | StateEvent | PermissionEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,33 +12,14 @@ from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Reducer
-from catena_acp.session_events import (
-    ContextCompacted,
-    Event,
-    NoticeReported,
-    OtherContent,
-    PlanChanged,
-    TextChunk,
-    ToolCallChanged,
-    UnknownUpdate,
-)
+from catena_acp.session_events import Event, PermissionEvent, StateEvent, TranscriptEvent
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Link, Message
 from catena_store.windows import windows
 
-SILENCE_SECONDS = 0.5  # after which what was told is taken to be whole
-
-_MAKES_ROWS = (
-    TextChunk,
-    OtherContent,
-    ToolCallChanged,
-    PlanChanged,
-    NoticeReported,
-    ContextCompacted,
-    UnknownUpdate,
-)
+SILENCE_SECONDS = 0.5  # after the last update, and the late text is taken to be complete
 
 
 @dataclass(slots=True)
@@ -46,7 +27,7 @@ class _Flow:
     """The late events of one session, on their way to rows."""
 
     live: LiveSession
-    events: list[Event] = field(default_factory=list)
+    events: list[TranscriptEvent] = field(default_factory=list)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     ending: bool = False
     task: asyncio.Task[None] | None = None
@@ -65,7 +46,7 @@ class LateUpdates:
 
     def receive(self, live: LiveSession, event: Event) -> None:
         """Take an event of a session; never waits."""
-        if not isinstance(event, _MAKES_ROWS):
+        if isinstance(event, StateEvent | PermissionEvent):
             return
         flow = self._flows.get(live.link_id)
         if flow is None:
@@ -87,7 +68,7 @@ class LateUpdates:
             await self.settle(link_id)
 
     async def _record(self, flow: _Flow) -> None:
-        rest: list[Event] = []
+        rest: list[TranscriptEvent] = []
         try:
             recorder, reducer = await self._begin(flow.live)
             if recorder is None or reducer is None:
