@@ -63,7 +63,7 @@ class Abilities:
 
     @property
     def reopens(self) -> bool:
-        """True where a session outlives its process."""
+        """True if a session outlives its process."""
         return self.load or self.resume
 
 

@@ -184,7 +184,7 @@ class RefusedAtOnce(Exception):
 
 
 class FileRefused(Exception):
-    """A file was not read or not written; ``str()`` says why. ``missing`` where it is not there."""
+    """A file was not read or not written; ``str()`` says why. ``missing`` if it is not there."""
 
     def __init__(self, why: str, *, missing: bool = False) -> None:
         super().__init__(why)

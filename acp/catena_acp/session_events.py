@@ -148,7 +148,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ModesChanged:
-    """The session's modes and the current one; ``modes`` is None where only the current one changed."""
+    """The session's modes and the current one; ``modes`` is None if only the current one changed."""
 
     current: str
     modes: tuple[ConfigChoice, ...] | None = None
@@ -227,7 +227,7 @@ class PermissionWithdrawn:
     ask_id: str
 
 
-# Which events become rows is said here once: turns, late updates and replays go by these groups.
+# The events that become rows; between turns, all others are handled elsewhere.
 TranscriptEvent = (
     TextChunk
     | OtherContent

@@ -162,7 +162,7 @@ class Agent:
         await self._live_connection.cancel(session_id)
 
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
-        """Steer a running turn, where the agent offers that; return the outcome."""
+        """Steer a running turn, if the agent offers that; return the outcome."""
         return await self._live_connection.steer(session_id, blocks)
 
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:

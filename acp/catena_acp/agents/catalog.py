@@ -34,7 +34,7 @@ class CatalogEntry:
     title: str
     commands: tuple[tuple[str, ...], ...]
     install: str  # a command, or an address
-    login: str | None  # command to run or variable to set; None where no login is needed
+    login: str | None  # command to run or variable to set; None if no login is needed
     homepage: str
     program: str | None = None
     package: str | None = None
@@ -43,7 +43,7 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A catalogue entry with the command that starts it on this machine; ``spec`` is None where it is not installed."""
+    """A catalogue entry with the command that starts it on this machine; ``spec`` is None if it is not installed."""
 
     entry: CatalogEntry
     spec: AgentSpec | None
@@ -231,7 +231,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
 
 
 def login_hint(name: str) -> str | None:
-    """How to log in to an agent outside of Catena; None where nothing is known."""
+    """How to log in to an agent outside of Catena; None if nothing is known."""
     return next((entry.login for entry in catalog() if entry.name == name), None)
 
 
@@ -252,7 +252,7 @@ def find_agents(path: str | None = None) -> tuple[Installation, ...]:
 def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_SPECS) -> AgentSpec:
     """The spec of an agent by name: one of ``extra``, of the catalogue, or ``command:`` with an argv.
 
-    Raises AgentMissing where there is none, or where it is not installed.
+    Raises AgentMissing if there is none, or if it is not installed.
     """
     if name in extra:
         return extra[name]
@@ -270,7 +270,7 @@ def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_SPECS) -> AgentSpe
 def command_spec(command: str) -> AgentSpec:
     """The spec of a command line as an agent, with the same name however it is quoted.
 
-    Raises AgentMissing where the command is empty or a quote is not closed.
+    Raises AgentMissing if the command is empty or a quote is not closed.
     """
     try:
         argv = tuple(shlex.split(command))

@@ -61,7 +61,7 @@ class AgentProcess:
     async def start(
         cls, command: tuple[str, ...], *, cwd: str, env: Mapping[str, str], log: Callable[[str], None]
     ) -> AgentProcess:
-        """Start ``command`` in ``cwd`` with exactly ``env``. Raises AgentMissing where it cannot be run."""
+        """Start ``command`` in ``cwd`` with exactly ``env``. Raises AgentMissing if it cannot be run."""
         if not await asyncio.to_thread(Path(cwd).is_dir):
             raise AgentMissing(command[0], f"the directory {cwd} is not there")
         # Our own pipes: with asyncio's, its process object would not see the exit while a grandchild holds them.

@@ -49,7 +49,7 @@ def process_start_time(pid: int) -> str | None:
 
 
 async def end_group(pid: int, started: str) -> bool:
-    """End a process group that a dead client left behind; True where it is proved gone.
+    """End a process group that a dead client left behind; True if it is proved gone.
 
     ``pid`` is its leader, ``started`` the leader's ``process_start_time``. Another start time means that the id is in
     use again and the group gone: nothing is killed. A group without a leader is left alone too, since nothing proves
@@ -79,7 +79,7 @@ async def wait_until_gone(group: int, seconds: float) -> bool:
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:
-    """Send a signal to a process group; False where that is not permitted."""
+    """Send a signal to a process group; False if that is not permitted."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
@@ -109,7 +109,7 @@ class Guard:
     """
 
     def __init__(self, group: int) -> None:
-        """Start the guard. Raises OSError where there is no shell."""
+        """Start the guard. Raises OSError if there is no shell."""
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", _GUARD, "catena-guard", str(group), _raw_start_time(group) or ""],
             stdin=subprocess.PIPE,
@@ -179,7 +179,7 @@ def _stat_fields(entry: Path) -> list[str]:
 
 
 def parse_start_time(started: str) -> datetime | None:
-    """The date and time of a ``process_start_time``; None where that is not known.
+    """The date and time of a ``process_start_time``; None if that is not known.
 
     Linux only, where the start time is in clock ticks since boot.
     """

@@ -1,1 +1,1 @@
-"""Which session may carry a prompt, and what it is told; needs no live conversation."""
+"""Which session may carry a prompt, and with which prior context; needs no live conversation."""

@@ -16,7 +16,7 @@ class ContextSummary:
 
     how: ContextSource
     told: int = 0  # user and agent rows that are told,
-    told_total: int = 0  # … of so many that the session does not know
+    told_total: int = 0  # messages that the session does not know
     tools: int = 0  # tool calls that are listed
     tokens: int = 0  # about: a quarter of the characters of the very text that is sent
     left_out: int = 0
@@ -29,7 +29,7 @@ class ContextSummary:
 
     @classmethod
     def of_prior(cls, how: ContextSource, prior: PriorContext | None) -> Self:
-        """The summary of what a session is told with a prior context, where there is one."""
+        """The summary of what a session is told with a prior context, if there is one."""
         if prior is None:
             return cls(how)
         tokens = _tokens(prior.text)
@@ -37,7 +37,7 @@ class ContextSummary:
 
     @property
     def native(self) -> bool:
-        """True where nothing is told."""
+        """True if nothing is told."""
         return not self.told and not self.tools and not self.left_out
 
     @property
@@ -47,7 +47,7 @@ class ContextSummary:
 
     @property
     def tools_words(self) -> list[str]:
-        """`1 tool call listed`, where any is."""
+        """`1 tool call listed`, if any is."""
         return [f"{counted(self.tools, 'tool call')} listed"] if self.tools else []
 
 

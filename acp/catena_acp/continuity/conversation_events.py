@@ -120,7 +120,7 @@ class TurnEnded:
     """The turn is over, and its last byte committed. Published exactly once for every prompt."""
 
     window_id: str
-    turn: Turn | None  # None where no session was ever claimed
+    turn: Turn | None  # None if no session was ever claimed
     problem: Problem | None
 
 
@@ -179,7 +179,7 @@ class Renamed:
 
 @dataclass(frozen=True, slots=True)
 class LinkChanged:
-    """A link of the chain was born, lost or became suspect; ``why`` in words, where there is a reason."""
+    """A link of the chain was born, lost or became suspect; ``why`` in words, if there is a reason."""
 
     window_id: str
     link: Link

@@ -1,4 +1,4 @@
-"""Words for who holds a conversation that can only be read here."""
+"""Text about the client that holds a conversation's lease."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FREE = "The Catena that had this conversation is gone. Send a message, or /takeo
 
 
 def hold_words(holder: Owner | None, host: str, *, free: bool = False) -> str:
-    """Say who holds the conversation, to a person on ``host``; ``free`` where that client is gone."""
+    """The text that names the holder of the conversation, for a person on ``host``; ``free`` if that client is gone."""
     if free:
         return FREE
     return _held_words(holder, host) if holder else HELD_ELSEWHERE

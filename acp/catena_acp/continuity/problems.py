@@ -93,7 +93,7 @@ def problem_of(
     """The problem that an agent's error stands for.
 
     ``returned``: the prompt's text is back in the composer. ``kept``: the agent had said something before.
-    ``prompt`` is False where there is none that could go out again.
+    ``prompt`` is False if there is none that could go out again.
     """
     found = diagnose(error, now=now)
     said = str(error)
@@ -107,7 +107,7 @@ def problem_of(
 
 
 def problem_in_words(title: str, words: str, *, now: datetime) -> Problem | None:
-    """The problem where all that an agent said in a turn is an error; None where it is an answer."""
+    """The problem if all that an agent said in a turn is an error; None if it is an answer."""
     found = diagnose_words(words, now=now)
     return _told(title, found, words.strip(), (), now=now) if found else None
 
@@ -211,7 +211,7 @@ def kept(problem: Problem) -> dict[str, Any]:
 
 
 def problem_of_notice(message: Message, *, now: datetime | None = None) -> Problem | None:
-    """The problem that a notice tells of, or an agent's only words that are an error; None where there is none.
+    """The problem that a notice tells of, or an agent's only words that are an error; None if there is none.
 
     Without ``now``, waiting is offered for every limit whose end is known.
     """

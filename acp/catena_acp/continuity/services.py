@@ -47,7 +47,7 @@ class Tries:
         self._under_way: set[Hashable] = set()
 
     def may(self, what: Hashable) -> bool:
-        """True where ``what`` is not being tried now and has not failed three times."""
+        """True if ``what`` is not being tried now and has not failed three times."""
         return what not in self._under_way and self._failed[what] < _MOST
 
     @contextmanager
@@ -125,11 +125,9 @@ class WhileIdle:
     probe: bool = False  # learn whether the agent honours a fork at a message
     park: bool = False  # keep a native fork of where the turn ended, where it does not
     kept: int = 20  # parked forks of a conversation, besides those of labelled checkpoints
-    longest: float = 0.3  # seconds that the last parked fork of the session may have taken,
-    share: float = 0.05  # … and of the turn that has just ended
-    tells: Callable[[AgentSpec], bool] = lambda _: (
-        True
-    )  # whether a person is to read of an agent's first parked fork
+    longest: float = 0.3  # seconds that the last parked fork of the session may have taken
+    share: float = 0.05  # and of the time of the turn that has just ended, as a fraction
+    tells: Callable[[AgentSpec], bool] = lambda _: True  # whether an agent's first parked fork is announced
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ class Tenure:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Writer]:
-        """A transaction that fails with ``Fenced`` where the lease is no longer ours."""
+        """A transaction that fails with ``Fenced`` if the lease is no longer ours."""
         async with self.services.db.write() as tx:
             await leases.guard(tx, self.conversation_id, self.services.owner.id, self.epoch)
             yield tx

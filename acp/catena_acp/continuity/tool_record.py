@@ -26,7 +26,7 @@ class ToolPart:
     text: str = ""
     path: str = ""  # of a diff
     old: str | None = None  # of a diff: None for a new file
-    new: str | None = None  # of a diff: None where it is no text
+    new: str | None = None  # of a diff: None if it is no text
     terminal_id: str = ""
     kind: str = ""  # of other content
     description: str = ""

@@ -59,17 +59,17 @@ class Conversation:
 
     @property
     def read_only(self) -> bool:
-        """True where another client holds the conversation."""
+        """True if another client holds the conversation."""
         return self._runtime.tenure is None
 
     @property
     def holder(self) -> Owner | None:
-        """The other client that has it, or had it last; None where it is ours."""
+        """The other client that has it, or had it last; None if it is ours."""
         return self._runtime.holder
 
     @property
     def free(self) -> bool:
-        """True where the client that had it is gone: it can be taken over."""
+        """True if the client that had it is gone: it can be taken over."""
         return self._runtime.free
 
     @property
@@ -108,12 +108,12 @@ class Conversation:
         return self._runtime.windows
 
     def in_turn(self, window_id: str) -> bool:
-        """True while the turn of an open window is under way, or somebody logs in there."""
+        """True while the turn of an open window is under way, or a login."""
         window = self._windows.get(window_id)
         return window is not None and window.in_turn
 
     def moved(self, window_id: str, leaf_id: str | None) -> None:
-        """The window was moved in the store: tell where it stands now."""
+        """Publish the leaf of a window that was moved in the store."""
         self._runtime.publish(LeafMoved(window_id, leaf_id))
         if window_id in self.windows:
             self._runtime.clear_carrier(window_id)
@@ -130,14 +130,14 @@ class Conversation:
         return self._runtime.environment.directories
 
     async def add_directory(self, path: str) -> bool:
-        """Give it a directory, which the caller has seen to exist, by its absolute path; False where it has it.
+        """Give it a directory, which the caller has seen to exist, by its absolute path; False if it has it.
 
         Files below it can be asked for at once; an agent that takes further directories gets it with the next prompt.
         """
         return await change_directories(self._runtime, add=path)
 
     async def remove_directory(self, path: str) -> bool:
-        """Take a further directory away again; False where it has none of that path."""
+        """Take a further directory away again; False if it has none of that path."""
         return await change_directories(self._runtime, remove=path)
 
     async def rename(self, title: str | None, *, by: str | None = None) -> None:
@@ -178,7 +178,7 @@ class Conversation:
         return self._runtime.writable().write()
 
     async def reload(self) -> None:
-        """Read title and agent, which were changed in the store, and tell what is new."""
+        """Read title and agent, which were changed in the store, and publish what is new."""
         runtime = self._runtime
         async with runtime.services.db.read() as reader:
             record = await conversations.get(reader, self.id)
@@ -205,7 +205,7 @@ class Conversation:
         await self._runtime.close()
 
     def lose(self) -> None:
-        """Another client has it: what it does is told from now on. Does nothing where that is known."""
+        """Another client has it: what it does is published from now on. Does nothing if that is known."""
         self._runtime.lose()
 
     def agent_died(self, agent: AgentPort) -> None:

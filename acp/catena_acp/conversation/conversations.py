@@ -126,7 +126,7 @@ class Conversations:
         """Serve conversations until the end of the block; then end turns and agents, and give the leases back.
 
         ``specs`` are agents beside those of the catalogue, by name. Agents and processes are this machine's, where
-        the caller brings no others. Nothing is done ``while_idle`` where the caller does not want it.
+        the caller brings no others. Nothing is done ``while_idle`` if the caller does not want it.
         """
         machine = this_machine(client_version, specs or {})
         start_time_of = start_time_of or machine.start_time_of
@@ -209,7 +209,7 @@ class Conversations:
 
         Shown in a new window beside ``window_id``, or in that one, which then has left its source; without one, the
         fork goes on from the source's newest branch. The source need not be live, nor be ours. Committed with the
-        agent's own fork, where it offers that, when this returns. Raises AgentError in the agent's words, StillAtWork
+        agent's own fork, if it offers that, when this returns. Raises AgentError in the agent's words, StillAtWork
         in place while the window's turn runs, NotFound, StoreError: then nothing is left of it.
         """
         record = source.record if isinstance(source, Conversation) else source
@@ -256,7 +256,7 @@ class Conversations:
         return tenure
 
     async def _take_over(self, runtime: ConversationRuntime) -> None:
-        """Make a conversation ours that we only followed. Raises ReadOnly where a client that lives has it."""
+        """Make a conversation ours that we only followed. Raises ReadOnly if a client that lives has it."""
         conversation_id = runtime.record.id
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             if runtime.tenure is not None:
@@ -318,7 +318,7 @@ class Conversations:
                 await conversations.delete_if_empty(tx, conversation_id)
 
     def _agent_started(self, family: str, agent: AgentPort) -> None:
-        """Note the process in the lease, so that who takes over can end it; and notice its death."""
+        """Note the process in the lease, so that a client that takes over can end it; and notice its death."""
         self._services.titles.heard(agent)
         self._spawn(self._note_groups(family, agent))
 

@@ -54,7 +54,7 @@ class ConversationFork:
 
     conversation: Conversation
     window: Window
-    link: Link | None  # the agent's own fork that it begins in; None where its first prompt is told
+    link: Link | None  # the agent's own fork that it begins in; None if its first prompt is told
     price: Price  # of its first prompt
 
 

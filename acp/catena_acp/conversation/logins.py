@@ -65,7 +65,7 @@ LOGGED_OUT = "logged out by you"
 class UnansweredPrompt:
     """A prompt that got no answer since a login was needed."""
 
-    returned: str | None  # its text, where that is back in the composer: to be said again as it was
+    returned: str | None  # its text, if that is back in the composer: to be said again as it was
     begun: bool  # part of an answer came, so that sending it again is the person's to decide
 
 
@@ -172,7 +172,7 @@ class Logins:
             self._runtime.publish(Troubled(window.id, Problem(Trouble.STORE, str(error))))
 
     async def _begins_anew(self, window: Window) -> bool:
-        """True where nothing stands above that could be told."""
+        """True if nothing stands above that could be told."""
         async with self._runtime.services.db.read() as reader:
             stored = await windows.get(reader, window.id)
             leaf = await messages.get(reader, stored.leaf_id) if stored and stored.leaf_id else None

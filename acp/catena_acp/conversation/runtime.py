@@ -1,4 +1,4 @@
-"""The standing parts of one live conversation, and the way of everything that its sessions tell."""
+"""The standing parts of one live conversation, and the way of its sessions' events."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ class ConversationRuntime:
         self._doing: dict[str, tuple[Doing, float]] = {}  # of a window, and since when its turn runs
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # --- telling
+    # --- publishing
 
     def subscribe(self, listener: Callable[[ConversationEvent], None]) -> Callable[[], None]:
-        """Tell ``listener`` everything from now on; returns the end of it."""
+        """Subscribe ``listener`` to all events; return the unsubscription."""
         self._listeners.append(listener)
 
         def end() -> None:
@@ -83,7 +83,7 @@ class ConversationRuntime:
         return end
 
     def publish(self, event: ConversationEvent) -> None:
-        """Tell every listener."""
+        """Send an event to every listener."""
         for listener in list(self._listeners):
             listener(event)
 
@@ -107,7 +107,7 @@ class ConversationRuntime:
     # --- writing
 
     def writable(self) -> Tenure:
-        """Our hold of the lease. Raises ReadOnly where another client has it, StoreReadOnly where nobody can."""
+        """Our hold of the lease. Raises ReadOnly if another client has it, StoreReadOnly if nobody can."""
         if self.services.db.read_only:
             raise StoreReadOnly(self.services.db.path)
         if self.tenure is None:
@@ -132,7 +132,7 @@ class ConversationRuntime:
                 self.lost()
 
     def held_by(self, holder: Owner | None, *, free: bool) -> None:
-        """Another client has it; ``free`` where that one is gone."""
+        """Another client has it; ``free`` if that one is gone."""
         if self.tenure is None and (holder, free) != (self.holder, self.free):
             self.holder, self.free = holder, free
             self._publish_hold()
@@ -153,7 +153,7 @@ class ConversationRuntime:
             return agent
 
     def send_context(self, cwd: str | None = None, spec: AgentSpec | None = None) -> SendContext:
-        """The context of one prompt; in ``cwd`` where it was typed there. Raises ReadOnly, AgentMissing."""
+        """The context of one prompt; in ``cwd`` if it was typed there. Raises ReadOnly, AgentMissing."""
         tenure = self.writable()
         return SendContext(
             self,
@@ -197,12 +197,12 @@ class ConversationRuntime:
         self._carriers.pop(window_id, None)
 
     def set_carrier(self, window_id: str, live: LiveSession) -> None:
-        """The window is carried by this session from now on."""
+        """Set the session that carries the window."""
         self._carriers[window_id] = live.link_id
         self.publish(SessionChanged(window_id, live.state))
 
     def clear_carrier(self, window_id: str) -> None:
-        """What carries the window next is open."""
+        """Clear the session that carries the window; the next prompt sets it."""
         self._carriers.pop(window_id, None)
         self.publish(SessionChanged(window_id, self.session(window_id)))
 
@@ -243,7 +243,7 @@ class ConversationRuntime:
 
     @property
     def own_sessions(self) -> list[LiveSession]:
-        """The live sessions that tell us, and no other conversation of the family."""
+        """The live sessions whose events come to this conversation, and to no other of the family."""
         return [live for live in self.sessions if live.listener is self]
 
     def agent_died(self, agent: AgentPort) -> None:
@@ -275,7 +275,7 @@ class ConversationRuntime:
         await self.settle()
         await asyncio.gather(*(self.sessions.close(live) for live in self.sessions if live.listener is self))
 
-    # --- what sessions tell
+    # --- events of sessions
 
     def attach(self, running: RunningTurn) -> None:
         """Route the events of the turn's session to the turn."""
@@ -338,7 +338,7 @@ class ConversationRuntime:
 async def change_directories(
     runtime: ConversationRuntime, *, add: str | None = None, remove: str | None = None
 ) -> bool:
-    """Add or remove a directory, in the store and for the sessions that are open; False where nothing changed.
+    """Add or remove a directory, in the store and for the sessions that are open; False if nothing changed.
 
     Raises ReadOnly, StoreError.
     """

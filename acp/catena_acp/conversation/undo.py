@@ -30,7 +30,7 @@ class UndoStep:
     """One act that was taken back, or done again."""
 
     entry: JournalEntry  # as it was written down when it was done
-    undone: bool  # False where it was done again
+    undone: bool  # False if it was done again
     moved: str | None  # the window that stands elsewhere now
     opened: tuple[str, ...]  # windows
     closed: tuple[str, ...]
@@ -53,11 +53,11 @@ class ConversationUndo:
         self._live = live
 
     async def undo(self, scope: Scope) -> UndoStep | None:
-        """Take back the newest act; None where there is none. Raises NotToBeUndone, ReadOnly, StoreError."""
+        """Take back the newest act; None if there is none. Raises NotToBeUndone, ReadOnly, StoreError."""
         return await self._step(scope, undone=True)
 
     async def redo(self, scope: Scope) -> UndoStep | None:
-        """Do again what was taken back last; None where nothing was, or something else was done since."""
+        """Do again what was taken back last; None if nothing was, or something else was done since."""
         return await self._step(scope, undone=False)
 
     async def entries(self, scope: Scope, *, limit: int = 200) -> list[JournalEntry]:
@@ -84,7 +84,7 @@ class ConversationUndo:
             raise NotToBeUndone(_IN_TURN)
 
     async def _taken(self, scope: Scope, entry: JournalEntry, *, undone: bool) -> UndoStep | None:
-        """Do the step; None where everything is as it would be after it, so that nobody would see it."""
+        """Do the step; None if everything is as it would be after it, so that nobody would see it."""
 
         async def work() -> UndoStep | None:
             if _OF_CONVERSATION & entry.before.keys():

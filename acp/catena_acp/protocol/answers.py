@@ -28,7 +28,7 @@ LEGACY_MODEL = "model"  # id of the config option made of the `models` state of 
 
 
 def session_id_of(answer: Json, asked: str | None) -> str:
-    """The session id in an answer, or ``asked`` where it has none. Raises ProtocolBroken for a blank one."""
+    """The session id in an answer, or ``asked`` if it has none. Raises ProtocolBroken for a blank one."""
     named = answer.get("sessionId")
     if named is None:
         named = asked
@@ -40,7 +40,7 @@ def session_id_of(answer: Json, asked: str | None) -> str:
 
 
 def prompt_ended_of(answer: Json) -> PromptEnded:
-    """The stop reason and usage of a prompt's answer. Raises ProtocolBroken where there is no stop reason."""
+    """The stop reason and usage of a prompt's answer. Raises ProtocolBroken if there is no stop reason."""
     stop_reason, usage = answer.get("stopReason"), answer.get("usage")
     if not isinstance(stop_reason, str) or not stop_reason:
         raise ProtocolBroken("the answer to the prompt does not say why the turn ended")
@@ -79,7 +79,7 @@ def modes_of(result: Json) -> ModesChanged | None:
 
 
 def options_of(holder: Json) -> tuple[Option, ...] | None:
-    """The options under ``configOptions``; None where that is not a list."""
+    """The options under ``configOptions``; None if that is not a list."""
     listed = holder.get("configOptions")
     if not isinstance(listed, list):
         return None
@@ -134,7 +134,7 @@ PROTOCOL_VERSION = 1
 def abilities_of(answer: Json) -> Abilities:
     """The abilities in an ``initialize`` answer, with the agent's quirks; invalid fields count as absent.
 
-    Raises ValueError where there is no protocol version.
+    Raises ValueError if there is no protocol version.
     """
     version = answer.get("protocolVersion")
     if not isinstance(version, int) or isinstance(version, bool):
@@ -260,7 +260,7 @@ class SessionOptions:
         return options
 
     def is_legacy_model(self, session_id: str, option_id: str) -> bool:
-        """True where the option was made of an older agent's models."""
+        """True if the option was made of an older agent's models."""
         legacy = self._legacy_models.get(session_id)
         return legacy is not None and legacy.id == option_id and legacy in self._options.get(session_id, ())
 

@@ -51,7 +51,7 @@ class Inbox:
 
     @property
     def full(self) -> bool:
-        """True where no more should be read until some messages are taken."""
+        """True if no more should be read until some messages are taken."""
         return len(self._entries) >= MAX_MESSAGES or self._bytes >= MAX_BYTES
 
     def put(self, message: Message, size: int) -> None:
@@ -130,7 +130,7 @@ class Outbox(asyncio.BaseProtocol):
 
     @property
     def full(self) -> bool:
-        """True where so many bytes are unread that no further request should be read."""
+        """True if so many bytes are unread that no further request should be read."""
         return self._unread_bytes > MAX_UNREAD_BYTES
 
     async def connect(self, pipe: IO[bytes]) -> None:

@@ -65,7 +65,7 @@ class FileAccess:
             raise FileRefused(f"{path} cannot be written: {error.strerror or error}") from error
 
     def _resolve(self, path: str) -> Path:
-        """Resolve ``path``. Raises FileRefused where it is outside of the roots."""
+        """Resolve ``path``. Raises FileRefused if it is outside of the roots."""
         if len(path) > MAX_PATH:
             raise FileRefused(f"a path of more than {MAX_PATH} characters leads nowhere")
         if "\0" in path or not os.path.isabs(path):  # noqa: PTH117

@@ -31,7 +31,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _parse_float(digits: str) -> float | None:
-    """A finite number; None where it overflows: JSON, and so the store, has no infinity."""
+    """A finite number; None if it overflows: JSON, and so the store, has no infinity."""
     value = float(digits)
     return value if math.isfinite(value) else None
 
@@ -119,7 +119,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def valid_id(value: object) -> int | str | None:
-    """A JSON-RPC id as a hashable value; None where it is invalid. ``1.0`` is 1, and ``true`` is invalid."""
+    """A JSON-RPC id as a hashable value; None if it is invalid. ``1.0`` is 1, and ``true`` is invalid."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
@@ -135,7 +135,7 @@ def session_id_of(message: Message) -> str | None:
 
 
 def sdk_update(message: Message, drop: Drop) -> Message | None:
-    """A ``session/update`` as our extension notification; None where it names no session or has no update."""
+    """A ``session/update`` as our extension notification; None if it names no session or has no update."""
     if session_id_of(message) is None:
         drop("session/update that names no session")
         return None

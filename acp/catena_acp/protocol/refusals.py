@@ -73,7 +73,7 @@ def _is_session_gone(code: int, words: str, data: Any, opening: bool, agent_name
 
 
 def _is_about_file(data: Any) -> bool:
-    """True where the resource that was not found is a file that the prompt links to."""
+    """True if the resource that was not found is a file that the prompt links to."""
     uri = data.get("uri") if isinstance(data, dict) else None
     return isinstance(uri, str) and uri.startswith(("file:", "/"))
 

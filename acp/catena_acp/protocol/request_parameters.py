@@ -50,7 +50,7 @@ def extra_capabilities() -> Message:
 
 
 def session_directories(setup: SessionSetup, abilities: Abilities) -> list[str] | None:
-    """The further directories of a session; None where there are none or the agent takes none."""
+    """The further directories of a session; None if there are none or the agent takes none."""
     return list(setup.additional_directories) or None if abilities.additional_directories else None
 
 

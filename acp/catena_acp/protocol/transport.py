@@ -206,7 +206,7 @@ class StdioTransport:
                 self._inbox.put(fit, len(line))
 
     def _accept(self, message: Message) -> Message | None:
-        """The message in the form that the SDK accepts; None where it is handled or dropped here."""
+        """The message in the form that the SDK accepts; None if it is handled or dropped here."""
         method = message.get("method")
         if method is None:
             return self._accept_answer(message)

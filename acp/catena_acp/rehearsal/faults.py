@@ -30,7 +30,7 @@ class Faults:
         self._path = path
 
     def take(self, method: str) -> Fault:
-        """Take the fault for the next request of ``method``, and count its use; empty where there is none."""
+        """Take the fault for the next request of ``method``, and count its use; empty if there is none."""
         if self._path is None:
             return NO_FAULT
         try:
@@ -77,7 +77,7 @@ class Cues:
         self._directory = directory
 
     def wait(self, name: str, cancelled: threading.Event) -> bool:
-        """Wait for a cue; False where the wait was cancelled first."""
+        """Wait for a cue; False if the wait was cancelled first."""
         while not (self._directory / name).exists():
             if cancelled.wait(_LOOK_SECONDS):
                 return False

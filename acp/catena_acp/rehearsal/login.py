@@ -20,7 +20,7 @@ class Login:
 
     @property
     def required(self) -> bool:
-        """True where requests for sessions are refused."""
+        """True if requests for sessions are refused."""
         if self._auth == "none":
             return False
         try:

@@ -30,7 +30,7 @@ class Refusal(Exception):
 
 
 class ClientRequest:
-    """A request to the client; ``answer`` stays None where it was abandoned."""
+    """A request to the client; ``answer`` stays None if it was abandoned."""
 
     __slots__ = ("answer", "done")
 

@@ -42,11 +42,11 @@ class RehearsalSettings:
         }
 
     def set_mode(self, mode: object) -> None:
-        """Set the mode. Raises Refusal where there is no such mode."""
+        """Set the mode. Raises Refusal if there is no such mode."""
         self.set("mode", mode)
 
     def set(self, option: object, value: object) -> None:
-        """Set an option. Raises Refusal where there is no such option or value."""
+        """Set an option. Raises Refusal if there is no such option or value."""
         match option:
             case "fast" if isinstance(value, bool):
                 self.values["fast"] = value

@@ -89,7 +89,7 @@ class ScriptedTurn:
         return script_of(self.prompt)
 
     def client_offers(self, *path: str) -> bool:
-        """True where the client advertises the capability at ``path``."""
+        """True if the client advertises the capability at ``path``."""
         return offers(self.client_abilities, *path)
 
     def cancel(self) -> None:
@@ -112,7 +112,7 @@ class ScriptedTurn:
             raise TurnCancelled
 
     def steer(self, prompt: tuple[Block, ...], taken: Callable[[], None]) -> bool:
-        """Add a steering prompt and call ``taken`` before any scene sees it; False where the turn is over.
+        """Add a steering prompt and call ``taken`` before any scene sees it; False if the turn is over.
 
         Called in the reader's thread.
         """
@@ -130,7 +130,7 @@ class ScriptedTurn:
             self._over = True
 
     def next_steered(self, seconds: float = 0) -> str | None:
-        """Wait for the next steering prompt, add it to the context and return its script; None where there is none.
+        """Wait for the next steering prompt, add it to the context and return its script; None if there is none.
 
         A call without waiting that finds none also closes steering. Raises TurnCancelled.
         """
@@ -297,7 +297,7 @@ def script_of(prompt: tuple[Block, ...]) -> str:
 
 
 def offers(abilities: Any, *path: str) -> bool:
-    """True where the value at ``path`` exists and is not false; an empty object counts."""
+    """True if the value at ``path`` exists and is not false; an empty object counts."""
     for key in path:
         if not isinstance(abilities, dict):
             return False

@@ -71,7 +71,7 @@ def diagnose(error: AgentError, *, now: datetime) -> Diagnosis:
 
 
 def diagnose_words(text: str, *, now: datetime) -> Diagnosis | None:
-    """Diagnose a turn's only text as an error; None where it may be an answer.
+    """Diagnose a turn's only text as an error; None if it may be an answer.
 
     Only a short text that begins as known error messages do is an error: an answer about rate limits is not. An error
     of unknown kind is REFUSED.
@@ -194,7 +194,7 @@ def _by_words(words: str) -> Trouble | None:
 
 
 def _parse_json(text: str) -> Any:
-    """The JSON in a text from its first brace on; None where there is none."""
+    """The JSON in a text from its first brace on; None if there is none."""
     at = text.find("{")
     if at < 0 or len(text) > _MAX_LENGTH:
         return None

@@ -76,7 +76,7 @@ _CLOCK = re.compile(
 
 
 def end_in_data(data: Any, now: datetime) -> datetime | None:
-    """The earliest reset time in an error's data; None where there is none."""
+    """The earliest reset time in an error's data; None if there is none."""
     items = islice(_items(data), _VALUES)
     found = [at for key, value in items if (at := _by_key(key, value, now))]
     return min(found, default=None)
@@ -192,7 +192,7 @@ def _clock_time(found: re.Match[str], now: datetime, zone: tzinfo | None) -> dat
 
 
 def _zone(name: str | None) -> tzinfo | None:
-    """A time zone by name; None where this machine does not know it."""
+    """A time zone by name; None if this machine does not know it."""
     if name is None:
         return None
     if name.upper() in ("UTC", "GMT", "Z"):

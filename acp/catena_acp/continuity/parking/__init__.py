@@ -1,1 +1,1 @@
-"""Forks that nobody waits for: saved forks, and the probe for fork points."""
+"""Forks made in the background: parked forks, and the probe for fork points."""

@@ -27,7 +27,7 @@ async def fork_apart(
 ) -> SessionOpened:
     """Fork a session, at its head or ``at`` a message, but not for a prompt.
 
-    Raises ForkWrong where the answer is a session that we hold already, or any AgentError.
+    Raises ForkWrong if the answer is a session that we hold already, or any AgentError.
     """
     request = asyncio.ensure_future(live.agent.fork_session(live.session_id, context.place, at))
     try:

@@ -108,7 +108,7 @@ def _seconds(turn: Turn) -> float:
 async def _keep(
     context: SendContext, live: LiveSession, source: Link, opened: SessionOpened, took: float
 ) -> Link | None:
-    """Close the fork and add its link; None where its source moved while it was made."""
+    """Close the fork and add its link; None if its source moved while it was made."""
     try:
         # What came before the fork was answered may be in it: the source has moved then.
         await context.host.settle(source.id)

@@ -1,4 +1,4 @@
-"""The text that tells an agent the part of a branch that its session does not know: pure.
+"""The prior context: the text with the part of a branch that a session does not know.
 
 Prose and quotations, never a dialogue with role labels (models answered "(your response here)" to those); an
 explicit end marker; a clause that the new message may be a new topic. The markers are how replay, import and titles
@@ -52,9 +52,7 @@ class PriorContext:
     told_total: int  # of so many
     tools_listed: int
     cut: bool  # some row was left out or shortened, or is still growing
-    unabridged_from: (
-        str | None
-    )  # the first row from which on nothing was; None where that is the prompt itself
+    unabridged_from: str | None  # the first row from which on nothing was; None if that is the prompt itself
 
     @property
     def left_out(self) -> int:
@@ -73,7 +71,7 @@ def build_prior_context(
     """The prior context for ``rows``: the newest spoken rows of the unknown part, oldest first, ``total`` in all.
 
     ``tools`` are the newest tool calls of the same part, oldest first, of ``tools_total``. ``attachments`` names files
-    and images by message. None where there is nothing that the session does not know.
+    and images by message. None if there is nothing that the session does not know.
     """
     tools_total = len(tools) if tools_total is None else tools_total
     if not total and not tools_total:
@@ -212,7 +210,7 @@ def _count(number: int, noun: str) -> str:
 async def read_prior_context(
     reader: Reader, path: Sequence[PathRow], knows: str | None, before: str | None, budget: Budget
 ) -> PriorContext | None:
-    """The prior context for a session that knows the path up to ``knows``; None where there is nothing to tell.
+    """The prior context for a session that knows the path up to ``knows``; None if it knows everything.
 
     ``path`` ends with the prompt's own row, and ``before`` is the row above that.
     """

@@ -33,7 +33,7 @@ class Verdict(Enum):
 
 
 class Speaker(Enum):
-    """Who said a text that is looked for."""
+    """Speaker of a text that is looked for."""
 
     PERSON = "user"
     AGENT = "agent"

@@ -148,9 +148,9 @@ class Explanation:
     """What the route makes of one link."""
 
     link: Link
-    step: Step | None  # the step to it that needs the least telling; None where there is none
+    step: Step | None  # the step to it that needs the least telling; None if there is none
     taken: bool  # that step comes first of all
-    reason: Reason | None  # None where its session could be prompted
+    reason: Reason | None  # None if its session could be prompted
 
 
 def explain(situation: Situation) -> list[Explanation]:
@@ -186,7 +186,7 @@ def _reason(link: Link, situation: Situation, path: _Path) -> Reason | None:
 
 
 def fits(link: Link, situation: Situation, path: _Path | None = None) -> bool:
-    """True where the link's session holds nothing that is not on the path, for all that we know."""
+    """True if the link's session holds nothing that is not on the path, for all that we know."""
     path = path or _Path(situation.path)
     return (
         _is_for(link, situation.target)
@@ -198,7 +198,7 @@ def fits(link: Link, situation: Situation, path: _Path | None = None) -> bool:
 
 
 def may_claim(link: Link, situation: Situation) -> bool:
-    """True where this link may carry the prompt now; asked again in the transaction that claims it."""
+    """True if this link may carry the prompt now; asked again in the transaction that claims it."""
     return fits(link, situation) and _is_ours(link, situation)
 
 
@@ -215,7 +215,7 @@ def gap_of(path: Sequence[PathRow], knows: str | None) -> int:
 
 
 def _is_for(link: Link, target: Target) -> bool:
-    """True where the link's session could serve; an aside's holds what was never said on any branch."""
+    """True if the link's session could serve; an aside's holds what was never said on any branch."""
     meant = (link.agent, link.profile, link.cwd) == (target.agent, target.profile, target.cwd)
     return meant and link.cause is not Cause.ASIDE
 

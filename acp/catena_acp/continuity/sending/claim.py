@@ -1,4 +1,4 @@
-"""The claim: taking a session for a prompt, with everything that is told to it, in one transaction."""
+"""The claim: taking a session for a prompt, with its prior context, in one transaction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Claim:
     async def take(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Take the session: turn open and reach raised, in one transaction, before the text goes out.
 
-        None where the session can carry the prompt no more. Raises NotSent where it may not carry this one.
+        None if the session can carry the prompt no more. Raises NotSent if it may not carry this one.
         """
         context, row = self._context, self._row
         git = await context.host.environment.git(context.record.cwd)
@@ -120,7 +120,7 @@ class Claim:
         """Insert a seam where the way the context gets to the agent changed; the first turn has none.
 
         ``abridged``: what the session holds of the branch was cut when it was told, before this turn. ``again``: the
-        session was prompted before, and surely knows nothing.
+        session was prompted before, but no turn ended cleanly, so it counts as empty.
         """
         if turn.how is ContextSource.CONTINUED or (before is None and turn.how is ContextSource.FRESH):
             return None
@@ -162,7 +162,7 @@ _COMMAND_FIRST = (
 
 
 def _is_command(text: str, live: LiveSession) -> bool:
-    """True for one of the agent's own slash commands; a path is none. A new session may not have told them yet."""
+    """True for one of the agent's own slash commands; a path is none. A new session may not have reported them yet."""
     looks_like_one = _COMMAND.match(text)
     names = {command.name for command in live.state.commands}
     return looks_like_one is not None and (not names or looks_like_one[1] in names)

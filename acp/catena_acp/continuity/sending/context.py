@@ -188,7 +188,7 @@ class SendContext:
         return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.host, place)
 
     async def open_session_of(self, link: Link) -> LiveSession | None:
-        """The link's live session; None where it was opened with other directories than there are now, and closes."""
+        """The link's live session; None if it was opened with other directories than there are now, and closes."""
         live = self.sessions.of(link)
         if live is None:
             return None
@@ -202,7 +202,7 @@ class SendContext:
     async def fork(
         self, agent: AgentPort, source: Link, window_id: str, at: tuple[Turn, str] | None = None
     ) -> LiveSession | None:
-        """Fork a session, at its head or at the end of a turn; None where its source moved meanwhile.
+        """Fork a session, at its head or at the end of a turn; None if its source moved meanwhile.
 
         Raises ForkWrong, SessionHeld or any AgentError.
         """
@@ -239,7 +239,7 @@ class SendContext:
         return self.sessions.adopt(link, agent, opened, how, self.host, place)
 
     async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:
-        """Open a session that is to be forked; False where it is open. Raises as ``Sessions.open_cold``."""
+        """Open a session that is to be forked; False if it is open. Raises as ``Sessions.open_cold``."""
         if self.sessions.of(source) is not None:
             return False
         place = replace(self.place_for(source.owner or window_id), cwd=source.cwd)

@@ -33,7 +33,7 @@ from catena_store.windows import attachments
 
 
 async def was_full(reader: Reader, row: Message) -> bool:
-    """True where this prompt went out before to a session whose context was full."""
+    """True if this prompt went out before to a session whose context was full."""
     if row.turn_id is None:
         return False
     before = await turn_before(reader, row)
@@ -81,7 +81,7 @@ class PromptCarrier:
     async def carry(self) -> Ending:
         """Send the prompt to a session and run its turn; ``self.turn`` is then still to be ended.
 
-        Raises NotSent where no session accepted it.
+        Raises NotSent if no session accepted it.
         """
         texts = 0
         await self._context.host.environment.remark_changes(
@@ -140,7 +140,7 @@ class PromptCarrier:
             raise NotSent(error) from error
 
     async def _use(self, link: Link, agent: AgentPort) -> RunningTurn | None:
-        """Open the session where it is cold, and claim it; None where it can carry the prompt no more."""
+        """Open the session where it is cold, and claim it; None if it can carry the prompt no more."""
         context = self._context
         live = context.sessions.of(link) if link.id in self._made else await context.open_session_of(link)
         if live is None:
@@ -193,7 +193,7 @@ class PromptCarrier:
         return diagnose(error, now=self._context.services.clock()).trouble
 
     async def _run(self, running: RunningTurn) -> Ending | None:
-        """Send the text; None where it was refused at once and may go out again."""
+        """Send the text; None if it was refused at once and may go out again."""
         blocks: list[PromptBlock] = []
         if running.turn.prior_context:
             blocks.append(TextBlock(running.turn.prior_context))
@@ -226,7 +226,7 @@ class PromptCarrier:
         return None
 
 
-# A session that is opened in another's place would be refused for the same reason,
+# Errors of the account: a new session would fail the same way.
 _ABOUT_THE_ACCOUNT = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.LOGIN_NEEDED})
-# … and so would the prompt. That a full session is left for one that is told is for the person to say.
+# Errors after which no other session is tried. For a full context the person decides.
 _NOWHERE_BETTER = _ABOUT_THE_ACCOUNT | {Trouble.OVERLOAD, Trouble.CONTEXT_FULL}

@@ -47,7 +47,7 @@ class Agents:
     async def running(
         self, spec: AgentSpec, family: str, cwd: str, started: Callable[[AgentPort], None]
     ) -> AgentPort:
-        """The live agent of this family, started where there is none; ``started`` is called for a new one.
+        """The live agent of this family, started if there is none; ``started`` is called for a new one.
 
         Raises AgentMissing, AgentGone, AgentSilent, LoginNeeded.
         """
@@ -67,7 +67,7 @@ class Agents:
             return place.agent
 
     def live(self, spec: AgentSpec, family: str) -> AgentPort | None:
-        """The live agent; None where it does not run."""
+        """The live agent; None if it does not run."""
         place = self._places.get((spec.name, spec.profile, family))
         return place.agent if place and place.agent and place.agent.alive else None
 
@@ -80,7 +80,7 @@ class Agents:
         ]
 
     def hold(self, agent: AgentPort) -> Callable[[], None]:
-        """Keep the agent from being ended as idle; returns the end of it."""
+        """Keep the agent from being ended as idle; return a function that releases it."""
         place = next((place for place in self._places.values() if place.agent is agent), None)
         if place is None:
             return lambda: None
@@ -96,7 +96,7 @@ class Agents:
         return release
 
     def in_use(self, spec: AgentSpec) -> bool:
-        """True while a turn of the agent is under way, in whichever family, or somebody logs in to it."""
+        """True while a turn of the agent is under way, in any family, or a login to it."""
         account = (spec.name, spec.profile)
         return any(place.users > 0 for key, place in self._places.items() if key[:2] == account)
 

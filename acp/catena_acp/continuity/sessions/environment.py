@@ -45,7 +45,7 @@ class GitPlace:
 
 
 def git_place(directory: str) -> GitPlace | None:
-    """The work tree that the directory is in; None where it is in none, or where that cannot be read. Blocks."""
+    """The work tree that the directory is in; None if it is in none, or if that cannot be read. Blocks."""
     try:
         top = Path(directory).resolve()
         for place in (top, *top.parents):
@@ -144,7 +144,7 @@ class Environment:
         return tuple(path for path in self.directories if _is_directory(path))
 
     def outgrown(self, live: LiveSession) -> bool:
-        """True where the session could have directories that it was not opened with, or has lost some."""
+        """True if the session could have directories that it was not opened with, or has lost some."""
         abilities = live.agent.abilities
         can = abilities.additional_directories and abilities.reopens and not abilities.quirks.load_destroys
         return can and live.directories != self.existing_directories
@@ -250,7 +250,7 @@ def options_of(state: SessionState) -> dict[str, str | bool]:
 
 
 def difference(before: TurnEnvironment, now: GitPlace | None) -> str | None:
-    """In one line, how the work tree differs from what a turn found; None where it does not, as far as is known."""
+    """In one line, how the work tree differs from what a turn found; None if it does not, as far as is known."""
     if before.git_worktree is None:
         return None
     if now is None:

@@ -17,7 +17,7 @@ _BY_PROMPT = "message_id"  # the agent wants the prompt's id, and keeps its whol
 
 
 async def find_anchor(reader: Reader, turn: Turn, quirks: Quirks) -> str | None:
-    """The agent's own id of the message that a fork at this turn's end has to name; None where there is none."""
+    """The agent's own id of the message that a fork at this turn's end has to name; None if there is none."""
     last = await messages.get(reader, turn.last_id)
     if last is None or last.kind is not Kind.AGENT:
         return None
@@ -78,7 +78,7 @@ async def anchor_of(reader: Reader, turn: Turn, quirks: Quirks) -> str:
 
 
 async def _end_of_turn(reader: Reader, message: Message) -> str | None:
-    """The turn's last row, where nothing of content lies between; None where it does, or the turn was cut."""
+    """The turn's last row, if nothing of content lies between; None if it does, or the turn was cut."""
     turn = await turns.get(reader, message.turn_id) if message.turn_id else None
     if turn is None or turn.stop_reason is None or not turn.stop_reason.clean:
         return None

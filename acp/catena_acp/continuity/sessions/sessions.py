@@ -93,7 +93,7 @@ class Sessions:
         return frozenset(link.id for link in candidates if self.of(link) is not None)
 
     def of(self, link: Link) -> LiveSession | None:
-        """The live session of this link; None where there is none or it is stale."""
+        """The live session of this link; None if there is none or it is stale."""
         live = self._live.get(link.id)
         return live if live and live.agent.alive and live.version == link.version else None
 
@@ -161,9 +161,9 @@ class Sessions:
     async def open_cold(
         self, link: Link, agent: AgentPort, place: SessionSetup, listener: SessionListener
     ) -> LiveSession:
-        """Resume a link's session; by its replay, compared with the record, where the agent has a faithful one.
+        """Resume a link's session; by its replay, compared with the record, if the agent has a faithful one.
 
-        Raises SessionContradicts where it is proved to be another session than the link says, or any AgentError.
+        Raises SessionContradicts if it is proved to be another session than the link says, or any AgentError.
         """
         # Two windows may want the same session at once; the second finds it open.
         async with self._opening.setdefault(link.id, asyncio.Lock()):
@@ -227,7 +227,7 @@ class Sessions:
     async def check_fork(
         self, agent: AgentPort, opened: SessionOpened, place: SessionSetup, vouched: Link
     ) -> None:
-        """Compare a fresh fork with what it should hold, where the agent shows it; ``vouched`` has the pointers.
+        """Compare a fresh fork with what it should hold, if the agent shows it; ``vouched`` has the pointers.
 
         Closes the fork and raises ForkWrong where it is something else.
         """

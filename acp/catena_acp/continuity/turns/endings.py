@@ -36,9 +36,9 @@ class Ending:
 def problem_of_end(
     ending: Ending, title: str, *, answered: bool, only_words: str | None, now: datetime
 ) -> Problem | None:
-    """The problem behind a turn's end; None where there is nothing that a person can do about.
+    """The problem behind a turn's end; None if there is nothing that a person can do about.
 
-    ``only_words`` is all that the agent said in it, where that is little enough to be an error.
+    ``only_words`` is all that the agent said in it, if that is little enough to be an error.
     """
     if ending.stop.clean and not answered:
         return empty_turn(title)
@@ -99,7 +99,7 @@ class LastAnswer:
 
     @property
     def text(self) -> str | None:
-        """The words; None where something else was said or done, or nothing at all."""
+        """The words; None if something else was said or done, or nothing at all."""
         return None if self._more or not self._text.strip() else self._text
 
 
@@ -108,7 +108,7 @@ _SHORTEST = 10  # characters: a word or two may end an error by chance
 
 
 def says_its_error(ending: Ending, only_words: str | None, now: datetime) -> bool:
-    """True where all that was said in a turn is the error that it ended with."""
+    """True if all that was said in a turn is the error that it ended with."""
     if not isinstance(ending.error, AgentRefused) or not only_words:
         return False
     words = only_words.strip()
@@ -117,7 +117,7 @@ def says_its_error(ending: Ending, only_words: str | None, now: datetime) -> boo
 
 
 async def mark_said_error(tx: Writer, turn: Turn, last_id: str | None) -> Message | None:
-    """Mark the turn's last row as such words; None where the turn brought anything beside them."""
+    """Mark the turn's last row as such words; None if the turn brought anything beside them."""
     said = await messages.get(tx, last_id) if last_id else None
     if said is None or said.kind is not Kind.AGENT:
         return None
@@ -130,7 +130,7 @@ async def mark_said_error(tx: Writer, turn: Turn, last_id: str | None) -> Messag
 
 
 async def brought_something(reader: Reader, below: Sequence[PathRow]) -> bool:
-    """True where the rows below a prompt hold more of its turn than an error in words."""
+    """True if the rows below a prompt hold more of its turn than an error in words."""
     for row in below:
         if row.kind in CONTENT_KINDS:
             message = await messages.get(reader, row.id)

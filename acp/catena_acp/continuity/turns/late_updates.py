@@ -45,7 +45,7 @@ class LateUpdates:
         self._flows: dict[str, _Flow] = {}
 
     def receive(self, live: LiveSession, event: Event) -> None:
-        """Take an event of a session; never waits."""
+        """Take an event of a session, which becomes a row if it is a TranscriptEvent; never waits."""
         if isinstance(event, StateEvent | PermissionEvent):
             return
         flow = self._flows.get(live.link_id)

@@ -49,7 +49,7 @@ class PendingPermissions:
         return [ask.event for ask in self._open.values() if ask.window_id == window_id]
 
     def answer(self, ask_id: str, option_id: str | None) -> str | None:
-        """Answer a request; returns its window, or None where it is no longer open."""
+        """Answer a request; returns its window, or None if it is no longer open."""
         ask = self._open.pop(ask_id, None)
         if ask is None:
             return None
@@ -69,7 +69,7 @@ class PendingPermissions:
 
 
 def _completed(call: ToolCallChanged, known: ToolCallChanged | None) -> ToolCallChanged:
-    """The call of a request, completed from ``known`` where the request names only its id."""
+    """The call of a request, completed from ``known`` if the request names only its id."""
     if known is None:
         return call
     return ToolCallChanged(

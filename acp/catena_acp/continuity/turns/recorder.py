@@ -122,7 +122,7 @@ class Recorder:
             self._publish(event)
 
     def _note(self, op: Op) -> bool:
-        """Keep an operation for the next transaction; True where that must not wait."""
+        """Keep an operation for the next transaction; True if that must not wait."""
         self._pending.append(op)
         match op:
             case Insert(row):
@@ -138,7 +138,7 @@ class Recorder:
     async def _follow(self, tx: Writer, inserts: Sequence[NewMessage]) -> bool:
         """Move the session's reach, the turn's last row and the window's leaf with the rows, in their transaction.
 
-        True where the rows can be seen in the window: always within a turn, and after it where the leaf stood there.
+        True if the rows can be seen in the window: always within a turn, and after it where the leaf stood there.
         """
         first, last = inserts[0], inserts[-1]
         if self._floor_follows:

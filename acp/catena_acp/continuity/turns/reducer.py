@@ -56,7 +56,7 @@ class Compaction:
 
     @property
     def done(self) -> bool:
-        """True where the session may hold less than before."""
+        """True if the session may hold less than before."""
         return self.status not in _NOT_DONE or bool(self._chunks and self.status == "in_progress")
 
     @property
@@ -171,7 +171,7 @@ class Reducer:
                 assert_never(event)
 
     def tool(self, tool_call_id: str) -> Mapping[str, Any] | None:
-        """The data of a tool call so far; None where it is not known."""
+        """The data of a tool call so far; None if it is not known."""
         tool = self._tools.get(tool_call_id)
         return tool.data if tool else None
 

@@ -20,7 +20,7 @@ _OVER = frozenset({"completed", "failed", "cancelled", "unknown"})
 
 
 def is_over(data: Mapping[str, Any]) -> bool:
-    """True where the call's status is final."""
+    """True if the call's status is final."""
     return data.get("status") in _OVER
 
 

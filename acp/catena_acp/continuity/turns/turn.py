@@ -112,7 +112,7 @@ class RunningTurn:
     async def run(self, blocks: Sequence[PromptBlock]) -> Ending:
         """Prompt, record the events, and return the ending; ``end`` is still to be called.
 
-        Raises RefusedAtOnce where the agent answered with an error before any update, and nothing was said into it.
+        Raises RefusedAtOnce if the agent answered with an error before any update, and nothing was said into it.
         """
         prompt = asyncio.ensure_future(self.live.agent.prompt(self.live.session_id, blocks))
         prompt.add_done_callback(lambda _: self._wake.set())

@@ -61,11 +61,11 @@ class AsideRows:
 
     @property
     def answered(self) -> bool:
-        """True where anything came to the newest question."""
+        """True if anything came to the newest question."""
         return self._reducer is not None and self._reducer.answered
 
     def question(self, text: str) -> MessageAdded:
-        """A question begins."""
+        """Add a question."""
         question = NewMessage(
             id=self._new_id(),
             conversation_id=self._conversation_id,
@@ -84,11 +84,11 @@ class AsideRows:
         return self._added(question)
 
     def add_event(self, event: Event) -> list[RowEvent]:
-        """The agent told something."""
+        """Add an event of the agent to the rows."""
         return self._told(self._reducer.reduce(event)) if self._reducer else []
 
     def add_notice(self, text: str) -> list[RowEvent]:
-        """We have something to say."""
+        """Add a notice of our own."""
         return self.add_event(NoticeReported(text, "info"))
 
     def tool(self, tool_call_id: str) -> Mapping[str, Any]:
@@ -96,7 +96,7 @@ class AsideRows:
         return (self._reducer.tool(tool_call_id) if self._reducer else None) or {}
 
     def close(self, *, clean: bool, tool_status: str) -> list[RowEvent]:
-        """The newest question is over."""
+        """Close the rows of the newest question."""
         return self._told(self._reducer.close(clean=clean, tool_status=tool_status)) if self._reducer else []
 
     def _told(self, ops: Sequence[Op]) -> list[RowEvent]:
@@ -147,7 +147,7 @@ class AsideRows:
 
 
 class AsideCost:
-    """Takes what the agent tells of its costs, as a total of its session, and keeps the share of each question."""
+    """Costs of an aside: the share of each question, from the totals that the agent reports for its session."""
 
     def __init__(self, runtime: ConversationRuntime, context: SendContext) -> None:
         self._runtime = runtime
@@ -158,19 +158,19 @@ class AsideCost:
         self._told: UsageReported | None = None
 
     def begin(self, session: AsideSession) -> None:
-        """A question goes out to this session."""
+        """Begin the cost of a question to this session."""
         if session is not self._session:
             self._session, self._begun_anew = session, True
             self._before = session.link.cost_total or 0.0
         self._told = None
 
     def report(self, report: UsageReported) -> None:
-        """The agent told its session's total so far."""
+        """Note the total cost of the session that the agent reported."""
         if report.cost is not None:
             self._told = report
 
     def end(self, answer: PromptEnded | None) -> Coroutine[Any, Any, None]:
-        """The question is over, or given up: its share is known at once, and kept by what this gives."""
+        """End the cost of a question, answered or given up; await the result to store it."""
         told = self._told
         cost = self._share(told.cost) if told and told.cost is not None else None
         model = self._session.model if self._session else None

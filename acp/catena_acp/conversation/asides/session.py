@@ -74,7 +74,7 @@ async def where_it_stands(reader: Reader, window_id: str) -> str | None:
 
 
 class AsideSessionOpener:
-    """Comes to the session of one aside, whose link gets the id that the caller has made for it."""
+    """Opens the session of one aside; its link gets ``link_id``."""
 
     def __init__(self, context: SendContext, link_id: str, leaf_id: str | None, window_id: str) -> None:
         self._context = context
@@ -128,7 +128,7 @@ class AsideSessionOpener:
     async def _forked(
         self, agent: AgentPort, source: Link, turn: Turn | None
     ) -> tuple[Link, SessionOpened] | None:
-        """A fork with its link; None where it did not come to be, or its source moved meanwhile."""
+        """A fork with its link; None if it did not come to be, or its source moved meanwhile."""
         context = self._context
         try:
             await context.sessions.drop_stale(source)
@@ -241,7 +241,7 @@ async def _apply_model(
 
 
 async def end_upstream(agent: AgentPort, session_id: str) -> bool:
-    """Close a session, and delete it where the agent offers that; False where that is still to be done."""
+    """Close a session, and delete it where the agent offers that; False if that is still to be done."""
     try:
         await agent.close_session(session_id)
         if agent.abilities.delete:

@@ -41,7 +41,7 @@ class Branches:
     async def begin_in_fork(self, window_id: str, leaf_id: str | None, source_cwd: str) -> LiveSession | None:
         """Fork the session that the first prompt of a conversation goes to that has just been made.
 
-        None where that prompt will be told. Raises AgentError.
+        None if that prompt will be told. Raises AgentError.
         """
         live = await forked_session(self._runtime, window_id, leaf_id, source_cwd)
         if live:
@@ -57,7 +57,7 @@ class WindowLeaf:
         self.window_id = window_id
 
     async def move(self, tx: Writer, leaf_id: str | None, act: Act, agent: AgentSpec | None = None) -> None:
-        """Move the window in the caller's transaction; ``agent`` is who answers from there on."""
+        """Move the window in the caller's transaction; ``agent`` answers from there on."""
         window = await windows.get(tx, self.window_id)
         if window and window.conversation_id != self._runtime.record.id:
             raise StoreError("this tab shows another conversation by now")
@@ -71,7 +71,7 @@ class WindowLeaf:
         )
 
     def moved(self, leaf_id: str | None, agent: AgentSpec | None = None) -> None:
-        """Tell where the window stands, once that is committed."""
+        """Publish the window's leaf, once that is committed."""
         self.switch_agent(agent)
         self._runtime.publish(LeafMoved(self.window_id, leaf_id))
         if agent is None:
@@ -85,7 +85,7 @@ class WindowLeaf:
             self._runtime.clear_carrier(self.window_id)
 
     async def move_leaf(self, leaf_id: str | None, act: Act) -> None:
-        """Let the window stand on a row; for who keeps its prompts away meanwhile."""
+        """Move the window's leaf to a row; the caller keeps prompts away meanwhile."""
         await self._runtime.settle()
         async with self._runtime.services.db.read() as reader:
             if leaf_id is not None and not await is_part_of(reader, self._runtime.record, leaf_id):
@@ -101,7 +101,7 @@ class WindowLeaf:
     async def sibling_leaf(self, prompt_id: str, step: int) -> str | None:
         """The leaf of the sibling that is ``step`` further: where the window last stood in it, else its newest.
 
-        None where there is no such sibling.
+        None if there is no such sibling.
         """
         record = self._runtime.record
         async with self._runtime.services.db.read() as reader:

@@ -1,4 +1,4 @@
-"""The agent's own fork that a conversation begins in, where it offers one that holds a part of the branch."""
+"""The agent's own fork that a conversation begins in, if it offers one that holds a part of the branch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TRIES = 4  # steps of the route, and forks whose source moved meanwhile
 async def forked_session(
     runtime: ConversationRuntime, window_id: str, leaf_id: str | None, source_cwd: str
 ) -> LiveSession | None:
-    """A fork of the agent's session that holds most of the branch; None where all of it has to be told.
+    """A fork of the agent's session that holds most of the branch; None if all of it has to go as prior context.
 
-    Raises AgentError where the agent refuses what it offers.
+    Raises AgentError if the agent refuses what it offers.
     """
     context = runtime.send_context()
     steps = _Steps(runtime, context, window_id, leaf_id, source_cwd)
@@ -90,7 +90,7 @@ class _Steps:
         self._tried: set[route.StepKey] = set()
 
     async def possible(self) -> bool:
-        """False where a fork is known to be of no use, without asking anybody."""
+        """False if a fork is known to be of no use, without asking anybody."""
         agent = self._context.agents.live(self._context.spec, self._context.record.family)
         async with self._runtime.services.db.read() as reader:
             situation = await self._situation(reader, agent)
@@ -99,7 +99,7 @@ class _Steps:
         return any(_can_be_forked(link) for link in situation.links)
 
     async def next(self, agent: AgentPort) -> route.Fork | route.ForkAt | None:
-        """The next fork to try; None where it is no better to fork anything than to tell everything."""
+        """The next fork to try; None if forking would save no prior context."""
         async with self._runtime.services.db.read() as reader:
             situation = await self._situation(reader, agent)
         for step in route.candidates(situation):

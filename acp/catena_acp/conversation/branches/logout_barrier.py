@@ -1,7 +1,8 @@
-"""What was said before a logout: told to whoever logs in next only where a person goes back to it, and with words.
+"""The barrier of a logout.
 
-A logout makes a barrier at the end of the branch. Who goes to a place above it, or says a prompt anew there, asks for a
-branch that the barrier is not on; so that is not refused, but never done in silence.
+Earlier messages are sent to a later login only if the person returns to that branch, and a notice says so.
+
+The barrier is at the end of the branch: a row above it, or a prompt edited there, is on a branch without the barrier.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _REMARK = "Said before you logged out of {title}: your next prompt goes out with
 async def said_before_logout(
     reader: Reader, path: Sequence[PathRow], record: ConversationRecord, agent: str, profile: str
 ) -> bool:
-    """True where anything on the path, from after its last barrier, is older than a logout of this account."""
+    """True if anything on the path, from after its last barrier, is older than a logout of this account."""
     oldest = next((row.id for row in path if row.id and row.kind in CONTENT_KINDS), None)
     if oldest is None:
         return False
@@ -31,7 +32,7 @@ async def said_before_logout(
 
 
 async def remark_on_logout(runtime: ConversationRuntime, window_id: str, leaf_id: str | None) -> None:
-    """Tell the window that was moved, where the branch that it stands on now was said before a logout."""
+    """Publish a remark in the moved window if its branch now has messages from before a logout."""
     record, before = runtime.record, False
     # Where this cannot be read the window is moved all the same, and no prompt can go out.
     with contextlib.suppress(StoreError):

@@ -49,7 +49,7 @@ _OFF = "Checkpoints are off in this conversation; /checkpoints manual lets you m
 
 
 class Checkpoints:
-    """The checkpoints of one conversation. Makes the automatic ones by listening to what is told."""
+    """The checkpoints of one conversation. Makes the automatic ones on the conversation's events."""
 
     def __init__(self, runtime: ConversationRuntime, window_of: Callable[[str], Window]) -> None:
         self._runtime = runtime
@@ -92,7 +92,7 @@ class Checkpoints:
     async def make(self, window: Window, label: str | None = None, *, note: str | None = None) -> Checkpoint:
         """Make one of where the window stands.
 
-        Raises NoCheckpoint where they are off here, LabelTaken, ReadOnly, StoreError.
+        Raises NoCheckpoint if they are off here, LabelTaken, ReadOnly, StoreError.
         """
         runtime = self._runtime
         store = self.store
@@ -182,7 +182,7 @@ class Checkpoints:
                 return
 
     def _makes(self, *when: Frequency) -> bool:
-        """True where they are made then, and where that is not known yet."""
+        """True if they are made then, and if that is not known yet."""
         return self._frequency is None or self._frequency in when
 
     async def _quietly(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -316,7 +316,7 @@ def found(newest_first: Sequence[Checkpoint], key: str | None) -> Checkpoint:
 
 
 def label_of(text: str | None) -> str | None:
-    """A label as it is kept: one line, without what cannot be seen. Raises NoCheckpoint where it is too long."""
+    """A label as it is kept: one line, without what cannot be seen. Raises NoCheckpoint if it is too long."""
     label = " ".join((text or "").split())
     label = "".join(each for each in label if each.isprintable())
     if len(label) > MOST_LABEL:

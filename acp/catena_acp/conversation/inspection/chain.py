@@ -31,7 +31,7 @@ class Loads(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SessionCheck:
-    """What a look at a session said; ``at`` None where nobody has looked."""
+    """What a look at a session said; ``at`` None if nobody has looked."""
 
     loads: Loads
     words: str

@@ -1,4 +1,4 @@
-"""What a person does with a chain: look at it, price the next prompt, probe a session, go on from an older one."""
+"""Operations on a chain: read it, price the next prompt, check a session, go on from an older one."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ConversationChain:
         return replace(context, next=await self.read(window))
 
     async def check_session(self, link_id: str) -> SessionCheck:
-        """Look whether a link's session still loads: nothing is prompted, and what was cold is cold again after it.
+        """Check whether a link's session still loads: nothing is prompted, and what was cold is cold again after it.
 
         Proof of loss loses the link; the outcome is a line of the chain's record. Raises ReadOnly, StoreError.
         """

@@ -28,7 +28,7 @@ _NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
 class Price(ContextSummary):
     """What it takes to go on: how the context would get there, and what would be told."""
 
-    exact: bool = True  # False where the agent does not run, and what it can do is assumed
+    exact: bool = True  # False if the agent does not run, and what it can do is assumed
     abridged: bool = False  # what the session was told earlier was cut
     before_logout: bool = False  # it takes along what was said before the person logged out of the agent
 
@@ -50,7 +50,7 @@ async def prices(
 ) -> list[Price]:
     """What the next prompt of a window would need with each of the agents; the branch is read once.
 
-    ``leaf_id`` is the row that the prompt would hang from, where that is not the window's leaf. ``apart``: in a
+    ``leaf_id`` is the row that the prompt would hang from, if that is not the window's leaf. ``apart``: in a
     conversation of its own, whose links this one's are not. Raises ReadOnly.
     """
     runtime.writable()

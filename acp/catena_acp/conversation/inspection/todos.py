@@ -150,7 +150,7 @@ class LeftOpen:
 
 
 async def left_open_on(reader: Reader, leaf_id: str | None) -> LeftOpen:
-    """What the branch with this leaf leaves to be done."""
+    """The open work of a branch: its newest plan, else todos read from answers."""
     plans = await branches.newest_rows(reader, leaf_id, Kind.PLAN, limit=1, within=_ROWS)
     if plan := next((row for row in reversed(plans) if _entries(row)), None):
         return LeftOpen(plan)

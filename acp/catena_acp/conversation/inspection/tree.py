@@ -29,7 +29,7 @@ class BranchTail:
 class Comparison:
     """Two branches from where they part."""
 
-    shared: str | None  # the last row that both have; None where they share nothing
+    shared: str | None  # the last row that both have; None if they share nothing
     shared_prompts: int
     left: BranchTail
     right: BranchTail

@@ -59,7 +59,7 @@ class PromptDelivery:
         return self._sending.turn if self._sending and self._sending.text_is_out else None
 
     async def send(self, attempt: Attempt) -> bool:
-        """Bring one prompt to the end of its turn; True where what waits may follow."""
+        """Bring one prompt to the end of its turn; True if what waits may follow."""
         runtime = self._runtime
         runtime.begin_turn(self._window_id)
         tenure = runtime.tenure
@@ -178,5 +178,5 @@ class PromptDelivery:
 
 
 def _holds(problem: Problem | None) -> bool:
-    """True where what waits would meet the same trouble, though the turn ended as one that was answered."""
+    """True if what waits would meet the same trouble, though the turn ended as one that was answered."""
     return problem is not None and problem.trouble is not Trouble.EMPTY_TURN

@@ -1,4 +1,4 @@
-"""What is done with a window's session after a clean turn, while nothing is on its way: the probe, then parking.
+"""Idle work on a window's session after a clean turn: the probe of forks, then parking.
 
 A prompt never waits for it. It is broken off in one piece: what an agent still answers is taken away beside the prompt.
 """
@@ -101,6 +101,6 @@ class IdleWork:
 
 
 def _at_rest(link: Link, live: LiveSession, turn: Turn) -> bool:
-    """True where the session is known to hold just what there was when the turn ended."""
+    """True if the session is known to hold just what there was when the turn ended."""
     holds = link.state is LinkState.OPEN and link.knows == link.reach == turn.last_id
     return holds and link.version == live.version

@@ -34,7 +34,7 @@ class TakenPrompt:
 
 
 class PromptQueue:
-    """Keeps them, in their order, and tells of every change."""
+    """The waiting prompts of a window, in order; publishes every change."""
 
     def __init__(self, runtime: ConversationRuntime, window_id: str, rows: PromptRows) -> None:
         self._runtime = runtime
@@ -60,7 +60,7 @@ class PromptQueue:
         await self.publish()
 
     async def take_next(self, tenure: Tenure) -> TakenPrompt | None:
-        """Make a row of the first one; None where there is none, or it waits for the person."""
+        """Make a row of the first one; None if there is none, or it waits for the person."""
         self.unserved = False
         async with tenure.write() as tx:
             item = await queue.first(tx, self._window_id)

@@ -1,4 +1,4 @@
-"""A prompt's row: how it is born in a window's branch, and how it is taken back where no agent takes it."""
+"""A prompt's row: how it is born in a window's branch, and how it is taken back if no agent takes it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these fo
 
 
 def clears(text: str) -> bool:
-    """True for what no agent may hear: it becomes a barrier of ours."""
+    """True for a command that is never sent to an agent: it becomes a barrier of ours."""
     return text.strip() in _CLEARING
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A prompt row on its way, and what is to become of it where no agent takes it."""
+    """A prompt row on its way, and what becomes of it if no agent takes it."""
 
     row: Message
     came_from: str | None  # the window's leaf before
@@ -49,7 +49,7 @@ class Attempt:
     item: QueueItem | None = None  # what it was as it waited
 
 
-Birth = tuple[Attempt, MessageAdded | LeafMoved]  # a prompt whose row was made, and what is to be told of it
+Birth = tuple[Attempt, MessageAdded | LeafMoved]  # a prompt whose row was made, and the event to publish
 
 
 async def last_prompt(reader: Reader, path: Sequence[PathRow]) -> tuple[int, Message | None]:
@@ -82,7 +82,7 @@ class PromptRows:
     async def add_sibling(
         self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
     ) -> Birth:
-        """Make a sibling of a prompt, on which the window stands then; ``agent`` is who answers from there on."""
+        """Make a sibling of a prompt, and move the leaf to it; ``agent`` answers from there on."""
         act = Act.EDIT if agent is None and text != prompt.text else Act.RETRY
         async with self._runtime.writable().write() as tx:
             await inputs.add(tx, text, self._runtime.record.cwd)
@@ -92,9 +92,9 @@ class PromptRows:
         return Attempt(row, came_from=row.parent_id), LeafMoved(self._window_id, row.id)
 
     async def repeat_last(self, agent: AgentSpec | None) -> Birth | None:
-        """Let the branch's last prompt go out again: the same row where its turn brought nothing, else a sibling.
+        """Send the branch's last prompt again: the same row if its turn brought nothing, else a sibling.
 
-        None where nothing was said.
+        None if there is no prompt.
         """
         async with self._runtime.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
@@ -163,7 +163,7 @@ class PromptRows:
         return row
 
     async def _stands_on(self, tx: Writer) -> str | None:
-        """Where the window stands. Raises StoreError where that is in another conversation by now."""
+        """Where the window stands. Raises StoreError if that is in another conversation by now."""
         window = await windows.get(tx, self._window_id)
         if window and window.conversation_id != self._runtime.record.id:
             raise StoreError("this tab shows another conversation by now")

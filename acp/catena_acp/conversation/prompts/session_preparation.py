@@ -1,4 +1,4 @@
-"""Opening a session before there is a prompt, where nothing would have to be told."""
+"""The session opened before there is a prompt, if it needs no prior context."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
 
 
 async def prepare(runtime: ConversationRuntime, window_id: str) -> None:
-    """Open a window's next session and show what it offers. Trouble is told, not raised."""
+    """Open a window's next session and show what it offers. Trouble is published, not raised."""
     while not await _prepared(runtime, window_id):
         pass
 
 
 async def _prepared(runtime: ConversationRuntime, window_id: str) -> bool:
-    """False where another agent was chosen meanwhile."""
+    """False if another agent was chosen meanwhile."""
     agent = runtime.record.agent, runtime.record.profile
     try:
         preparing = SessionPreparation(runtime.send_context(), window_id)
@@ -54,13 +54,13 @@ class SessionPreparation:
         self._leaf_id: str | None = None
 
     async def still_stands(self) -> bool:
-        """True where the window was not moved since the session was looked for."""
+        """True if the window was not moved since the session was looked for."""
         async with self._context.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
         return window is not None and window.leaf_id == self._leaf_id
 
     async def open(self) -> LiveSession | None:
-        """The session that the next prompt would go to, opened; None where that would have to be forked or told.
+        """The session that the next prompt would go to, opened; None if that would need a fork or prior context.
 
         Raises AgentError.
         """

@@ -1,4 +1,4 @@
-"""Saying a waiting prompt into the turn that runs, where the agent offers that.
+"""Steering: a waiting prompt is said into the running turn, if the agent offers that.
 
 What may have been heard is never said again, and what was not heard is never lost. So the prompt is marked before it
 goes out; it leaves the queue only with the row that it becomes; and where nobody can tell whether the agent heard it,
@@ -28,14 +28,17 @@ _PATIENCE_SECONDS = 10.0  # that an agent may take to say what came of it
 
 
 def can_be_steered(running: RunningTurn, text: str) -> bool:
-    """True where the agent takes this text into this turn: no command, of ours or its own, is one within a turn."""
+    """True if the agent takes this text into this turn: no command, of ours or its own, is one within a turn."""
     if running.stopping or not running.live.agent.abilities.steering or clears(text):
         return False
     return not _is_command(running, text)
 
 
 def may_stop_for(running: RunningTurn, text: str) -> bool:
-    """False for a command of the agent's that could not be said behind a turn that was cut: it waits for its end."""
+    """Whether the turn may be stopped to send this text.
+
+    Not for a slash command of an agent that cannot take one together with prior context.
+    """
     keeps = running.live.agent.abilities.quirks.command_keeps_with_prior_context
     return keeps or not _is_command(running, text)
 
@@ -56,7 +59,7 @@ class Steering:
         self.elsewhere = False  # the agent answers one of them in a turn that we do not run
 
     async def say_into(self, running: RunningTurn, item_id: str) -> bool:
-        """Say a waiting prompt into the turn; False where it was not taken and goes next instead. Raises NotFound."""
+        """Say a waiting prompt into the turn; False if it was not taken and goes next instead. Raises NotFound."""
         item = await self._queue.get(item_id)
         if running.over:
             return await self._not_taken(item, None)
@@ -73,7 +76,7 @@ class Steering:
             await asyncio.wait(set(self._under_way))
 
     async def give_up(self) -> None:
-        """Wait no longer: what is under way counts as heard."""
+        """Wait no longer: what is under way counts as received."""
         for task in list(self._under_way):
             task.cancel()
         await self.settled()

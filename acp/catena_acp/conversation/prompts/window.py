@@ -68,8 +68,8 @@ class Window:
         self._looking = False  # a prompt is over, and the consumer looks what waits
         self._retry: Job | None = None  # what it goes on with where nothing does
         self._preparing: asyncio.Future[Any] | None = None  # what the next prompt waits for
-        self._apart = 0  # that move the leaf now, so a prompt waits in the queue meanwhile,
-        self._one_apart = asyncio.Lock()  # … and one of them after the other
+        self._apart = 0  # number of operations that move the leaf; prompts are queued while it is above 0
+        self._one_apart = asyncio.Lock()  # serialises these operations
         self.queue = PromptQueue(runtime, window_id, self.rows)
         self._delivery = PromptDelivery(runtime, window_id, self.rows, self.queue, self._until_prepared)
         self.idle_work = IdleWork(runtime, window_id)
@@ -82,17 +82,17 @@ class Window:
 
     @property
     def at_work(self) -> bool:
-        """True while anything of it is under way, also what nobody waits for."""
+        """True while anything of it is under way, also idle work."""
         return self.busy or self._apart > 0 or self._preparing is not None or self.idle_work.under_way
 
     @property
     def at_rest(self) -> bool:
-        """True where a prompt can be sent at once."""
+        """True if a prompt can be sent at once."""
         return not self.busy and not self._apart
 
     @property
     def in_turn(self) -> bool:
-        """True while its turn is under way, or somebody logs in there; not where the window was closed meanwhile."""
+        """True while its turn is under way, or a login; not if the window was closed meanwhile."""
         open_here = self.id in self._runtime.windows
         return open_here and (self.busy or self.doing is Doing.LOGGING_IN)
 
@@ -149,7 +149,7 @@ class Window:
     async def edit(self, prompt_id: str, text: str, files: Sequence[Attachment] = ()) -> None:
         """Say a prompt in other words, as a sibling of it; returns when its row is committed.
 
-        A running turn is stopped first and seen to its end. Raises AgentError where it is no prompt of this
+        A running turn is stopped first and seen to its end. Raises AgentError if it is no prompt of this
         conversation.
         """
         if self._runtime.tenure is None:
@@ -161,7 +161,7 @@ class Window:
     async def retry(self, *, agent: AgentSpec | None = None, prompt_id: str | None = None) -> None:
         """Send the last prompt again, or another one: the same row where its turn brought nothing, else as a sibling.
 
-        ``agent`` is who answers it, and what comes after it. A prompt that is named is always said as a sibling, and a
+        ``agent`` answers it and what comes after it. A prompt that is named is always said as a sibling, and a
         running turn is stopped for it.
         """
         self._runtime.writable()
@@ -174,7 +174,7 @@ class Window:
         await self.run_exclusively(lambda: self._say_instead(prompt, prompt.text, files, agent), stop=True)
 
     async def clear(self) -> None:
-        """`/clear`: nothing above is told again, all of it stays on the screen, nothing is sent.
+        """`/clear`: add a barrier, so that nothing above goes into prior context; send nothing.
 
         Raises StillAtWork while a prompt is on its way: what comes of that would not stand below it.
         """
@@ -209,9 +209,9 @@ class Window:
             await claimed.live.agent.stop()
 
     async def prepare(self) -> None:
-        """Open a session for what comes next, where that needs no telling, so that its commands and modes can be shown.
+        """Open the session of the next prompt if that needs no prior context, to show its commands and modes.
 
-        Trouble is told, not raised; the next prompt tries again.
+        Trouble is published, not raised; the next prompt tries again.
         """
         if self._runtime.tenure is None or self.busy or self._preparing:
             return
@@ -219,7 +219,7 @@ class Window:
             await self.run_before_next_prompt(lambda: prepare(self._runtime, self.id))
 
     async def run_before_next_prompt(self, work: Callable[[], Awaitable[T]], *, apart: bool = False) -> T:
-        """Do something that the next prompt waits for, in the queue where that is to stand ``apart`` from it.
+        """Run work that must finish before the next prompt is sent. With ``apart``, prompts are queued meanwhile.
 
         Raises StillAtWork, and GivenUp after a stop.
         """
@@ -238,9 +238,9 @@ class Window:
     async def run_exclusively(
         self, work: Callable[[], Coroutine[Any, Any, T]], *, stop: bool = False, wait: bool = False
     ) -> T:
-        """Do something that moves the leaf, to its end; a prompt waits in the queue.
+        """Run work that moves the leaf, to its end; prompts are queued meanwhile.
 
-        A running turn is seen to its end, stopped before where ``stop``, or only waited for; else raises StillAtWork.
+        A running turn is stopped first (``stop``) or waited for (``wait``); else raises StillAtWork.
         """
         self._apart += 1
         try:
@@ -260,7 +260,7 @@ class Window:
             self._serve_late()
 
     async def run_between_turns(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do something between two turns and no login, to its end; a prompt waits for it. Raises StillAtWork."""
+        """Run work between two turns, and not during a login; prompts are queued meanwhile. Raises StillAtWork."""
         if self.in_turn:
             raise StillAtWork
         return await self.run_exclusively(work)
@@ -333,7 +333,7 @@ class Window:
     # --- going to another branch
 
     async def go_to(self, leaf_id: str | None, act: Act = Act.GO_TO) -> None:
-        """Stand on another row, None for the beginning; also where the conversation can only be read.
+        """Move the leaf to another row, None for the beginning; also in a conversation that can only be read.
 
         Raises StillAtWork while the turn runs, AgentError for a row of another conversation.
         """
@@ -342,7 +342,7 @@ class Window:
     async def to_sibling(self, prompt_id: str, step: int) -> bool:
         """Go to the sibling of a prompt that is ``step`` further, where the window last stood in it.
 
-        Else to where it was written last. False where there is no such sibling. Raises StillAtWork.
+        Else to where it was written last. False if there is no such sibling. Raises StillAtWork.
         """
         leaf_id = await self.leaf.sibling_leaf(prompt_id, step)
         if leaf_id is None:
@@ -398,7 +398,7 @@ class Window:
     # --- the consumer of prompts
 
     def _deliver(self, job: Job) -> asyncio.Task[None]:
-        """Deliver the prompt of a job, and then what waits; trouble before its row is born is told."""
+        """Deliver the prompt of a job, and then what waits; trouble before its row exists is published."""
         self.idle_work.give_way()
         self._looking, self._retry = False, None
         self._consumer = asyncio.ensure_future(self._consume(job))
@@ -478,15 +478,15 @@ class Window:
         birth = await self.rows.repeat_last(agent)
         if birth is None:
             return None
-        attempt, news = birth
-        self._runtime.publish(news)
+        attempt, event = birth
+        self._runtime.publish(event)
         return attempt
 
     async def _waiting(self) -> Attempt | None:
-        """Take the next prompt out of the queue; None where none may go out. One that clears is done with that."""
+        """Take the next prompt out of the queue; None if none may go out. One that clears is done with that."""
         while not self._runtime.closing and self._runtime.tenure and not self._apart:
             self._looking = True
-            self.queue.unserved = False  # where this fails it is told, and not tried again by itself
+            self.queue.unserved = False  # a failure of this is published, and not tried again by itself
             await shielded(self._delivery.close_unclosed())
             taken = await shielded(self.queue.take_next(self._runtime.tenure))
             if taken is None:
@@ -507,8 +507,8 @@ class Window:
         if not clears(text):
             await self._say(lambda: self.rows.add_sibling(prompt, text, files, agent), text, files)
             return
-        _, news = await self.rows.add_sibling(prompt, text, files, agent)
-        self._runtime.publish(news)
+        _, event = await self.rows.add_sibling(prompt, text, files, agent)
+        self._runtime.publish(event)
         self._runtime.clear_carrier(self.id)
         self._runtime.publish(TurnEnded(self.id, None, None))
 

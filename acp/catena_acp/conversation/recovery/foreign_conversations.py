@@ -1,4 +1,4 @@
-"""Following conversations that another client holds: what it writes is told here as if it were done here.
+"""Following conversations that another client holds: what it writes is published here as if it were done here.
 
 One look at the file's version for the whole process, and a look at the rows only where that moved. While nothing is
 followed nothing is asked.
@@ -51,11 +51,11 @@ class FollowingWindow:
 
     @property
     def moved(self) -> bool:
-        """True where the store does not have its place."""
+        """True if the store does not have its place."""
         return self.follows and self._leaf != self._kept
 
     async def look(self, reader: Reader, standing: Progress) -> list[ConversationEvent]:
-        """What is to be told since the last look."""
+        """The events since the last look."""
         if not await self._find_place(reader, standing):
             return []
         events = await self._changes(reader, standing)
@@ -105,12 +105,12 @@ class FollowingWindow:
         return True
 
     async def _goes_along(self, reader: Reader, before: str | None, leaf: str | None) -> bool:
-        """True where the window stands on the other's branch, and was not moved up by the person."""
+        """True if the window stands on the other's branch, and was not moved up by the person."""
         forward = self._kept == leaf or await progress.passes_through(reader, before, self._kept)
         return forward and await progress.passes_through(reader, self._kept, leaf)
 
     async def _changes(self, reader: Reader, standing: Progress) -> list[ConversationEvent]:
-        """What became of rows that were told."""
+        """The changes of rows that were published."""
         over = {row.turn_id for row in self._rows.values() if row.turn_id} - standing.running
         due = [id for id, row in self._rows.items() if _is_due(row, over)]
         events: list[ConversationEvent] = []
@@ -149,7 +149,7 @@ class FollowingWindow:
         return await progress.unsettled_rows(reader, standing.record.id, leaf)
 
     def _start_at(self, leaf: str | None, unsettled: Sequence[Message]) -> None:
-        """From here on changes are told; what is there already is read by whoever shows it."""
+        """Publish changes from here on; earlier rows are read by the window."""
         self._leaf = leaf
         self._rows = {row.id: row for row in unsettled}
         self._heard.clear()
@@ -177,13 +177,13 @@ class Following:
         self._version: int | None = None  # of the file, when everything was looked at
 
     def follow(self, runtime: ConversationRuntime, *, lost: bool = False) -> None:
-        """Tell what another client does; ``lost`` where it took what was ours, and our windows go where it is."""
+        """Publish what another client does; ``lost`` if it took what was ours, and our windows go where it is."""
         self._followed[runtime.record.id] = _Followed(runtime, self._services, lost=lost)
         self._version = None
         self._wake.set()
 
     async def detach(self, runtime: ConversationRuntime) -> None:
-        """Look once more, so that our windows stand where the other's did; then no longer. Raises StoreError."""
+        """Read the last changes, so that our windows have the other's leaf, then stop following. Raises StoreError."""
         async with self._looking:
             followed = self._followed.get(runtime.record.id)
             if followed is not None and followed.runtime is runtime:
@@ -191,12 +191,12 @@ class Following:
                 del self._followed[runtime.record.id]
 
     async def drop(self, conversation_id: str) -> None:
-        """Follow it no longer, without another look."""
+        """Stop following a conversation, without another look."""
         async with self._looking:
             self._followed.pop(conversation_id, None)
 
     async def run(self) -> None:
-        """Look again and again; ends when it is cancelled."""
+        """Look for changes until cancelled."""
         holder_due = 0.0
         while True:
             if not self._followed:
@@ -243,13 +243,13 @@ class _Followed:
 
     @property
     def is_behind(self) -> bool:
-        """True where a window was opened since the last look, or moved by the person in the middle of it."""
+        """True if a window was opened since the last look, or moved by the person in the middle of it."""
         return not self.runtime.windows <= self._views.keys() or any(
             view.went for view in self._views.values()
         )
 
     def judge_holder(self, is_dead: Callable[[Lease], bool]) -> None:
-        """Tell where the holder has died, or is another one."""
+        """Publish that the holder has died, or is another one."""
         if self._looked:
             free = self._lease is None or is_dead(self._lease)
             self.runtime.held_by(self._lease.owner if self._lease else self.runtime.holder, free=free)
@@ -263,7 +263,7 @@ class _Followed:
             self.runtime.publish(QueueChanged(window_id, tuple(items)))
 
     async def look(self) -> None:
-        """Read what is new, move our windows along, then tell. Raises StoreError."""
+        """Read what is new, move our windows along, then publish it. Raises StoreError."""
         try:
             await self._look()
         except StoreError:

@@ -84,7 +84,7 @@ async def tell_restored(runtime: ConversationRuntime, stood: Mapping[str, str]) 
 
 
 def row_data(item: QueueItem, *, doubtful: bool) -> dict[str, Any]:
-    """The data of the row; ``doubtful`` where it is not known whether the agent heard it."""
+    """The data of the row; ``doubtful`` if it is not known whether the agent heard it."""
     data: dict[str, Any] = {"steered": True}
     if doubtful:
         data["doubtful"] = True
@@ -141,7 +141,7 @@ async def _add_row(tx: Writer, item: QueueItem, turn: Turn, row_id: str) -> Turn
     return replace(turn, last_id=row_id)
 
 
-EndGroup = Callable[[AgentGroup], Awaitable[bool]]  # True where the group is proved gone
+EndGroup = Callable[[AgentGroup], Awaitable[bool]]  # True if the group is proved gone
 
 
 async def recover(
