@@ -140,7 +140,7 @@ class PermissionOpened:
     window_id: str
     ask_id: str
     tool_call: (
-        ToolCallChanged  # completed from the tool call told before, where the question names only its id
+        ToolCallChanged  # completed from the tool call reported before, if the request names only its id
     )
     options: tuple[PermissionOption, ...]
 
@@ -192,12 +192,12 @@ class HoldChanged:
 
     window_id: str
     read_only: bool
-    free: bool  # nobody who lives holds it
+    free: bool  # no living client holds it
 
 
 @dataclass(frozen=True, slots=True)
 class Remarked:
-    """A remark in one line that nobody has to act on."""
+    """A remark in one line that needs no action."""
 
     window_id: str
     text: str

@@ -211,7 +211,7 @@ def kept(problem: Problem) -> dict[str, Any]:
 
 
 def problem_of_notice(message: Message, *, now: datetime | None = None) -> Problem | None:
-    """The problem that a notice tells of, or an agent's only words that are an error; None if there is none.
+    """The problem that a notice reports, or an agent's only words that are an error; None if there is none.
 
     Without ``now``, waiting is offered for every limit whose end is known.
     """

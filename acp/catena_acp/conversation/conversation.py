@@ -174,7 +174,7 @@ class Conversation:
             await journal.unarchive(tx, conversation_id=self.id, workspace_id=workspace_id)
 
     def write(self) -> AbstractAsyncContextManager[Writer]:
-        """A transaction of whoever holds the conversation. Raises ReadOnly, StoreReadOnly."""
+        """A transaction of the holder of the conversation. Raises ReadOnly, StoreReadOnly."""
         return self._runtime.writable().write()
 
     async def reload(self) -> None:
@@ -192,13 +192,13 @@ class Conversation:
                 runtime.clear_carrier(window_id)
 
     async def settle(self) -> None:
-        """Bring into the store what sessions have told between turns."""
+        """Store what sessions sent between turns."""
         await self._runtime.settle()
 
     # --- its life
 
     async def aclose(self) -> None:
-        """End every turn as interrupted, and record it; the agents are ended by whoever owns them."""
+        """End every turn as interrupted, and record it; the agents are ended by their owner."""
         self._runtime.closing = True
         windows = tuple(self._windows.values())
         await asyncio.gather(self.asides.close(), *(window.close() for window in windows))

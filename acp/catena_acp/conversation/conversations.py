@@ -102,7 +102,7 @@ class Conversations:
         self._sessions: dict[str, Sessions] = {}  # by family
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._left_by: dict[str, Lease] = {}  # who left what we have not put in order yet
+        self._left_by: dict[str, Lease] = {}  # clients whose leftovers are not closed yet
         self._following = Following(services, self._is_dead)
 
     @classmethod

@@ -253,14 +253,14 @@ class ConversationRuntime:
             self.clear_carrier(window_id)
 
     def detach(self, running: RunningTurn) -> None:
-        """Take what the closed turn's session still tells as late updates."""
+        """Take what the closed turn's session still sends as late updates."""
         self._running.pop(running.live.link_id, None)
         self.permissions.cancel(running.live.link_id)
         for event in running.leftover():
             self.handle(running.live, event)
 
     async def settle(self, link_id: str | None = None) -> None:
-        """Bring into the store what sessions, or the one of ``link_id``, have told between turns."""
+        """Store what sessions, or the one of ``link_id``, sent between turns."""
         if self._late_updates is None:
             return
         if link_id is None:
@@ -269,7 +269,7 @@ class ConversationRuntime:
             await self._late_updates.settle(link_id)
 
     async def close(self) -> None:
-        """Bring into the store what sessions told between turns, and close them."""
+        """Store what sessions sent between turns, and close them."""
         if self._tasks:
             await asyncio.wait(set(self._tasks))
         await self.settle()

@@ -46,7 +46,7 @@ class Scope:
 
 
 class ConversationUndo:
-    """Takes acts back in the store and in the conversations that are live; whoever has tabs brings them along."""
+    """Takes acts back in the store and in the conversations that are live; the caller applies them to its tabs."""
 
     def __init__(self, db: Database, live: Conversations) -> None:
         self._db = db

@@ -37,7 +37,7 @@ class SessionListener(Protocol):
         ...
 
     async def settle(self, link_id: str) -> None:
-        """Bring into the store what the link's session told between turns."""
+        """Store what the link's session sent between turns."""
         ...
 
 
@@ -102,7 +102,7 @@ class Sessions:
         return self._live.get(link_id)
 
     async def settle(self, link_id: str) -> None:
-        """Bring into the store what a session has told between turns, whichever conversation of the family hears it."""
+        """Store what a session sent between turns, in whichever conversation of the family receives it."""
         if live := self._live.get(link_id):
             await live.listener.settle(link_id)
 
@@ -190,7 +190,7 @@ class Sessions:
     async def look(
         self, link: Link, agent: AgentPort, place: SessionSetup, listener: SessionListener
     ) -> None:
-        """Open a cold session as for a prompt, and close it again, so that nobody meets it meanwhile.
+        """Open a cold session as for a prompt, and close it again, so that no prompt meets it meanwhile.
 
         It stays open where the agent cannot close it. Raises as ``open_cold``.
         """

@@ -156,7 +156,7 @@ class RunningTurn:
         return Ending(stop, None, answer)
 
     async def end(self, ending: Ending) -> tuple[Turn, Message | None]:
-        """Close the turn in one transaction; returns it as stored, and the row that tells of a bad end.
+        """Close the turn in one transaction; returns it as stored, and the row that reports a bad end.
 
         May be called again where the transaction failed.
         """
@@ -233,7 +233,7 @@ class RunningTurn:
         return events
 
     async def mark_not_sent(self, error: AgentRefused) -> None:
-        """Close a turn whose prompt was refused at once: nothing of it was heard; the leaf is the prompt again."""
+        """Close a turn whose prompt was refused at once: nothing of it was received; the leaf is the prompt again."""
         async with self._tenure.write() as tx:
             await turns.end(tx, self.turn.id, stop_reason=StopReason.NOT_SENT, error=str(error))
             window = await windows.get(tx, self.window_id)

@@ -124,7 +124,7 @@ class Aside:
         return self._closed is not None and self._closed.done()
 
     async def ask(self, question: str, *, typed: str | None = None) -> AsyncGenerator[AsideEvent]:
-        """Ask, and hear what comes of it; the last event is ``AsideEnded``, whatever goes wrong.
+        """Ask, and receive what comes of it; the last event is ``AsideEnded``, whatever goes wrong.
 
         ``typed`` is what the person wrote for it, which is kept among what was typed. Raises StillAtWork while another
         question is being answered, NotAQuestion.

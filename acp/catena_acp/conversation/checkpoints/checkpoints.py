@@ -62,7 +62,7 @@ class Checkpoints:
 
     @property
     def store(self) -> CheckpointStore:
-        """Where they are kept, to be written by whoever holds the conversation. Raises ReadOnly, StoreReadOnly."""
+        """Where they are kept, to be written by the holder of the conversation. Raises ReadOnly, StoreReadOnly."""
         return SqliteCheckpoints(self._runtime.services.db.read, self._runtime.writable().write)
 
     @property

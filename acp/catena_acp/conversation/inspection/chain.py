@@ -31,7 +31,7 @@ class Loads(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SessionCheck:
-    """What a look at a session said; ``at`` None if nobody has looked."""
+    """Result of a check whether a session loads; ``at`` is None if it was never checked."""
 
     loads: Loads
     words: str

@@ -176,7 +176,7 @@ class QueuedSettings:
         self._ours: tuple[str | None, str | None] | None = None  # what we put in force instead
 
     async def apply(self, live: LiveSession, item: QueueItem) -> None:
-        """Put the session into what the prompt was typed in; where that fails it is told, and the prompt goes out."""
+        """Put the session into what the prompt was typed in; a failure is published, and the prompt goes out."""
         state = live.state
         if (
             self._ours is None

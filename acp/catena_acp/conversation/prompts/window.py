@@ -46,7 +46,7 @@ from catena_store.windows.journal import Act
 T = TypeVar("T")
 Job = Callable[
     [], Coroutine[Any, Any, Attempt | None]
-]  # makes the row of a prompt and tells of it, if there is one
+]  # makes the row of a prompt and publishes it, if there is one
 
 
 class Window:

@@ -212,7 +212,7 @@ class Following:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _look_if_possible(self) -> None:
-        """A store that is busy is looked at again; that it cannot be read is told to whoever wants to write."""
+        """A store that is busy is looked at again; that it cannot be read is reported to the next write."""
         try:
             await self._look()
             self._failing = False

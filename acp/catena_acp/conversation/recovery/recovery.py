@@ -84,7 +84,7 @@ async def tell_restored(runtime: ConversationRuntime, stood: Mapping[str, str]) 
 
 
 def row_data(item: QueueItem, *, doubtful: bool) -> dict[str, Any]:
-    """The data of the row; ``doubtful`` if it is not known whether the agent heard it."""
+    """The data of the row; ``doubtful`` if it is not known whether the agent received it."""
     data: dict[str, Any] = {"steered": True}
     if doubtful:
         data["doubtful"] = True
