@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.area import ChatArea
-from catena.screens.chat.commands.early import EarlyCommands
+from catena.screens.chat.commands.startup_commands import EarlyCommands
 from catena.screens.chat.commands.table import COMMANDS, SLASH_COMMANDS, command, slash_command
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate

@@ -19,7 +19,7 @@ from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent_name
 from catena.settings.settings import Settings, load_settings, settings_path
 from catena.terminal.programs import run_program, was_interrupted
-from catena.text import wording as login_words
+from catena.text import login_text
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
@@ -107,10 +107,10 @@ async def _running_agent(spec: AgentSpec) -> AsyncIterator[tuple[Agent | None, t
 async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) -> int:
     async with _running_agent(spec) as (agent, methods):
         method = await _choose_method(spec, methods, method_id)
-        if login_words.is_agent_method(method):
+        if login_text.is_agent_method(method):
             if agent is None:
                 raise CommandRefused(
-                    login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED
+                    login_text.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED
                 )
             await _authenticate(agent, spec, method)
             return ExitStatus.ANSWERED
@@ -121,7 +121,7 @@ async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) ->
 
 async def _choose_method(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str | None) -> AuthMethod:
     if not methods:
-        raise CommandRefused(login_words.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
+        raise CommandRefused(login_text.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
     if method_id is not None:
         for method in methods:
             if method_id in (method.id, method.name):
@@ -144,7 +144,7 @@ def _question(spec: AgentSpec, methods: Sequence[AuthMethod]) -> list[str]:
 
 def _method_text(method: AuthMethod) -> str:
     about = f" – {safe_line(method.description)}" if method.description else ""
-    return f"{safe_line(method.name)}{about} ({login_words.method_kind_text(method)})"
+    return f"{safe_line(method.name)}{about} ({login_text.method_kind_text(method)})"
 
 
 async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
@@ -153,7 +153,7 @@ async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> No
     try:
         await agent.authenticate(method.id)
     except AgentError as error:
-        words = login_words.login_refused_text(spec.title, str(error), login_hint(spec.name))
+        words = login_text.login_refused_text(spec.title, str(error), login_hint(spec.name))
         raise CommandRefused(words, ExitStatus.FAILED) from error
     print(f"You are logged in to {title}.")
 
@@ -164,12 +164,12 @@ async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
     try:
         status = await run_program(login.argv, environment=login.env, directory=login.cwd)
     except OSError as error:
-        words = login_words.login_not_started_text(login.argv[0], error.strerror)
+        words = login_text.login_not_started_text(login.argv[0], error.strerror)
         raise CommandRefused(words, ExitStatus.FAILED) from error
     if was_interrupted(status):
         return ExitStatus.STOPPED
     if status:
-        raise CommandRefused(login_words.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
+        raise CommandRefused(login_text.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
     print(f"You are logged in to {safe_line(spec.title)}.")
     return ExitStatus.ANSWERED
 
@@ -178,7 +178,7 @@ def _explain(spec: AgentSpec, settings: Settings, method: AuthMethod) -> int:
     variables = variables_of(spec, method, os.environ)
     name = stored_agent_name(spec.name, spec.profile, settings)
     table = "NAME" if name.startswith("command:") else name
-    for line in login_words.variable_lines(spec.title, table, method, variables, str(settings_path())):
+    for line in login_text.variable_lines(spec.title, table, method, variables, str(settings_path())):
         print(line)
     all_set = bool(variables) and all(each.is_set for each in variables)
     return ExitStatus.ANSWERED if all_set else ExitStatus.LOGIN_NEEDED
@@ -208,7 +208,7 @@ async def _print_methods(spec: AgentSpec, *, json: bool) -> int:
     for method in methods:
         print(f"{safe_line(method.id)}  {_method_text(method)}")
     if not methods:
-        print(login_words.no_login_text(spec.title, login_hint(spec.name)))
+        print(login_text.no_login_text(spec.title, login_hint(spec.name)))
     return ExitStatus.ANSWERED
 
 

@@ -238,7 +238,7 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
 
 def print_chain(conversation_id: str) -> int:
     """Print a conversation's chain, for its newest branch. Raises NotFound or Ambiguous."""
-    from catena.text.wording import agent_title, chain_lines
+    from catena.text.chain_text import agent_title, chain_lines
     from catena_acp.continuity.services import AgentTitles
     from catena_acp.conversation.inspection.chain import Chain, read_chain
     from catena_store.conversations import conversations

@@ -1,1 +1,1 @@
-"""Values as text for a person: safe text, widths, times, wording, usage and trees; and records as JSON."""
+"""Values as text for a person: safe text, times, chains, checkpoints, logins, usage, trees; and records as JSON."""

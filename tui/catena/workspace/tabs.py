@@ -391,7 +391,7 @@ class OpenTabs:
 
     async def lineage_line(self, tab: Tab) -> str:
         """Where a tab's conversation comes from and what was forked from it; "" where that cannot be read."""
-        from catena.text.wording import lineage_line
+        from catena.text.chain_text import lineage_line
 
         try:
             lineage = await tab.conversation.branches.lineage()

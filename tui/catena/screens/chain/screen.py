@@ -11,9 +11,9 @@ from textual.content import Content
 
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen
+from catena.text.chain_text import link_facts
 from catena.text.formats import age
 from catena.text.safe_text import safe_line
-from catena.text.wording import link_facts
 from catena.widgets.row_list import Row, RowList
 from catena_acp.conversation.inspection.chain import SHOWN, Chain, ChainEntry, Loads, shortened
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain

@@ -13,7 +13,8 @@ from textual.widget import Widget
 
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.status import Status, StatusLine
-from catena.screens.chat.commands.early import AreaCommands, EarlyCommands
+from catena.screens.chat.commands.area_commands import AreaCommands
+from catena.screens.chat.commands.startup_commands import EarlyCommands
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.decisions import Decisions
 from catena.screens.chat.panels.lineage import LineageLine

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
-from catena.screens.chat.commands.early import AreaCommands
+from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.panels.fork import BranchPanel
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel

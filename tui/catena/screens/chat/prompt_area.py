@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from catena.screens.chat.commands.early import AreaCommands
+from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.edit import EditPanel

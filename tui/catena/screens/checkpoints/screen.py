@@ -11,14 +11,14 @@ from textual.binding import Binding, BindingType
 
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
-from catena.text.safe_text import safe_line
-from catena.text.wording import (
+from catena.text.checkpoint_text import (
     FREQUENCY_SENTENCES,
     checkpoint_name,
     checkpoint_place,
     context_text,
     format_clock,
 )
+from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, RowList
 from catena.widgets.text_fields import SafeInput
 from catena_acp.conversation.checkpoints.checkpoints import Listed

@@ -13,8 +13,8 @@ from textual.widgets import Static
 
 from catena.screens.common.dialog import STYLES, key_hints
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
+from catena.text.chain_text import next_line
 from catena.text.safe_text import safe, safe_line
-from catena.text.wording import next_line
 from catena_acp.continuity.context_summary import ABRIDGED
 from catena_acp.continuity.counts import counted
 from catena_acp.conversation.inspection.chain import shortened

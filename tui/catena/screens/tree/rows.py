@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
+from catena.text.chain_text import agent_title
 from catena.text.formats import age, title_of, truncate
 from catena.text.safe_text import safe, safe_line
 from catena.text.tree import TreeLayout, TreeLine
-from catena.text.wording import agent_title
 from catena.widgets.row_list import Row
 from catena_acp.continuity.counts import counted
 from catena_store.conversations.search import TreeHit

@@ -10,8 +10,8 @@ from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
 from catena.screens.chat.panels.fork import ENTER, ForkQuestion
 from catena.screens.common.picker import Picker
+from catena.text.chain_text import kin_name
 from catena.text.formats import age
-from catena.text.wording import kin_name
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
 from catena_acp.errors import ReadOnly

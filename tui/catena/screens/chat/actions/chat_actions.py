@@ -9,14 +9,14 @@ from catena.screens.chat.actions.attachments import AttachmentActions
 from catena.screens.chat.actions.branches import BranchActions
 from catena.screens.chat.actions.checkpoints import CheckpointActions
 from catena.screens.chat.actions.editing import EditActions
-from catena.screens.chat.actions.inspect import ChainActions, TreeActions, UsageActions
+from catena.screens.chat.actions.inspection import ChainActions, TreeActions, UsageActions
 from catena.screens.chat.actions.logins import LoginActions
-from catena.screens.chat.actions.looks import LookActions
 from catena.screens.chat.actions.prompts import PromptActions, QueueActions
 from catena.screens.chat.actions.settings import SettingsActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.actions.trouble import TroubleActions
 from catena.screens.chat.actions.undo import UndoActions
+from catena.screens.chat.actions.view import LookActions
 from catena.screens.chat.context import ChatContext
 from catena.widgets.commands import CommandWords
 
@@ -52,4 +52,4 @@ class ChatActions:
         self.branches = BranchActions(context, self.tabs, self.edits)
         self.trees = TreeActions(context, self.tabs, self.branches)
         self.checkpoints = CheckpointActions(context, self.branches)
-        self.looks = LookActions(context, commands=commands, do=do)
+        self.view = LookActions(context, commands=commands, do=do)

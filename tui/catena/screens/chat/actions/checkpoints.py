@@ -5,7 +5,7 @@ from __future__ import annotations
 from catena.screens.chat.actions.branches import BranchActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.drafts import hands_over
-from catena.text.wording import FREQUENCY_CHOICES, FREQUENCY_SENTENCES, checkpoint_name
+from catena.text.checkpoint_text import FREQUENCY_CHOICES, FREQUENCY_SENTENCES, checkpoint_name
 from catena.workspace.tab import Tab
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 

@@ -13,7 +13,7 @@ from catena.screens.common.picker import Picker
 from catena.settings.agents import stored_agent_name
 from catena.settings.settings import settings_path
 from catena.terminal.programs import TerminalUnavailable, run_in_terminal
-from catena.text import wording as login_words
+from catena.text import login_text
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
@@ -38,7 +38,7 @@ class LoginActions:
         if not methods:
             # Who logged in elsewhere comes here, too: an agent that runs may not have noticed.
             await tab.conversation.logins.logged_in(tab.window)
-            self._say(tab, login_words.no_login_text(_title(tab), tab.conversation.logins.own_way_in))
+            self._say(tab, login_text.no_login_text(_title(tab), tab.conversation.logins.own_way_in))
             return
         method = await self._chosen(tab, methods, argument)
         if method is None:
@@ -79,7 +79,7 @@ class LoginActions:
                 str(at),
                 method.name,
                 note=method.description or "",
-                detail=login_words.method_kind_text(method),
+                detail=login_text.method_kind_text(method),
             )
             for at, method in enumerate(methods)
         ]
@@ -93,7 +93,7 @@ class LoginActions:
             raise
         except AgentError as error:
             own_way = tab.conversation.logins.own_way_in
-            self._say(tab, login_words.login_refused_text(_title(tab), str(error), own_way), wrong=True)
+            self._say(tab, login_text.login_refused_text(_title(tab), str(error), own_way), wrong=True)
             return False
         return True
 
@@ -110,14 +110,14 @@ class LoginActions:
                 wait_message="The login did not succeed. Enter goes back to Catena.",
             )
         except OSError as error:
-            self._say(tab, login_words.login_not_started_text(program, error.strerror), wrong=True)
+            self._say(tab, login_text.login_not_started_text(program, error.strerror), wrong=True)
             return False
         except TerminalUnavailable:
             command = safe_line(shlex.join(login.argv))
             self._say(tab, f"This terminal cannot be lent; run {command} in another one.", wrong=True)
             return False
         if status:
-            self._say(tab, login_words.login_failed_text(program, status), wrong=True)
+            self._say(tab, login_text.login_failed_text(program, status), wrong=True)
             return False
         await tab.conversation.logins.logged_in(tab.window)
         return True
@@ -125,7 +125,7 @@ class LoginActions:
     async def _explain(self, tab: Tab, method: AuthMethod) -> None:
         from catena.screens.common.page import PageScreen
 
-        lines = login_words.variable_lines(
+        lines = login_text.variable_lines(
             _title(tab),
             self._name_in_settings(tab),
             method,

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol, TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
-from catena.screens.chat.commands.early import EarlyCommands
+from catena.screens.chat.commands.startup_commands import EarlyCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS, command, slash_command
 from catena.screens.chat.context import ChatContext, ChatHost
 from catena.screens.chat.drafts import Handover
@@ -28,7 +28,7 @@ from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:
-    from catena.screens.chat.commands.early import ChatEvent
+    from catena.screens.chat.commands.area_commands import ChatEvent
 
 _Change: TypeAlias = (
     QueueList.Removed | QueueList.Deleted | QueueList.SentNow | QueueList.Moved | AttachmentBar.Removed

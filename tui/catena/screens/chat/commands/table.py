@@ -244,7 +244,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ChatCommand(
         "find",
         "find in the transcript",
-        lambda do, text: do.looks.find(text),
+        lambda do, text: do.view.find(text),
         argument="TEXT",
         key="ctrl+f",
         leads=True,
@@ -252,7 +252,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ChatCommand(
         "browse",
         "go through the transcript by keys",
-        lambda do, _: do.looks.browse(),
+        lambda do, _: do.view.browse(),
         key="shift+tab",
         leads=True,
     ),
@@ -263,8 +263,8 @@ COMMANDS: tuple[ChatCommand, ...] = (
         key="ctrl+r",
         leads=True,
     ),
-    ChatCommand("editor", "write the prompt in your editor", lambda do, _: do.looks.editor(), key="ctrl+g"),
-    ChatCommand("copy", "copy the last answer", lambda do, _: do.looks.copy()),
+    ChatCommand("editor", "write the prompt in your editor", lambda do, _: do.view.editor(), key="ctrl+g"),
+    ChatCommand("copy", "copy the last answer", lambda do, _: do.view.copy()),
     ChatCommand(
         "theme",
         "another theme, with preview",
@@ -272,9 +272,9 @@ COMMANDS: tuple[ChatCommand, ...] = (
         argument="NAME",
         leads=True,
     ),
-    ChatCommand("palette", "every command", lambda do, _: do.looks.palette(), key="ctrl+p", leads=True),
+    ChatCommand("palette", "every command", lambda do, _: do.view.palette(), key="ctrl+p", leads=True),
     ChatCommand(
-        "help", "keys and commands for this place", lambda do, _: do.looks.help(), key="f1", leads=True
+        "help", "keys and commands for this place", lambda do, _: do.view.help(), key="f1", leads=True
     ),
     ChatCommand(
         "suspend",
@@ -285,7 +285,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ChatCommand(
         "quit",
         "leave; the tabs come back",
-        lambda do, _: do.looks.quit(),
+        lambda do, _: do.view.quit(),
         key="ctrl+d when empty",
         aliases=("exit",),
     ),

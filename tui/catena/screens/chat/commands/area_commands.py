@@ -1,8 +1,8 @@
-"""What the widgets of a chat ask of its commands, and the commands that are possible before the store is open."""
+"""The commands that the widgets of a chat area call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -93,71 +93,3 @@ class AreaCommands(Protocol):
 
     def detach(self) -> None:
         """Write everything on the screen back to its tab: the area is removed."""
-
-
-class EarlyCommands:
-    """The commands of a chat area before its tabs are there: leave, and keep what is sent."""
-
-    tab: Tab | None = None
-    shown: Tab | None = None
-    text_waits = False
-
-    def __init__(self, leave: Callable[[], None]) -> None:
-        """``leave`` ends the program."""
-        self._leave = leave
-        self._texts: list[str] = []
-
-    def take(self) -> list[str]:
-        """Hand over what was sent, oldest first."""
-        texts, self._texts = self._texts, []
-        return texts
-
-    def do(self, name: str) -> None:
-        """Leave; no other command is possible yet."""
-        if name == "quit":
-            self._leave()
-
-    def submit(self, text: str, tab: Tab | None = None) -> None:
-        """Keep a text until the tabs are there."""
-        self._texts.append(text)
-
-    def handle(self, event: ChatEvent) -> None:
-        """Do nothing: no widget shows anything of a tab yet."""
-
-    def attach(self, paths: Sequence[str]) -> None:
-        """Do nothing: there is no draft to attach to."""
-
-    def escaped(self, *, idle: bool) -> None:
-        """Do nothing: there is no prompt to be chosen."""
-
-    def typed(self) -> None:
-        """Do nothing."""
-
-    def write(self) -> None:
-        """Do nothing: the text has no tab yet."""
-
-    def save(self) -> None:
-        """Do nothing: there is nowhere to save to."""
-
-    def drawn(self) -> None:
-        """Do nothing."""
-
-    def close_innermost(self) -> bool:
-        """Nothing is open."""
-        return False
-
-    def leave_choosing(self) -> None:
-        """Do nothing."""
-
-    def step_tab(self, step: int) -> None:
-        """Do nothing: there are no tabs yet."""
-
-    def go_to_tab(self, index: int) -> None:
-        """Do nothing: there are no tabs yet."""
-
-    def unkept(self, written: Sequence[str]) -> list[str]:
-        """Return everything that was sent and written."""
-        return [*self._texts, *written]
-
-    def detach(self) -> None:
-        """Do nothing: nothing has a tab yet."""

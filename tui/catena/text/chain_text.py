@@ -1,0 +1,103 @@
+"""Text about chains, their links and the lineage of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from catena.text.formats import title_of
+from catena.text.safe_text import safe_line
+from catena_acp.agents.catalog import find_spec
+from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, shortened
+from catena_acp.errors import AgentMissing
+from catena_acp.port import AgentSpec
+from catena_store.chains.link_history import MessagePreview
+from catena_store.conversations.lineage import Kin, Lineage
+
+_LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "not known"}
+
+
+def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
+    """Yield the facts about one link as names and values; an empty name continues the previous fact."""
+    link, probe = entry.link, entry.check
+    yield "session", link.session_id
+    yield "agent", f"{link.agent} · {link.profile}" if link.profile else link.agent
+    yield "directory", link.cwd
+    yield "why", entry.cause
+    if entry.ended:
+        yield "ended", entry.ended
+    yield "state", f"{entry.state} · {'on this branch' if entry.here else 'not on this branch'}"
+    yield "turns", f"{entry.turns:,}"
+    if entry.first:
+        yield "first", _message(entry.first)
+    if entry.last:
+        yield "last", _message(entry.last)
+    yield "knows", f"{entry.knows}; {entry.reach}"
+    yield "next", entry.next
+    looked = f", {_when(probe.at)}" if probe.at else ""
+    yield "loads", f"{_LOADS[probe.loads]}: {probe.words}{looked}"
+    for number, event in enumerate(entry.events):
+        detail = f" · {event.detail}" if event.detail else ""
+        yield "" if number else "record", f"{_when(event.at)}  {event.event}{detail}"
+
+
+def agent_title(
+    name: str, profile: str, title_of: Callable[[AgentSpec], str] = lambda spec: spec.title
+) -> str:
+    """The title of a link's agent, with its profile."""
+    try:
+        title = title_of(find_spec(name))
+    except AgentMissing:
+        title = name
+    return f"{title} ({profile})" if profile else title
+
+
+def chain_lines(chain: Chain) -> Iterator[str]:
+    """Yield a chain as text, oldest link first, a block of lines each."""
+    if chain.older:
+        yield f"… {chain.older:,} older"
+    for number, entry in enumerate(chain.entries, chain.older + 1):
+        if number > 1:
+            yield ""
+        yield f"{number}. {safe_line(entry.agent_title)}"
+        for name, value in link_facts(entry):
+            yield f"   {name:<10}{safe_line(value)}".rstrip()
+    if not chain.entries:
+        yield "no session has carried this conversation yet"
+    if chain.folded:
+        yield f"\n{chain.folded:,} more, set apart: parked forks, asides, probes, and sessions that carried nothing"
+    if chain.entries:
+        yield f"\n{next_line(chain)}"
+
+
+def next_line(chain: Chain) -> str:
+    """Where the next prompt of the chain's branch would go."""
+    return f"The next prompt would go to {safe_line(chain.next)}."
+
+
+def _message(glimpse: MessagePreview) -> str:
+    return f"{_when(glimpse.created_at)}  {shortened(glimpse.text)}"
+
+
+def _when(moment: datetime) -> str:
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+_HOW = "/lineage goes there"
+
+
+def kin_name(kin: Kin) -> str:
+    """The title of a source or fork."""
+    return safe_line(kin.title or title_of(kin.preview) or "untitled")
+
+
+def lineage_line(lineage: Lineage, forked_at: datetime) -> str:
+    """One line on the source and forks of a conversation; "" without any."""
+    parts = []
+    if lineage.source:
+        parts.append(f"forked from “{kin_name(lineage.source)}” at {forked_at.astimezone():%H:%M}")
+    if len(lineage.forks) == 1:
+        parts.append(f"forked: “{kin_name(lineage.forks[0])}”")
+    elif lineage.forks:
+        parts.append(f"{len(lineage.forks)} forks")
+    return f"↳ {' · '.join(parts)} · {_HOW}" if parts else ""

@@ -1,0 +1,48 @@
+"""Text about checkpoints."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from catena.text.safe_text import safe_line
+from catena_acp.conversation.checkpoints.checkpoints import Listed
+from catena_acp.conversation.inspection.chain import shortened
+from catena_acp.conversation.inspection.price import Price
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
+from catena_store.records import ContextSource
+
+FREQUENCY_SENTENCES = {
+    Frequency.TURN: "Checkpoints are made at the start of every turn here.",
+    Frequency.TOOL: "Checkpoints are made at the start of every turn and after every tool call here.",
+    Frequency.MANUAL: "Checkpoints are made here only when you ask for one.",
+    Frequency.OFF: "No checkpoints are made here; those that there are stay.",
+}
+FREQUENCY_CHOICES = "turn (at the start of each), tool (after each call, too), manual, off"
+
+
+def checkpoint_name(checkpoint: Checkpoint) -> str:
+    """A checkpoint in the middle of a sentence: its label, or its time."""
+    if checkpoint.label:
+        return f"“{safe_line(checkpoint.label)}”"
+    return f"the checkpoint of {format_clock(checkpoint.created_at)}"
+
+
+def checkpoint_place(listed: Listed) -> str:
+    """The place of a checkpoint, named by its prompt."""
+    if not listed.prompt:
+        return "the beginning" if listed.checkpoint.message_id is None else ""
+    return f"{'before' if listed.before else 'in the turn of'} {shortened(safe_line(listed.prompt), 40)}"
+
+
+def context_text(price: Price) -> str:
+    """The source of the context for a prompt there: `native`, `new session` or `told` and the number of messages."""
+    if not price.native:
+        return f"told {price.told:,}"
+    return "new session" if price.how is ContextSource.FRESH else "native"
+
+
+def format_clock(at: datetime) -> str:
+    """A time of day, with its date unless that is today."""
+    there = at.astimezone()
+    today = there.date() == datetime.now().astimezone().date()
+    return there.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")

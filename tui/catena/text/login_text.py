@@ -1,0 +1,71 @@
+"""Text about logging in to an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from catena.text.safe_text import safe_line
+from catena_acp.abilities import AuthMethod
+from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, Variable
+
+
+def no_login_text(title: str, own_way: str | None) -> str:
+    """Text for an agent that offers no login method."""
+    way = f" Its own way: {own_way}." if own_way else ""
+    return f"{safe_line(title)} names no way to log in from here.{way}"
+
+
+def login_refused_text(title: str, why: str, own_way: str | None) -> str:
+    """Text for a failed login by the agent itself."""
+    way = f" Another way: {own_way}." if own_way else ""
+    return f"{safe_line(title)} did not log you in: {safe_line(why)}. Everything is as it was.{way}"
+
+
+def login_failed_text(program: str, status: int) -> str:
+    """Text for a failed login in the terminal."""
+    how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+    return f"The login did not succeed: {safe_line(program)} {how}. Everything is as it was."
+
+
+def login_not_started_text(program: str, why: str | None) -> str:
+    """Text for a login program that cannot be started."""
+    return (
+        f"The login cannot be started: {safe_line(program)}: {why or 'not found'}. Everything is as it was."
+    )
+
+
+def method_kind_text(method: AuthMethod) -> str:
+    """The kind of a login method, for a list to choose from."""
+    match method.kind:
+        case "terminal":
+            return "in the terminal"
+        case "env_var":
+            return "by environment variables"
+        case _:
+            return "by the agent"
+
+
+def variable_lines(
+    title: str, name: str, method: AuthMethod, variables: Sequence[Variable], settings_path: str
+) -> list[str]:
+    """Lines on a login by environment variables, without their values; ``name`` is the agent's in the settings."""
+    lines = [f"{safe_line(title)} reads this login from its environment when it starts."]
+    if method.description:
+        lines += ["", safe_line(method.description)]
+    lines += [
+        "",
+        *(f"  {safe_line(each.name)}: {'is set' if each.is_set else 'is not set'}" for each in variables),
+    ]
+    if not variables:
+        lines.append("  It does not name the variables.")
+    lines += [
+        "",
+        f"Set them under [agents.{name}.env] in {settings_path}",
+        "or in the shell before Catena starts; then start Catena again. Your tabs come back.",
+    ]
+    return lines
+
+
+def is_agent_method(method: AuthMethod) -> bool:
+    """True for a login method that the running agent carries out itself."""
+    return method.kind not in (TERMINAL, ENVIRONMENT)
