@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.area import ChatArea
-from catena.screens.chat.commands.startup_commands import EarlyCommands
+from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import COMMANDS, SLASH_COMMANDS, command, slash_command
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
@@ -96,7 +96,7 @@ async def test_w19_what_is_sent_in_two_areas_before_the_store_is_open_is_kept_in
             await press(pilot, *text, "enter", *"more")
         assert screen.first.typed_in_vain() == ["What you had typed:", "one", "more"]
         assert screen.second.typed_in_vain() == ["What you had typed:", "two", "more"]
-        assert isinstance(screen.first.commands, EarlyCommands) and screen.first.commands.take() == ["one"]
+        assert isinstance(screen.first.commands, StartupCommands) and screen.first.commands.take() == ["one"]
 
 
 async def test_no_message_of_a_part_leaves_its_area_and_ctrl_d_leaves_early(tmp_path: Path) -> None:

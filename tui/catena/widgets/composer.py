@@ -22,7 +22,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Stood:
+class ComposerSnapshot:
     """The text of the composer at one moment, before and behind the cursor."""
 
     before: str
@@ -145,12 +145,14 @@ class Composer(SafeTextArea):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
-    def stands(self) -> Stood:
+    def stands(self) -> ComposerSnapshot:
         """The text as it is now, before and behind the cursor."""
         start, cursor, end = (0, 0), self.cursor_location, self.document.end
-        return Stood(self.document.get_text_range(start, cursor), self.document.get_text_range(cursor, end))
+        return ComposerSnapshot(
+            self.document.get_text_range(start, cursor), self.document.get_text_range(cursor, end)
+        )
 
-    def stand(self, stood: Stood) -> None:
+    def stand(self, stood: ComposerSnapshot) -> None:
         """Restore an earlier text, with the cursor where it was."""
         self.load_text(stood.text)
         lines = stood.before.split("\n")

@@ -14,7 +14,7 @@ from catena.text.formats import title_of
 from catena.transcript.widget.viewport import ReadingPosition
 from catena.workspace.pending import PendingTexts
 from catena.workspace.tab import Tab
-from catena.workspace.undo import Undoing
+from catena.workspace.undo import TabUndo
 from catena_acp.agents.process_group import process_start_time
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
 from catena_acp.conversation import journal
@@ -76,7 +76,7 @@ class OpenTabs:
         self.unkept: list[tuple[str, StoreError]] = []  # drafts that could not be saved when they were left
         self.pending = PendingTexts()
         self.on_repair = db.on_repair
-        self.undoing = Undoing(self, db, conversations)
+        self.undoing = TabUndo(self, db, conversations)
 
     @property
     def directory(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class JournalLine:
     """One act of the journal, and the name of its conversation."""
 
     entry: JournalEntry
@@ -27,11 +27,11 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenStep:
+class UndoResult:
     """The acts that one step undid or redid, and the act that the next step would take."""
 
-    acts: tuple[Done, ...]
-    next: Done | None
+    acts: tuple[JournalLine, ...]
+    next: JournalLine | None
     look_at: Tab | None  # the tab that it was done to
 
 
@@ -59,7 +59,7 @@ class MovableTabs(Protocol):
         """Take a tab off the screen whose window is closed."""
 
 
-class Undoing:
+class TabUndo:
     """Undoes and redoes acts for the tabs of this process."""
 
     def __init__(self, tabs: MovableTabs, db: Database, conversations: Conversations) -> None:
@@ -72,21 +72,21 @@ class Undoing:
         """The conversations that have a tab."""
         return frozenset(tab.conversation.id for tab in self._tabs.tabs)
 
-    async def undo(self, tab: Tab | None) -> TakenStep | None:
+    async def undo(self, tab: Tab | None) -> UndoResult | None:
         """Undo the newest act of a tab, or on a closed one. Raises AgentError, ReadOnly, StoreError."""
         return await self._step(tab, back=True)
 
-    async def redo(self, tab: Tab | None) -> TakenStep | None:
+    async def redo(self, tab: Tab | None) -> UndoResult | None:
         """Redo what was undone last."""
         return await self._step(tab, back=False)
 
-    async def go_back_to(self, tab: Tab | None, entry_id: int) -> TakenStep | None:
+    async def go_back_to(self, tab: Tab | None, entry_id: int) -> UndoResult | None:
         """Undo everything down to an act, or redo everything up to it; stop at the first act that cannot be."""
         listed = [done.entry for done in await self.acts(tab)]
         wanted = next((entry for entry in listed if entry.id == entry_id), None)
         if wanted is None:
             return None
-        taken: TakenStep | None = None
+        taken: UndoResult | None = None
         look_at = tab
         while True:
             step = await self._step(look_at if look_at in self._tabs.tabs else None, back=not wanted.undone)
@@ -94,12 +94,12 @@ class Undoing:
                 return taken
             acts = (*taken.acts, *step.acts) if taken else step.acts
             look_at = step.look_at or look_at
-            taken = TakenStep(acts, step.next, look_at)
+            taken = UndoResult(acts, step.next, look_at)
             reached = step.acts[-1].entry.id
             if (reached <= wanted.id) if not wanted.undone else (reached >= wanted.id):
                 return taken
 
-    async def acts(self, tab: Tab | None) -> list[Done]:
+    async def acts(self, tab: Tab | None) -> list[JournalLine]:
         """The acts done in a tab and on closed ones, newest first."""
         from catena_acp.conversation.undo import ConversationUndo
 
@@ -146,7 +146,7 @@ class Undoing:
 
         return Scope(tab.window_id if tab else None, self._tabs.workspace_id)
 
-    async def _step(self, tab: Tab | None, *, back: bool) -> TakenStep | None:
+    async def _step(self, tab: Tab | None, *, back: bool) -> UndoResult | None:
         from catena_acp.conversation.undo import ConversationUndo
 
         undo, scope = ConversationUndo(self._db, self._conversations), self._scope(tab)
@@ -164,7 +164,7 @@ class Undoing:
         async with self._db.read() as reader:
             done = await _named(reader, step.entry)
             coming = await _named(reader, step.next) if step.next else None
-        return TakenStep((done,), coming, look_at)
+        return UndoResult((done,), coming, look_at)
 
     async def _bring_along(self, step: UndoStep) -> Tab | None:
         """Move, open and close the tabs of a step, and return the one that the step was about, where it is open."""
@@ -181,14 +181,14 @@ class Undoing:
         return look_at
 
 
-async def _named(r: Reader, entry: JournalEntry) -> Done:
+async def _named(r: Reader, entry: JournalEntry) -> JournalLine:
     record = await conversations.get(r, entry.conversation_id)
     name = record.title if record and record.title else None
     name = name or title_of(await messages.first_prompt(r, entry.conversation_id) or "")
-    return Done(entry, name or "untitled")
+    return JournalLine(entry, name or "untitled")
 
 
-def what(done: Done) -> str:
+def what(done: JournalLine) -> str:
     """The act, as part of a sentence."""
     name = f"“{safe_line(done.name)}”"
     after = done.entry.after
@@ -222,19 +222,19 @@ def what(done: Done) -> str:
             assert_never(act)
 
 
-def undone(taken: TakenStep) -> str:
+def undone(taken: UndoResult) -> str:
     """What was taken back, and what one more `/undo` would take back."""
     coming = f"/undo once more: {what(taken.next)}." if taken.next else "There is nothing more to undo."
     return f"Undone: {_acts(taken)}. {coming} /redo does it again."
 
 
-def done_again(taken: TakenStep) -> str:
+def done_again(taken: UndoResult) -> str:
     """What was done again, and what one more `/redo` would do."""
     coming = f" /redo once more: {what(taken.next)}." if taken.next else ""
     return f"Done again: {_acts(taken)}.{coming}"
 
 
-def _acts(taken: TakenStep) -> str:
+def _acts(taken: UndoResult) -> str:
     last = what(taken.acts[-1])
     more = len(taken.acts) - 1
     return f"{last} and {more} more after it" if more else last

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.status import Status, StatusLine
 from catena.screens.chat.commands.area_commands import AreaCommands
-from catena.screens.chat.commands.startup_commands import EarlyCommands
+from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.decisions import Decisions
 from catena.screens.chat.panels.lineage import LineageLine
@@ -94,7 +94,7 @@ class ChatArea(Vertical):
         self._notify_terminal = notify_terminal
         self._keeping: Timer | None = None
         self._asked: str | None = None  # the question that was drawn last
-        self._early = EarlyCommands(leave)
+        self._early = StartupCommands(leave)
         self._commands: AreaCommands = self._early
         self.lineage = LineageLine(id="lineage")
         self.conversation = ConversationArea(do=self.do, id="conversation")

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from catena.screens.chat.commands.area_commands import AreaCommands
-from catena.screens.chat.panels.fork import BranchPanel
+from catena.screens.chat.panels.fork import ForkPanel
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList
@@ -42,7 +42,7 @@ class Decisions(Vertical):
         self.queue = QueueList(id="queue")
         self.permission = PermissionPanel(id="permission")
         self.trouble = TroublePanel(id="trouble")
-        self.branch = BranchPanel(give_keys=self._write, id="branch")
+        self.branch = ForkPanel(give_keys=self._write, id="branch")
 
     def compose(self) -> ComposeResult:
         """The panels, what is only told first."""

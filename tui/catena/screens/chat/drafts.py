@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
-from catena.widgets.composer import Composer, Stood
+from catena.widgets.composer import Composer, ComposerSnapshot
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -81,7 +81,7 @@ class Handover:
         self._keep = keep
         self._changed = changed
         self._is_command = is_command
-        self._stood: Stood | None = None  # of the tab's text, while another one may take its place
+        self._stood: ComposerSnapshot | None = None  # of the tab's text, while another one may take its place
         self._steps: list[HandoverStep] = []
         self._sent: list[_Sent] = []
         self._entered: HandoverStep | None = None
@@ -120,7 +120,7 @@ class Handover:
         if self._stood is None:
             if not sent:
                 self.write()
-            self._stood = Stood("", "") if sent or self.tab is None else self._composer.stands()
+            self._stood = ComposerSnapshot("", "") if sent or self.tab is None else self._composer.stands()
         elif all(step.task is not asyncio.current_task() for step in self._steps):
             self._restore_sent()  # meant for the act before: who has asked for another sends it again
         step = HandoverStep(self, self.tab, stays=stays)
@@ -161,7 +161,7 @@ class Handover:
         self._stood = None
         composer.put(base + typed)
         if any(step.tab is tab and not step.done for step in self._steps):
-            self._stood = Stood(base, "")
+            self._stood = ComposerSnapshot(base, "")
         if tab is not None and not self.waits and tab.write(base + typed):
             self._changed()
 
@@ -170,7 +170,7 @@ class Handover:
         typed = self._stood.typed_since(self._composer.text) if self._stood else ""
         self._composer.put(text + (self._composer.text if typed is None else typed))
         if self._stood is not None:
-            self._stood = Stood(text, "")
+            self._stood = ComposerSnapshot(text, "")
             if self.tab is not None:
                 self.tab.write(text)
 
@@ -249,7 +249,7 @@ class Handover:
         change()
         self._composer.put(tab.written + typed)
         if stood is not None:
-            self._stood = Stood(tab.written, "")
+            self._stood = ComposerSnapshot(tab.written, "")
         self._changed()
 
     def _returned(self, tab: Tab, text: str) -> None:
@@ -260,7 +260,7 @@ class Handover:
         if typed is None:
             self._composer.restore(text)
         else:
-            self._stood = Stood(tab.written + ("\n" if typed else ""), "")
+            self._stood = ComposerSnapshot(tab.written + ("\n" if typed else ""), "")
             self._composer.put(self._stood.text + typed)
 
     def _keep_elsewhere(self, tab: Tab) -> None:

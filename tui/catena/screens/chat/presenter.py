@@ -15,7 +15,7 @@ from catena.screens.chat.bars.tabs import TabLabel
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.edit import EditPanel
-from catena.screens.chat.panels.fork import BranchPanel
+from catena.screens.chat.panels.fork import ForkPanel
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
@@ -156,7 +156,7 @@ class Parts:
     attached: AttachmentBar
     permission: PermissionPanel
     trouble: TroublePanel
-    branch: BranchPanel
+    branch: ForkPanel
     edit: EditPanel
     composer: Composer
     hints: HintLine

@@ -15,7 +15,7 @@ from catena.screens.common.picker import Picker
 from catena.text.formats import age, title_of
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row
-from catena.workspace.undo import Undoing, undone
+from catena.workspace.undo import TabUndo, undone
 from catena_store.conversations.conversations import page_key
 from catena_store.records import Summary
 from catena_store.windows.journal import Act
@@ -24,7 +24,7 @@ from catena_store.windows.journal import Act
 class HistoryActs:
     """Acts on a conversation of the history; each returns the message about it."""
 
-    def __init__(self, undoing: Undoing) -> None:
+    def __init__(self, undoing: TabUndo) -> None:
         self._undoing = undoing
         self._count = 0  # acts that can be undone here
 

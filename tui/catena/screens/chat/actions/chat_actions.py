@@ -16,7 +16,7 @@ from catena.screens.chat.actions.settings import SettingsActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.actions.trouble import TroubleActions
 from catena.screens.chat.actions.undo import UndoActions
-from catena.screens.chat.actions.view import LookActions
+from catena.screens.chat.actions.view import ViewActions
 from catena.screens.chat.context import ChatContext
 from catena.widgets.commands import CommandWords
 
@@ -52,4 +52,4 @@ class ChatActions:
         self.branches = BranchActions(context, self.tabs, self.edits)
         self.trees = TreeActions(context, self.tabs, self.branches)
         self.checkpoints = CheckpointActions(context, self.branches)
-        self.view = LookActions(context, commands=commands, do=do)
+        self.view = ViewActions(context, commands=commands, do=do)

@@ -11,7 +11,7 @@ from catena.screens.common.picker import Picker
 from catena.text.formats import age
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
-from catena.workspace.undo import Done, TakenStep, done_again, undone, what
+from catena.workspace.undo import JournalLine, UndoResult, done_again, undone, what
 from catena_acp.errors import AgentMissing, ReadOnly
 from catena_store.ids import utc_now
 from catena_store.windows.journal import Act
@@ -73,7 +73,7 @@ class UndoActions:
         if chosen is not None and not self._in_edit():
             await self._go_to(next(done for done in listed if str(done.entry.id) == chosen))
 
-    async def _go_to(self, done: Done) -> None:
+    async def _go_to(self, done: JournalLine) -> None:
         context = self._context
         taken = await self._moving(context.tabs.undoing.go_back_to(self._as_it_is(), done.entry.id))
         if taken is None:
@@ -114,7 +114,7 @@ class UndoActions:
             self._context.say(_IN_EDIT)
         return editing
 
-    async def _moving(self, taking: Awaitable[TakenStep | None]) -> TakenStep | None:
+    async def _moving(self, taking: Awaitable[UndoResult | None]) -> UndoResult | None:
         """Take the step, and look at what it was about; what is told meanwhile waits until the tab stands there."""
         context, presenter = self._context, self._context.presenter
         before = presenter.moving = context.tab
@@ -129,7 +129,7 @@ class UndoActions:
         return taken
 
     @staticmethod
-    async def _warning(taken: TakenStep) -> str:
+    async def _warning(taken: UndoResult) -> str:
         """What was said before a logout, and is stood on again, is never told on in silence."""
         tab = taken.look_at
         if tab is None or tab.conversation.read_only:
@@ -147,7 +147,7 @@ class UndoActions:
             shown.scroll = context.parts.transcript.position()
         return context.tab
 
-    async def _show(self, taken: TakenStep | None) -> None:
+    async def _show(self, taken: UndoResult | None) -> None:
         """Look at what the act was about; the keys stay where they are."""
         context = self._context
         if taken is None:

@@ -21,7 +21,7 @@ _HELPED_BY = {  # places without a section of their own in the help
 }
 
 
-class LookActions:
+class ViewActions:
     """Actions on what the person sees and writes."""
 
     def __init__(

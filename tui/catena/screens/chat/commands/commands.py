@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol, TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
-from catena.screens.chat.commands.startup_commands import EarlyCommands
+from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS, command, slash_command
 from catena.screens.chat.context import ChatContext, ChatHost
 from catena.screens.chat.drafts import Handover
@@ -39,7 +39,7 @@ class Commands:
     """Does what a command says. What goes wrong is said in the hint line; nothing is raised."""
 
     def __init__(
-        self, screen: ChatHost, parts: Parts, tabs: OpenTabs, presenter: TabPresenter, early: EarlyCommands
+        self, screen: ChatHost, parts: Parts, tabs: OpenTabs, presenter: TabPresenter, early: StartupCommands
     ) -> None:
         """``early`` goes on taking what is sent until the tabs are there."""
         handover = Handover(

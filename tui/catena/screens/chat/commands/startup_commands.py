@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from catena.workspace.tab import Tab
 
 
-class EarlyCommands:
+class StartupCommands:
     """The commands of a chat area before its tabs are there: leave, and keep what is sent."""
 
     tab: Tab | None = None

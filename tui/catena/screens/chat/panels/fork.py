@@ -28,7 +28,7 @@ class ForkQuestion:
     note: str = ""
 
 
-class BranchPanel(Widget, can_focus=True):
+class ForkPanel(Widget, can_focus=True):
     """Has the keys while it is open; a click on a key's words does what the key does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -37,7 +37,7 @@ class BranchPanel(Widget, can_focus=True):
         Binding("s", "decide('s')", "side by side, or in place", id="branch.beside"),
     ]
     DEFAULT_CSS = """
-    BranchPanel {
+    ForkPanel {
         height: auto;
         max-height: 5;
         display: none;
