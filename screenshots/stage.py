@@ -91,18 +91,18 @@ class Stage:
         app, area = self.app, self.app.chat.area
         if not isinstance(area.commands, Commands):
             return False
-        asked = app.screen is not app.chat or area.decisions.branch.open
+        asked = app.screen is not app.chat or area.panels.fork.open
         working = any(
             not worker.is_finished
             for worker in app.workers
-            if worker.group != "news" and not (asked and worker.group == "acts")
+            if worker.group != "events" and not (asked and worker.group == "acts")
         )
         context = area.commands.context
         seats = [(tab, tab.window) for tab in context.tabs.tabs]
         at_work = any(
             seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
         )
-        return not (working or at_work or context.tabs.news or context.presenter._held)
+        return not (working or at_work or context.tabs.events or context.presenter._held)
 
     def picture(self) -> str:
         """What the screen shows now."""

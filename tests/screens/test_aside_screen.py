@@ -166,7 +166,7 @@ async def test_a01_what_is_refused_and_what_goes_wrong_is_read_in_the_overlay(wo
         await begun(person)
         await person.say("/btw edit notes.txt; escape")
         text = await answered(person, "wanted to do more than read", "An aside only reads, so that was")
-        assert "\x1b" not in text and not person.area.decisions.permission.ask
+        assert "\x1b" not in text and not person.area.panels.permission.ask
         await person.press("y", "enter")
         await person.type("/compact")
         await person.press("enter")

@@ -207,9 +207,7 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
             )
 
         await person.sees("May the agent take this conversation back?", "to “good”", "Rewind after this turn")
-        await person.until(
-            lambda: person.area.decisions.permission.has_focus, "the question to have the keys"
-        )
+        await person.until(lambda: person.area.panels.permission.has_focus, "the question to have the keys")
         await person.press("y")
         await person.writing()
         assert "│ half" in person.text

@@ -102,7 +102,7 @@ async def test_w19_marks_say_what_the_other_tabs_do(tmp_path: Path) -> None:
         await person.to_tab(1, "ctrl+pageup")
         await person.sees("May the agent run?", "│ so")
         await person.until(
-            lambda: person.app.focused is person.area.decisions.permission, "the keys to go there"
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("y")
         await person.to_tab(2, "ctrl+pagedown")

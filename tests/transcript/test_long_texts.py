@@ -365,8 +365,8 @@ class Unlooked:
         await tab.window.wait_idle()
         self.added = self.placed = 0
         view.moving = None
-        tabs.heard.set()
-        await person.until(lambda: not view._held and not tabs.news, "the news to be taken in")
+        tabs.published.set()
+        await person.until(lambda: not view._held and not tabs.events, "the news to be taken in")
         await person.until(lambda: not tab.busy, "the end of the turn")
         await person.until(lambda: tab.leaf_id in view._rows, "the newest row to be loaded")
         await person.until(lambda: not person.transcript.busy, "it to be drawn")
@@ -395,9 +395,9 @@ async def test_w18_whoever_follows_a_flood_of_messages_is_shown_the_newest_page_
         # What is told late of a row above the page is no news: it would come to stand below the newest one.
         tabs, view, tab = person.commands.context.tabs, person.commands.context.presenter, person.tab
         rows = await tabs.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 1_000))
-        tabs.news.append((tab, MessageAdded(tab.window_id, rows[0])))
-        tabs.heard.set()
-        await person.until(lambda: not tabs.news, "the news to be taken in")
+        tabs.events.append((tab, MessageAdded(tab.window_id, rows[0])))
+        tabs.published.set()
+        await person.until(lambda: not tabs.events, "the news to be taken in")
         assert rows[0].id not in view._rows and rows[-1].id in view._rows
         tab.leaf_id = rows[-1].id
         await person.say("garbage")

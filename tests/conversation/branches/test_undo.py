@@ -274,7 +274,7 @@ async def test_h08_deleting_and_archiving_hide_a_conversation_and_remove_nothing
     async with room(world) as here:
         tab, other = await here.tab("say gone"), await here.tab("say stays")
         undoing, gone = here.tabs.undoing, tab.conversation.id
-        await undoing.put_away(gone, Act.DELETE, by=tab)
+        await undoing.archive(gone, Act.DELETE, by=tab)
         assert here.tabs.tabs == [other]
         assert await here.lists() == {other.conversation.id}
         async with here.db.read() as reader:
@@ -288,10 +288,10 @@ async def test_h08_deleting_and_archiving_hide_a_conversation_and_remove_nothing
         assert await here.texts(back) == ["say gone"]
 
         await here.tabs.close(back)
-        await undoing.put_away(gone, Act.ARCHIVE)
+        await undoing.archive(gone, Act.ARCHIVE)
         assert await here.lists() == {other.conversation.id}
         assert [each.id for each in await here.tabs.summaries(None, 9, archived=True)] == [gone]
-        await undoing.take_out(gone)
+        await undoing.unarchive(gone)
         assert gone in await here.lists()
         await undoing.undo(None)
         assert gone not in await here.lists()
@@ -311,7 +311,7 @@ async def test_k11_while_a_turn_runs_only_a_title_is_undone(world: World) -> Non
         with pytest.raises(NotToBeUndone, match="esc stops it"):
             await undoing.undo(tab)
         with pytest.raises(StillAtWork):
-            await undoing.put_away(conversation.id, Act.DELETE, by=tab)
+            await undoing.archive(conversation.id, Act.DELETE, by=tab)
         assert conversation.busy
         await conversation.window(tab.window_id).stop()
         await conversation.window(tab.window_id).wait_idle()
@@ -415,9 +415,9 @@ async def _random_act(here: Room, tab: Tab, chance: random.Random, number: int) 
         case "close" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
             await here.tabs.close(tab)
         case "delete" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
-            await here.tabs.undoing.put_away(conversation.id, Act.DELETE, by=tab)
+            await here.tabs.undoing.archive(conversation.id, Act.DELETE, by=tab)
         case "archive" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
-            await here.tabs.undoing.put_away(conversation.id, Act.ARCHIVE, by=tab)
+            await here.tabs.undoing.archive(conversation.id, Act.ARCHIVE, by=tab)
         case _:
             pass
     return done_in if await here.written() > before else None

@@ -94,8 +94,8 @@ async def test_w19_what_is_sent_in_two_areas_before_the_store_is_open_is_kept_in
         for area, text in ((screen.first, "one"), (screen.second, "two")):
             area.write_here()
             await press(pilot, *text, "enter", *"more")
-        assert screen.first.typed_in_vain() == ["What you had typed:", "one", "more"]
-        assert screen.second.typed_in_vain() == ["What you had typed:", "two", "more"]
+        assert screen.first.unstored_lines() == ["What you had typed:", "one", "more"]
+        assert screen.second.unstored_lines() == ["What you had typed:", "two", "more"]
         assert isinstance(screen.first.commands, StartupCommands) and screen.first.commands.take() == ["one"]
 
 

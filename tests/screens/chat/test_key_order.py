@@ -234,7 +234,7 @@ async def test_a_letter_behind_one_that_went_to_the_composer_decides_nothing(tmp
         await person.writing()
         await person.type_at_once("x")
         person.composer.put("")
-        person.app.chat.set_focus(person.area.decisions.permission)
+        person.app.chat.set_focus(person.area.panels.permission)
         await person.type_at_once("y")
         await person.sees("press again")
         assert person.tab.asks
@@ -245,9 +245,9 @@ async def test_nothing_decides_while_a_reason_is_being_typed(tmp_path: Path) -> 
         await _asked(person)
         await person.press("r")
         await person.apart()
-        person.app.chat.set_focus(person.area.decisions.permission)
+        person.app.chat.set_focus(person.area.panels.permission)
         await person.press("y", "1", "n")
-        assert person.tab.asks and person.area.decisions.permission.giving_reason
+        assert person.tab.asks and person.area.panels.permission.giving_reason
 
 
 def test_keys_are_apart_by_when_they_were_read_and_not_by_when_their_turn_comes() -> None:

@@ -407,7 +407,7 @@ async def test_e03_nobody_who_went_on_writing_is_asked_for_a_fork(tmp_path: Path
                 await person.type("word ")
             await person.sees("You went on meanwhile")
             await person.done()
-            assert person.app.focused is person.composer and not person.area.decisions.branch.open
+            assert person.app.focused is person.composer and not person.area.panels.fork.open
         assert person.draft == "word word "
 
 
@@ -514,7 +514,7 @@ async def test_a_question_is_answered_in_the_tab_that_asks_it(tmp_path: Path) ->
         async with store_held(person):
             await person.press("ctrl+pageup")
             assert person.app.focused is person.composer
-            person.area.decisions.permission.post_message(PermissionPanel.Answered(ask, ask.options[0], ""))
+            person.area.panels.permission.post_message(PermissionPanel.Answered(ask, ask.options[0], ""))
         await person.looks_at(first)
         await person.until(lambda: not second.busy and not second.asks, "the question to be answered")
 
@@ -620,7 +620,7 @@ async def test_w19_who_comes_back_before_another_tab_was_shown_misses_nothing_th
         await person.until(lambda: view._loading == [first], "the other tab to be given up")
         await first.window.say("say between")
         await first.window.wait_idle()
-        await person.until(lambda: not tabs.news, "the news to be taken in")
+        await person.until(lambda: not tabs.events, "the news to be taken in")
         pages.let_go[first.window_id].set()
         await person.looks_at(first)
         await person.sees("│ first", "│ between")
@@ -634,7 +634,7 @@ async def test_the_last_tab_may_be_closed_while_it_is_read_anew(
         tab, view, tabs = person.tab, person.commands.context.presenter, person.commands.context.tabs
         pages = SlowPages(monkeypatch, tab)
         view._reload.set()
-        tabs.heard.set()
+        tabs.published.set()
         await person.until(lambda: tab.window_id in pages.read, "the page to be read")
         open_new, opened = tabs.open_new, asyncio.Event()
 
@@ -668,6 +668,6 @@ async def test_s05_a_page_that_cannot_be_read_anew_is_told_and_the_screen_goes_o
 
         monkeypatch.setattr(OpenTabs, "newest_page", not_at_first)
         person.commands.context.presenter._reload.set()
-        person.commands.context.tabs.heard.set()
+        person.commands.context.tabs.published.set()
         await person.sees("it cannot be read", "│ first")
         await said(person, "second")

@@ -11,14 +11,14 @@ from support.screen.pilot import Person, at_the_screen
 
 async def _clicks(person: Person, words: str) -> None:
     """Click on the first of these words of the answers, once the keys are there, too."""
-    await person.until(lambda: person.app.focused is person.area.decisions.permission, "the keys to go there")
+    await person.until(lambda: person.app.focused is person.area.panels.permission, "the keys to go there")
     await person.taken_in()
     await _presses_and_lets_go(person, words)
 
 
 async def _presses_and_lets_go(person: Person, words: str) -> None:
     """Hold the button down on these words until all that comes of it has come."""
-    options = person.area.decisions.permission.query_one("#options")
+    options = person.area.panels.permission.query_one("#options")
     rows = [strip.text for strip in options.render_lines(options.size.region)]
     y, row = next((y, row) for y, row in enumerate(rows) if words in row)
     at = Offset(row.index(words), y)
@@ -52,7 +52,7 @@ async def test_w01_the_change_and_the_reason_can_be_clicked(tmp_path: Path) -> N
         await person.press("escape")
         await person.back()
         await _clicks(person, "reject, with")
-        assert person.area.decisions.permission.giving_reason
+        assert person.area.panels.permission.giving_reason
         await person.type("say use another file")
         await person.press("enter")
         await person.sees("▌ say use another file", "│ use another file")

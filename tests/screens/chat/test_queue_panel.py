@@ -33,7 +33,7 @@ async def queued(person: Person, *texts: str, first: str = "say busy; hang") -> 
 
 async def in_the_list(person: Person) -> None:
     await person.press("ctrl+n")
-    await person.until(lambda: person.app.focused is person.area.decisions.queue, "the keys to go there")
+    await person.until(lambda: person.app.focused is person.area.panels.queue, "the keys to go there")
     await person.sees("J K move", "s send now")
 
 
@@ -59,14 +59,12 @@ async def test_w16_the_list_is_worked_by_keys_and_letters_type_nothing_there(tmp
         await person.until(lambda: order(person) == ["say one", "say two", "say three"], "three to go down")
         await person.press("up", "d")
         await person.until(lambda: order(person) == ["say one", "say three"], "two to be gone")
-        assert focused(person) is person.area.decisions.queue and person.draft == ""
+        assert focused(person) is person.area.panels.queue and person.draft == ""
         await person.press("escape")
         assert focused(person) is person.composer
         assert person.tab.busy
         await person.say("/queue")
-        await person.until(
-            lambda: person.app.focused is person.area.decisions.queue, "the command to go there"
-        )
+        await person.until(lambda: person.app.focused is person.area.panels.queue, "the command to go there")
         await person.press("up", "enter")
         await person.until(lambda: person.draft == "say one", "one to be changed")
         await person.writing()

@@ -67,7 +67,7 @@ class Scene:
 
     async def troubled(self, trouble: Trouble, offers: str) -> None:
         """The trouble is on the screen, with the keys of what is offered, while the first tab streams on."""
-        person, panel = self.person, self.person.area.decisions.trouble
+        person, panel = self.person, self.person.area.panels.trouble
         await person.until(lambda: panel.can_act and not self.middle.busy, "something to be offered")
         assert self.standing.problem.trouble is trouble
         assert "".join(KEYS[offer] for offer, _ in panel.words.offers) == offers  # type: ignore[union-attr]
@@ -111,9 +111,9 @@ class Scene:
         await self.streams_on()
         assert self.first.busy and self.first.mark == "⠋"
         await person.to_tab(3, "ctrl+pagedown")
-        assert person.draft == DRAFT and not person.area.decisions.trouble.open
+        assert person.draft == DRAFT and not person.area.panels.trouble.open
         await person.to_tab(1, "ctrl+pagedown")
-        assert not person.area.decisions.trouble.open
+        assert not person.area.panels.trouble.open
         so_far = answer_on(person)
         await person.until(lambda: answer_on(person) != so_far, "its text to grow on the screen")
         await person.to_tab(2, "ctrl+pagedown")
@@ -218,7 +218,7 @@ async def test_r01_to_r08_a_prompt_that_failed_goes_out_again_with_one_key(tmp_p
             await scene.choose_agent("scripted")
         await person.sees(refused.sees)
         await person.until(lambda: not scene.middle.busy, "the turn to end")
-        await person.until(lambda: not person.area.decisions.trouble.open, "the trouble to be gone")
+        await person.until(lambda: not person.area.panels.trouble.open, "the trouble to be gone")
         assert person.draft == MEANWHILE
         await person.writing()
         await scene.untouched_elsewhere()
@@ -235,7 +235,7 @@ async def test_r09_an_error_that_pretends_to_be_an_answer_stays_as_it_came_and_c
         await person.sees("│ exceeded retry limit, last status: 429 Too Many Requests")
         await person.say("say well after all")
         await person.sees("│ well after all")
-        await person.until(lambda: not person.area.decisions.trouble.open, "the trouble to be gone")
+        await person.until(lambda: not person.area.panels.trouble.open, "the trouble to be gone")
         await scene.untouched_elsewhere()
 
 
@@ -274,7 +274,7 @@ async def test_r01_to_r05_what_breaks_in_mid_turn_keeps_its_text_and_the_next_pr
         await person.sees("│ half of it")
         await person.say("echo")
         await person.sees("[heard]", broken.prompt)
-        await person.until(lambda: not scene.middle.busy and not person.area.decisions.trouble.open, "peace")
+        await person.until(lambda: not scene.middle.busy and not person.area.panels.trouble.open, "peace")
         await scene.untouched_elsewhere()
 
 
@@ -309,7 +309,7 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
         await scene.take("w")
         await person.sees("sends again at", "w do not wait")
         await person.to_tab(3, "ctrl+pagedown")
-        assert not person.area.decisions.trouble.open
+        assert not person.area.panels.trouble.open
         person.commands.actions.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert scene.middle.trouble.standing is None
@@ -359,8 +359,8 @@ async def test_r01_what_waits_can_be_kept_back_and_a_limit_that_has_passed_says_
         await person.sees("sends again at")
         await person.press("escape")
         await person.sees_no("sends again at")
-        person.area.decisions.trouble._clock = much_later
-        person.area.decisions.trouble._look()
+        person.area.panels.trouble._clock = much_later
+        person.area.panels.trouble._look()
         await person.sees("The limit ended at", "r send it again")
         assert scene.middle.trouble.standing is not None and not scene.middle.busy
         await scene.take("r")
@@ -376,7 +376,7 @@ async def to_the_panel(person: Person) -> None:
 async def test_r01_whoever_leaves_while_a_prompt_waits_is_told_that_it_is_not_sent(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("ratelimit early 600")
-        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
         await to_the_panel(person)
         await person.press("w")
         await person.sees("sends again at")
@@ -392,10 +392,10 @@ async def test_r01_after_a_restart_what_can_be_done_is_offered_again(tmp_path: P
         str(tmp_path), agent=find_agent("middle", settings), settings=settings
     ) as person:
         await person.say("say well after all")
-        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
     async with at_the_screen(str(tmp_path), settings=settings, choose=True) as person:
         await person.first_tab()
-        await person.until(lambda: person.area.decisions.trouble.can_act, "it to be offered again")
+        await person.until(lambda: person.area.panels.trouble.can_act, "it to be offered again")
         await person.sees("r send it again", "a another agent")
         await person.writing()
         await to_the_panel(person)
@@ -412,7 +412,7 @@ async def test_r04_an_agent_killed_between_turns_is_no_trouble(tmp_path: Path) -
         os.kill(agent_of(scene.middle), signal.SIGKILL)
         await person.say("say after")
         await person.sees("│ after")
-        assert not person.area.decisions.trouble.open
+        assert not person.area.panels.trouble.open
         await scene.untouched_elsewhere()
 
 
@@ -441,9 +441,7 @@ async def test_r04_an_agent_that_dies_while_it_gets_ready_is_started_again_by_th
         await scene.troubled(Trouble.AGENT_GONE, "ea")
         await scene.person.say("say well after all")
         await scene.person.sees("│ well after all")
-        await scene.person.until(
-            lambda: not scene.person.area.decisions.trouble.open, "the trouble to be gone"
-        )
+        await scene.person.until(lambda: not scene.person.area.panels.trouble.open, "the trouble to be gone")
         await scene.untouched_elsewhere()
 
 
@@ -516,7 +514,7 @@ async def test_r07_a_stale_session_is_told_by_a_seam_and_the_conversation_goes_o
         seam = "new session · told 2 of 2 messages"
         await person.until(lambda: seam in " ".join(person.text.replace("╎", " ").split()), "the seam")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
-        assert not person.area.decisions.trouble.open
+        assert not person.area.panels.trouble.open
         assert person.draft == MEANWHILE
         await scene.untouched_elsewhere()
 
@@ -567,7 +565,7 @@ async def test_r12_a_text_that_came_back_and_was_changed_is_not_sent_by_a_key_of
         person = scene.person
         scene.fail({"prompt": {"error": [-32603, "no"]}})
         await person.say("say well after all")
-        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
         assert person.draft == "say well after all"
         await person.type(", or not")
         await scene.take("r")
@@ -583,35 +581,35 @@ async def test_trouble_of_another_tab_is_a_mark_and_is_there_when_it_is_looked_a
             await person.until(lambda: scene.middle.at_work, "the turn")
             await person.to_tab(3, "ctrl+pagedown")
         await person.until(lambda: scene.middle.mark == "!", "the mark")
-        assert not person.area.decisions.trouble.open and person.draft == DRAFT
+        assert not person.area.panels.trouble.open and person.draft == DRAFT
         await person.to_tab(2, "ctrl+pageup")
-        await person.until(lambda: person.area.decisions.trouble.can_act, "the trouble")
+        await person.until(lambda: person.area.panels.trouble.can_act, "the trouble")
         await person.to_tab(3, "ctrl+pagedown")
-        await person.until(lambda: not person.area.decisions.trouble.open, "the third tab has none")
+        await person.until(lambda: not person.area.panels.trouble.open, "the third tab has none")
         await person.to_tab(2, "ctrl+pageup")
-        await person.until(lambda: person.area.decisions.trouble.can_act, "it is still there")
+        await person.until(lambda: person.area.panels.trouble.can_act, "it is still there")
 
 
 async def test_escape_leaves_the_panel_and_a_second_one_puts_it_away_for_good(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say half of it; overload")
-        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
         await to_the_panel(person)
         await person.press("escape")
         await person.writing()
-        assert person.area.place == "composer" and person.area.decisions.trouble.open
+        assert person.area.place == "composer" and person.area.panels.trouble.open
         await person.press("escape")
-        await person.until(lambda: not person.area.decisions.trouble.open, "it to be gone")
+        await person.until(lambda: not person.area.panels.trouble.open, "it to be gone")
         await person.new_tab()
         await person.to_tab(1, "ctrl+pageup")
         await person.sees("│ half of it")
-        assert not person.area.decisions.trouble.open
+        assert not person.area.panels.trouble.open
 
 
 async def test_a_click_on_an_offer_does_it(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say half of it; overload")
-        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
         await person.sees("a another agent")
         lines = person.text.splitlines()
         y = next(at for at, line in enumerate(lines) if "a another agent" in line)
@@ -619,7 +617,7 @@ async def test_a_click_on_an_offer_does_it(tmp_path: Path) -> None:
         await person.sees("go on with which agent?")
         await person.press("escape")
         await person.back()
-        await person.until(lambda: person.area.decisions.trouble.can_act, "the offers to stay")
+        await person.until(lambda: person.area.panels.trouble.can_act, "the offers to stay")
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 40)])
@@ -628,7 +626,7 @@ async def test_s01_the_panel_has_room_on_every_screen_and_hides_neither_composer
 ) -> None:
     async with at_the_screen(str(tmp_path), size=size) as person:
         await person.say("say half of it; ratelimit 600")
-        await person.until(lambda: person.area.decisions.trouble.can_act, "something to be offered")
+        await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
         await person.type("still typing")
         await person.sees("> still typing", "Rehearsal ·", "tab w r a" if size[0] < 60 else "tab to choose")
         await to_the_panel(person)

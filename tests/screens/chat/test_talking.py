@@ -158,7 +158,7 @@ async def test_a_question_shows_the_agents_options_in_its_order_and_nothing_is_c
         await person.say("ask May I?")
         await person.sees("1 y Allow   2 Always allow   3 n Reject   4 Always reject")
         await person.until(
-            lambda: person.app.focused is person.area.decisions.permission, "the keys to go there"
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("enter", "space", "x")
         assert person.tab.asks and person.draft == ""
@@ -190,7 +190,7 @@ async def test_what_is_being_typed_never_answers_a_question(tmp_path: Path) -> N
         assert person.draft == "yes, 1 or 2"
         await person.press("tab")
         await person.until(
-            lambda: person.app.focused is person.area.decisions.permission, "the keys to go there"
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("y")
         await person.until(lambda: not person.tab.asks, "the answer")
@@ -201,7 +201,7 @@ async def test_escape_leaves_a_question_open_and_says_so(tmp_path: Path) -> None
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("ask May I?")
         await person.until(
-            lambda: person.app.focused is person.area.decisions.permission, "the keys to go there"
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("escape")
         await person.sees("The question stays open")
@@ -215,7 +215,7 @@ async def test_d_shows_the_whole_change_that_is_asked_for(tmp_path: Path) -> Non
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("edit notes.txt")
         await person.until(
-            lambda: person.app.focused is person.area.decisions.permission, "the keys to go there"
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("d")
         await person.sees(
@@ -229,7 +229,7 @@ async def test_a_reason_rejects_and_becomes_the_next_prompt(tmp_path: Path) -> N
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("edit notes.txt; wait 0.3")
         await person.until(
-            lambda: person.app.focused is person.area.decisions.permission, "the keys to go there"
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("r")
         await person.type("say use another file")
@@ -242,7 +242,7 @@ async def test_w06_the_plan_is_pinned_while_it_has_open_items(tmp_path: Path) ->
         await person.say("plan; say planned")
         await person.sees("│ planned")
         await person.idle()
-        panel = person.area.decisions.plan
+        panel = person.area.panels.plan
         assert not panel.display or not panel.has_class("-open")
         assert person.tab.plan is not None
         entries = [{"text": "Bow", "status": "pending"}]
@@ -285,7 +285,7 @@ async def test_clear_is_ours_and_leaves_everything_on_the_screen(tmp_path: Path)
 
 async def test_the_panel_of_a_question_is_away_when_there_is_none(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        assert not person.area.decisions.permission.has_class("-asked")
+        assert not person.area.panels.permission.has_class("-asked")
 
 
 async def test_w08_context_and_cost_are_shown_where_the_agent_reports_them(tmp_path: Path) -> None:

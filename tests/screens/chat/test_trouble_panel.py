@@ -282,7 +282,7 @@ def ended(stop: StopReason | None = None, problem: Problem | None = None) -> Tur
 
 def heard(trouble: TabTrouble, *news: object, agent: str = "rehearsal") -> StandingTrouble | None:
     for each in news:
-        trouble.hear(each, agent=(agent, ""), leaf_id="row")  # type: ignore[arg-type]
+        trouble.handle(each, agent=(agent, ""), leaf_id="row")  # type: ignore[arg-type]
     return trouble.standing
 
 

@@ -94,7 +94,7 @@ class Person:
 
     async def apart(self) -> None:
         """Wait until what was typed last is long enough ago that a letter can answer a question."""
-        pace = self.area.decisions.permission.pace
+        pace = self.area.panels.permission.pace
         await self.until(lambda: pace.apart_from(time.monotonic()), "the letters before to be over")
 
     async def type_at_once(self, text: str) -> None:
@@ -221,7 +221,7 @@ class Person:
     def is_over(self, tab: Tab) -> bool:
         """True where no prompt of the tab is on its way, and all that was told of the last one is drawn."""
         context = self.commands.context
-        to_draw = any(told is tab for told, _ in (*context.tabs.news, *context.presenter._held))
+        to_draw = any(told is tab for told, _ in (*context.tabs.events, *context.presenter._held))
         return not (tab.window.busy or to_draw or tab.busy)
 
     async def answered(self, text: str) -> None:

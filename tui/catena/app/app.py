@@ -131,17 +131,17 @@ class CatenaApp(App[None], inherit_bindings=False):
         if self._exited.is_set():
             return
         try:
-            from catena.workspace.pending import drafts_left, typed_in_vain
-            from catena.workspace.tab import lost_by_leaving
+            from catena.workspace.pending import unsaved_draft_lines, unstored_lines
+            from catena.workspace.tab import waiting_prompt_lines
             from catena_store.ids import utc_now
 
             async with _open_tabs(self._start) as tabs:
                 await self._show(tabs)
                 await self._exited.wait()
-                self.unsent_lines = lost_by_leaving(tabs.tabs, utc_now())
+                self.unsent_lines = waiting_prompt_lines(tabs.tabs, utc_now())
                 self.resume_id = await tabs.leave()
-                self.unsent_lines += drafts_left(tabs.unkept)
-                self.unsent_lines += typed_in_vain(tabs.pending.homeless)
+                self.unsent_lines += unsaved_draft_lines(tabs.unsaved_drafts)
+                self.unsent_lines += unstored_lines(tabs.pending.homeless)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
 
@@ -159,7 +159,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             self.exit(return_code=int(status), message=Text(f"catena: {text}"))
         else:
             print(f"catena: {text}", file=sys.stderr)
-        self.unsent_lines += self.chat.typed_in_vain()
+        self.unsent_lines += self.chat.unstored_lines()
 
     def _handle_exception(self, error: Exception) -> None:
         """Log an unexpected error and show one line of it."""

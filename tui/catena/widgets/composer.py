@@ -145,17 +145,17 @@ class Composer(SafeTextArea):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
-    def stands(self) -> ComposerSnapshot:
+    def snapshot(self) -> ComposerSnapshot:
         """The text as it is now, before and behind the cursor."""
         start, cursor, end = (0, 0), self.cursor_location, self.document.end
         return ComposerSnapshot(
             self.document.get_text_range(start, cursor), self.document.get_text_range(cursor, end)
         )
 
-    def stand(self, stood: ComposerSnapshot) -> None:
+    def restore_snapshot(self, snapshot: ComposerSnapshot) -> None:
         """Restore an earlier text, with the cursor where it was."""
-        self.load_text(stood.text)
-        lines = stood.before.split("\n")
+        self.load_text(snapshot.text)
+        lines = snapshot.before.split("\n")
         self.move_cursor((len(lines) - 1, len(lines[-1])))
 
     def restore(self, text: str) -> None:

@@ -68,16 +68,16 @@ class PendingTexts:
             held.release()
 
 
-def drafts_left(unkept: Sequence[tuple[str, StoreError]]) -> list[str]:
+def unsaved_draft_lines(unsaved_drafts: Sequence[tuple[str, StoreError]]) -> list[str]:
     """Drafts that could not be saved, each after the reason."""
     return [
         line
-        for draft, error in unkept
+        for draft, error in unsaved_drafts
         for line in (f"A draft could not be kept: {safe_line(str(error))}. It was:", safe(draft))
     ]
 
 
-def typed_in_vain(texts: Sequence[str]) -> list[str]:
+def unstored_lines(texts: Sequence[str]) -> list[str]:
     """What was typed before the store failed to open."""
     typed = [safe(text) for text in texts if text.strip()]
     return ["What you had typed:", *typed] if typed else []

@@ -236,7 +236,7 @@ class Tab:
         """Note that the person sees the tab."""
         self.unread = self.failed = False
 
-    def heard_so_far(self, rows: Sequence[Message]) -> list[Message]:
+    def with_published_text(self, rows: Sequence[Message]) -> list[Message]:
         """Rows of the store with what was heard of those that still grow; what was told is never behind the store."""
         merged = []
         for row in rows:
@@ -247,9 +247,9 @@ class Tab:
             merged.append(row)
         return merged
 
-    def hear(self, news: ConversationEvent, *, seen: bool) -> None:
+    def handle(self, event: ConversationEvent, *, seen: bool) -> None:
         """Handle one event; ``seen`` while the tab is on the screen of a person who looks at it."""
-        match news:
+        match event:
             case MessageAdded(message=message):
                 self._follow(message)
                 self.leaf_id = message.id
@@ -276,7 +276,7 @@ class Tab:
                     self.since = max(since, time.monotonic() - _NEWS_DELAY)
                 self.doing = doing
             case PermissionOpened():
-                self.asks.append(news)
+                self.asks.append(event)
             case PermissionClosed(ask_id=ask_id):
                 self.asks = [ask for ask in self.asks if ask.ask_id != ask_id]
             case SessionChanged(session=session):
@@ -295,8 +295,8 @@ class Tab:
             case LeafMoved() | LinkChanged() | Remarked():
                 pass
             case _:
-                assert_never(news)
-        self.trouble.hear(news, agent=(self.agent, self.profile), leaf_id=self.leaf_id)
+                assert_never(event)
+        self.trouble.handle(event, agent=(self.agent, self.profile), leaf_id=self.leaf_id)
 
     def _follow(self, message: Message) -> None:
         if message.kind is Kind.PLAN:
@@ -307,7 +307,7 @@ class Tab:
             self.growing.pop(message.id, None)
 
 
-def lost_by_leaving(tabs: Iterable[Tab], now: datetime) -> list[str]:
+def waiting_prompt_lines(tabs: Iterable[Tab], now: datetime) -> list[str]:
     """The lines that name, on exit, the prompts that wait for the end of a limit."""
     return [
         f"Not sent: the prompt of “{safe_line(tab.name())}” that waited until "

@@ -71,9 +71,10 @@ class OpenTabs:
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self.tabs: list[Tab] = []
         self.active: Tab | None = None
-        self.news: deque[tuple[Tab, ConversationEvent]] = deque()
-        self.heard = asyncio.Event()
-        self.unkept: list[tuple[str, StoreError]] = []  # drafts that could not be saved when they were left
+        self.events: deque[tuple[Tab, ConversationEvent]] = deque()
+        self.published = asyncio.Event()
+        # Drafts that could not be saved when they were left.
+        self.unsaved_drafts: list[tuple[str, StoreError]] = []
         self.pending = PendingTexts()
         self.on_repair = db.on_repair
         self.undoing = TabUndo(self, db, conversations)
@@ -195,10 +196,10 @@ class OpenTabs:
         tab.title = title_of(first_prompt or "")
 
     def _listen(self, tab: Tab) -> None:
-        def listen(news: ConversationEvent) -> None:
-            if news.window_id == tab.window_id:
-                self.news.append((tab, news))
-                self.heard.set()
+        def listen(event: ConversationEvent) -> None:
+            if event.window_id == tab.window_id:
+                self.events.append((tab, event))
+                self.published.set()
 
         self._unsubscribe[tab.window_id] = tab.conversation.subscribe(listen)
 
@@ -213,8 +214,8 @@ class OpenTabs:
             conversation = await self._conversations.open(window.conversation_id)
             self._unsubscribe.pop(tab.window_id)()
             left.leave(tab.window_id)
-            for told in [each for each in self.news if each[0] is tab]:
-                self.news.remove(told)  # what the other conversation told is not of this one
+            for told in [each for each in self.events if each[0] is tab]:
+                self.events.remove(told)  # what the other conversation told is not of this one
             tab.change_conversation(conversation)
             self._listen(tab)
         tab.reload(window)
@@ -289,9 +290,9 @@ class OpenTabs:
         A draft that the store does not take is in ``unkept`` afterwards.
         """
         await self.pending.restore_all()
-        for tab, news in self.news:  # heard, and not taken in by a screen that is gone
-            if isinstance(news, PromptReturned):
-                tab.restore(news.text, news.attachments)
+        for tab, event in self.events:  # heard, and not taken in by a screen that is gone
+            if isinstance(event, PromptReturned):
+                tab.restore(event.text, event.attachments)
         come_back = None
         for tab in list(self.tabs):
             self._unsubscribe.pop(tab.window_id)()
@@ -300,7 +301,7 @@ class OpenTabs:
             except StoreError as error:
                 gone = False
                 if (unsent := tab.unsent()[0]).strip():
-                    self.unkept.append((unsent, error))
+                    self.unsaved_drafts.append((unsent, error))
             if not gone and (come_back is None or tab is self.active):
                 come_back = tab.conversation.id
         if self._workspace_id is not None:
@@ -364,7 +365,9 @@ class OpenTabs:
             rows = await messages.page(reader, leaf_id, limit)
             prompts = [row.id for row in rows if row.kind is Kind.USER]
             siblings = await branches.sibling_positions(reader, prompts, tab.conversation.id)
-        return HistoryPage(tab.heard_so_far(rows), bool(rows) and rows[0].parent_id is not None, siblings)
+        return HistoryPage(
+            tab.with_published_text(rows), bool(rows) and rows[0].parent_id is not None, siblings
+        )
 
     async def of_branch(self, tab: Tab, read: Callable[[Reader, str | None], Awaitable[T]]) -> T:
         """Read something of the branch that a tab stands on, in one snapshot."""

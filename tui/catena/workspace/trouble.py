@@ -52,9 +52,9 @@ class TabTrouble:
         self._dismissed: str | None = None  # the leaf that trouble was put away at
         self.standing: StandingTrouble | None = None
 
-    def hear(self, news: ConversationEvent, *, agent: tuple[str, str], leaf_id: str | None) -> None:
+    def handle(self, event: ConversationEvent, *, agent: tuple[str, str], leaf_id: str | None) -> None:
         """Handle one event; ``leaf_id`` is the leaf after it."""
-        match news:
+        match event:
             case PromptReturned(text=text):
                 self._returned = text
             case TurnStarted() | LeafMoved():

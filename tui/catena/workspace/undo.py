@@ -112,7 +112,7 @@ class TabUndo:
         async with self._db.read() as reader:
             return await messages.first_prompt(reader, tab.conversation.id) is None
 
-    async def put_away(self, conversation_id: str, act: Act, *, by: Tab | None = None) -> None:
+    async def archive(self, conversation_id: str, act: Act, *, by: Tab | None = None) -> None:
         """Delete or archive a conversation; its tabs are closed. Raises StillAtWork, ReadOnly, StoreError."""
         showing = [tab for tab in self._tabs.tabs if tab.conversation.id == conversation_id]
         for tab in showing:
@@ -131,7 +131,7 @@ class TabUndo:
         for tab in showing:
             await self._tabs.detach(tab)
 
-    async def take_out(self, conversation_id: str) -> None:
+    async def unarchive(self, conversation_id: str) -> None:
         """Restore a conversation from the archive. Raises ReadOnly, StoreError."""
         was_live = any(tab.conversation.id == conversation_id for tab in self._tabs.tabs)
         conversation = await self._conversations.open(conversation_id)

@@ -159,13 +159,13 @@ class AsideScreen(ReadingScreen[AsideResult]):
     async def _asked(self, question: str, typed: str) -> None:
         said = ""
         try:
-            async for news in self._aside.ask(question, typed=typed):
-                if not (isinstance(news, MessageAdded) and news.message.kind is Kind.USER):
+            async for event in self._aside.ask(question, typed=typed):
+                if not (isinstance(event, MessageAdded) and event.message.kind is Kind.USER):
                     self._asking = ""
-                if isinstance(news, AsideEnded):
-                    said = news.problem or ""
+                if isinstance(event, AsideEnded):
+                    said = event.problem or ""
                 else:
-                    self._draw(news)
+                    self._draw(event)
         except AgentError as error:
             said, self._asking = str(error), ""
             self._more.restore(question)
@@ -173,8 +173,8 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self.say(said)
         self._show_hints()
 
-    def _draw(self, news: AsideEvent) -> None:
-        match news:
+    def _draw(self, event: AsideEvent) -> None:
+        match event:
             case MessageAdded(message=message):
                 self._transcript.add(message)
             case MessageChanged(message=message):
@@ -186,7 +186,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
             case AsideEnded():
                 pass
             case _:
-                assert_never(news)
+                assert_never(event)
 
     def _tick(self) -> None:
         now = time.monotonic()

@@ -16,7 +16,7 @@ from catena.screens.chat.bars.status import Status, StatusLine
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.conversation_area import ConversationArea
-from catena.screens.chat.decisions import Decisions
+from catena.screens.chat.panel_stack import PanelStack
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
@@ -94,14 +94,14 @@ class ChatArea(Vertical):
         self._notify_terminal = notify_terminal
         self._keeping: Timer | None = None
         self._asked: str | None = None  # the question that was drawn last
-        self._early = StartupCommands(leave)
-        self._commands: AreaCommands = self._early
+        self._startup = StartupCommands(leave)
+        self._commands: AreaCommands = self._startup
         self.lineage = LineageLine(id="lineage")
         self.conversation = ConversationArea(do=self.do, id="conversation")
         self.find_bar = FindBar(id="find")
-        self.prompt = PromptArea(self._early, directory=start.directory, id="prompt")
-        self.decisions = Decisions(self._early, composer=self.prompt.composer, id="decisions")
-        self.decisions.permission.pace = gate.pace
+        self.prompt = PromptArea(self._startup, directory=start.directory, id="prompt")
+        self.panels = PanelStack(self._startup, composer=self.prompt.composer, id="panels")
+        self.panels.permission.pace = gate.pace
         self.status = StatusLine(still=self.still, id="status")
 
     def compose(self) -> ComposeResult:
@@ -109,7 +109,7 @@ class ChatArea(Vertical):
         yield self.lineage
         yield self.conversation
         yield self.find_bar
-        yield self.decisions
+        yield self.panels
         yield self.prompt
         yield self.status
 
@@ -125,7 +125,7 @@ class ChatArea(Vertical):
 
     @commands.setter
     def commands(self, commands: AreaCommands) -> None:
-        self._commands = self.prompt.commands = self.decisions.commands = commands
+        self._commands = self.prompt.commands = self.panels.commands = commands
 
     # The keys.
 
@@ -155,7 +155,7 @@ class ChatArea(Vertical):
             return "composer" if self.screen.focused is None else "elsewhere"
         if focused is self.prompt.composer:
             return "composer"
-        if place := self.decisions.place_of(focused):
+        if place := self.panels.place_of(focused):
             return place
         if self.find_bar in focused.ancestors:
             return "finding"
@@ -174,7 +174,7 @@ class ChatArea(Vertical):
             if place == "composer" and self._busy:
                 place = "busy"
         hints = _HINTS[place]
-        self.prompt.hints.hint(*(self.decisions.question_hints(hints) if place == "question" else hints))
+        self.prompt.hints.hint(*(self.panels.question_hints(hints) if place == "question" else hints))
 
     @property
     def _busy(self) -> bool:
@@ -194,7 +194,7 @@ class ChatArea(Vertical):
     def on_prompt_area_decision_wanted(self, event: PromptArea.DecisionWanted) -> None:
         """Give the keys to what is asked."""
         event.stop()
-        self.decisions.enter()
+        self.panels.enter()
 
     def do(self, name: str) -> None:
         """Do what the command of this name does."""
@@ -216,7 +216,7 @@ class ChatArea(Vertical):
             self.find_bar.close()
             self.write_here()
         elif place == "reason":
-            self.decisions.permission.drop_reason()
+            self.panels.permission.drop_reason()
         elif place == "question":
             self.write_here()
             self.say("The question stays open; tab goes back to it. Esc once more stops the turn.")
@@ -224,7 +224,7 @@ class ChatArea(Vertical):
             self.write_here()
             self.say("Tab goes back to it; esc once more puts it away.")
         elif place == "branch":
-            self.decisions.branch.leave()
+            self.panels.fork.leave()
         elif place == "choosing":
             self.commands.leave_choosing()
         elif place in ("browsing", "queue"):
@@ -276,12 +276,12 @@ class ChatArea(Vertical):
             conversation=self.conversation,
             transcript=self.conversation.make_transcript(self.start.directory, still=self.still),
             find=self.find_bar,
-            plan=self.decisions.plan,
-            queue=self.decisions.queue,
+            plan=self.panels.plan,
+            queue=self.panels.queue,
             attached=self.prompt.attached,
-            permission=self.decisions.permission,
-            trouble=self.decisions.trouble,
-            branch=self.decisions.branch,
+            permission=self.panels.permission,
+            trouble=self.panels.trouble,
+            fork=self.panels.fork,
             edit=self.prompt.edit,
             composer=self.prompt.composer,
             hints=self.prompt.hints,
@@ -295,9 +295,9 @@ class ChatArea(Vertical):
             changed=self._drawn,
             show_tabs=show_tabs,
         )
-        commands = Commands(self, parts, tabs, presenter, self._early)
+        commands = Commands(self, parts, tabs, presenter, self._startup)
         self.commands = commands
-        self.run_worker(presenter.follow(), group="news")
+        self.run_worker(presenter.follow(), group="events")
         commands.run(commands.begin())
         tabs.on_repair(self.say)
 
@@ -310,12 +310,14 @@ class ChatArea(Vertical):
         if await self.conversation.mount_transcript() and self.conversation.transcript is not None:
             self.watch(self.conversation.transcript, "scroll_y", self._place_changed, init=False)
 
-    def typed_in_vain(self) -> list[str]:
+    def unstored_lines(self) -> list[str]:
         """What was typed before there was a store to keep it, in lines for the terminal that is left."""
-        from catena.workspace.pending import typed_in_vain
+        from catena.workspace.pending import unstored_lines
 
         composer = self.prompt.composer
-        return typed_in_vain(self.commands.unkept([*(each.text for each in composer.handed), composer.text]))
+        return unstored_lines(
+            self.commands.unstored_texts([*(each.text for each in composer.handed), composer.text])
+        )
 
     def on_unmount(self) -> None:
         """Write what stands on the screen back to its tab."""
@@ -344,7 +346,7 @@ class ChatArea(Vertical):
 
     def tab_shown(self) -> None:
         """Give the keys to the composer of the tab that is shown, unless the person went to browse meanwhile."""
-        self.decisions.branch.leave()
+        self.panels.fork.leave()
         self.find_bar.remove_class("-open")
         transcript = self.conversation.transcript
         if transcript is None or not transcript.display or self.focused is not transcript:
@@ -356,7 +358,7 @@ class ChatArea(Vertical):
         """After every drawing: hints, and who gets the keys where a question came or went."""
         self._hint()
         self.commands.drawn()
-        ask = self.decisions.permission.ask
+        ask = self.panels.permission.ask
         if ask is None and self._asked is not None and self.place in ("question", "reason"):
             self.write_here()
         if ask is not None and ask.ask_id != self._asked:
@@ -365,7 +367,7 @@ class ChatArea(Vertical):
 
     def _let_answer(self, ask_id: str) -> None:
         """Give the keys to the question, unless the person writes or reads elsewhere."""
-        permission = self.decisions.permission
+        permission = self.panels.permission
         if self.commands.shown is not self.commands.tab:  # the question is another tab's before long
             return
         asked = permission.ask is not None and permission.ask.ask_id == ask_id
@@ -378,7 +380,7 @@ class ChatArea(Vertical):
         elif tab is not self.commands.tab and tab.asks:
             self.say(text)
 
-    def on_decisions_said(self, event: Decisions.Said) -> None:
+    def on_panel_stack_hint_posted(self, event: PanelStack.HintPosted) -> None:
         """Say what a panel has to say."""
         event.stop()
         self.say(event.text)

@@ -81,7 +81,8 @@ class Handover:
         self._keep = keep
         self._changed = changed
         self._is_command = is_command
-        self._stood: ComposerSnapshot | None = None  # of the tab's text, while another one may take its place
+        # Of the tab's text, while another text may take its place.
+        self._snapshot: ComposerSnapshot | None = None
         self._steps: list[HandoverStep] = []
         self._sent: list[_Sent] = []
         self._entered: HandoverStep | None = None
@@ -97,7 +98,7 @@ class Handover:
     @property
     def waits(self) -> bool:
         """True while another text may come; what is typed then is no part of the one that stands here."""
-        return self._stood is not None
+        return self._snapshot is not None
 
     @property
     def has_sent(self) -> bool:
@@ -117,10 +118,12 @@ class Handover:
 
     def begin(self, *, sent: bool = False, stays: bool = False) -> HandoverStep:
         """An act begins; ``sent``: all of the text went away with it, ``stays``: it leads to no other tab."""
-        if self._stood is None:
+        if self._snapshot is None:
             if not sent:
                 self.write()
-            self._stood = ComposerSnapshot("", "") if sent or self.tab is None else self._composer.stands()
+            self._snapshot = (
+                ComposerSnapshot("", "") if sent or self.tab is None else self._composer.snapshot()
+            )
         elif all(step.task is not asyncio.current_task() for step in self._steps):
             self._restore_sent()  # meant for the act before: who has asked for another sends it again
         step = HandoverStep(self, self.tab, stays=stays)
@@ -129,16 +132,16 @@ class Handover:
 
     def switch(self, tab: Tab | None) -> None:
         """Switch the composer to a tab, with what was typed for that tab already."""
-        composer, owner, stood = self._composer, self.tab, self._stood
+        composer, owner, snapshot = self._composer, self.tab, self._snapshot
         self._missing = None
         for step in self._steps:
             step.done = step.done or step.task is asyncio.current_task()
-        if owner is tab and stood is None:
+        if owner is tab and snapshot is None:
             return
         text = composer.text
-        typed = stood.typed_since(text) if stood else text if owner is None else ""
+        typed = snapshot.typed_since(text) if snapshot else text if owner is None else ""
         stays = any(step.stays and step.tab is owner and not step.done for step in self._steps)
-        if typed is None or stays or (stood is None and owner is not None):  # it is of what stood here
+        if typed is None or stays or (snapshot is None and owner is not None):  # it is of what stood here
             if owner is not None and owner is not tab and owner in self._tabs.tabs:
                 typed = ""
                 if owner.write(text):
@@ -158,53 +161,57 @@ class Handover:
                 each, base = _Sent(base + each.text, tab), ""
             self._sent.append(each)
         composer.tab = tab
-        self._stood = None
+        self._snapshot = None
         composer.put(base + typed)
         if any(step.tab is tab and not step.done for step in self._steps):
-            self._stood = ComposerSnapshot(base, "")
+            self._snapshot = ComposerSnapshot(base, "")
         if tab is not None and not self.waits and tab.write(base + typed):
             self._changed()
 
     def replace(self, text: str) -> None:
         """Replace the composer's text; the tab is the same."""
-        typed = self._stood.typed_since(self._composer.text) if self._stood else ""
+        typed = self._snapshot.typed_since(self._composer.text) if self._snapshot else ""
         self._composer.put(text + (self._composer.text if typed is None else typed))
-        if self._stood is not None:
-            self._stood = ComposerSnapshot(text, "")
+        if self._snapshot is not None:
+            self._snapshot = ComposerSnapshot(text, "")
             if self.tab is not None:
                 self.tab.write(text)
 
     def prepend(self, text: str) -> None:
         """Put the beginning of a command before the composer's text; the rest is typed behind it."""
-        if self._stood is not None:
-            self.replace(text + self._stood.text)
+        if self._snapshot is not None:
+            self.replace(text + self._snapshot.text)
         else:
             self._composer.put(text + self._composer.text)
 
     def end(self, step: HandoverStep, *, failed: bool) -> None:
         """End an action, whether or not it has brought a text."""
         self._steps.remove(step)
-        if self._stood is not None and all(other.tab is not self.tab or other.done for other in self._steps):
+        if self._snapshot is not None and all(
+            other.tab is not self.tab or other.done for other in self._steps
+        ):
             self._stay(failed=failed)
         self.release()
 
     def _stay(self, *, failed: bool) -> None:
         """No other text came: what was typed belongs to this one, and what was sent goes out where all went well."""
-        composer, stood, tab = self._composer, self._stood, self.tab
-        assert stood is not None
+        composer, snapshot, tab = self._composer, self._snapshot, self.tab
+        assert snapshot is not None
         waiting = [sent.text for sent in self._sent if sent.tab is None]
-        typed = stood.typed_since(composer.text)
+        typed = snapshot.typed_since(composer.text)
         if typed is None or failed or tab is None:
             self._restore_sent()
-            written = tab.written if tab is not None else stood.text
-            if written != stood.text and typed is not None:  # put there by the act that failed
-                composer.put("\n".join(part for part in (written, stood.typed_since(composer.text)) if part))
+            written = tab.written if tab is not None else snapshot.text
+            if written != snapshot.text and typed is not None:  # put there by the act that failed
+                composer.put(
+                    "\n".join(part for part in (written, snapshot.typed_since(composer.text)) if part)
+                )
         elif waiting:
             self._sent = [sent for sent in self._sent if sent.tab is not None]
-            texts = [stood.before + waiting[0] + stood.after, *waiting[1:]]
+            texts = [snapshot.before + waiting[0] + snapshot.after, *waiting[1:]]
             self._sent.extend(_Sent(text, tab) for text in texts if text.strip())
             composer.put(typed)
-        self._stood = None
+        self._snapshot = None
         self.write()
 
     def defer(self, text: str, tab: Tab) -> bool:
@@ -241,27 +248,27 @@ class Handover:
             change()
             self._keep_elsewhere(tab)
             return
-        stood, text = self._stood, self._composer.text
-        typed = stood.typed_since(text) if stood else ""
+        snapshot, text = self._snapshot, self._composer.text
+        typed = snapshot.typed_since(text) if snapshot else ""
         if not typed:
             typed = ""
             tab.write(text)
         change()
         self._composer.put(tab.written + typed)
-        if stood is not None:
-            self._stood = ComposerSnapshot(tab.written, "")
+        if snapshot is not None:
+            self._snapshot = ComposerSnapshot(tab.written, "")
         self._changed()
 
     def _returned(self, tab: Tab, text: str) -> None:
         """This is before the draft of the tab again; it is no part of what is typed for the text that may come."""
         if tab is not self.tab:
             return
-        typed = self._stood.typed_since(self._composer.text) if self._stood else None
+        typed = self._snapshot.typed_since(self._composer.text) if self._snapshot else None
         if typed is None:
             self._composer.restore(text)
         else:
-            self._stood = ComposerSnapshot(tab.written + ("\n" if typed else ""), "")
-            self._composer.put(self._stood.text + typed)
+            self._snapshot = ComposerSnapshot(tab.written + ("\n" if typed else ""), "")
+            self._composer.put(self._snapshot.text + typed)
 
     def _keep_elsewhere(self, tab: Tab) -> None:
         if tab in self._tabs.tabs:
@@ -270,7 +277,7 @@ class Handover:
     def detach(self) -> None:
         """Write every text back to its tab: the screen is left."""
         tab = self.tab
-        if self._stood is not None:
+        if self._snapshot is not None:
             self._restore_sent()
         if tab is not None:
             tab.write(self._composer.text)
@@ -278,12 +285,12 @@ class Handover:
             assert sent.tab is not None
             sent.tab.restore(sent.text)
         self._sent.clear()
-        self._stood = None
+        self._snapshot = None
 
     def _hold(self) -> bool:
         """Enter was pressed: True where it waits. Where another text comes, only what was typed for that goes out."""
-        composer, stood, tab = self._composer, self._stood, self.tab
-        if stood is None:
+        composer, snapshot, tab = self._composer, self._snapshot, self.tab
+        if snapshot is None:
             if tab is None or tab is self._presenter.shown or tab is not self._tabs.active:
                 self._enter(tab)
                 return False
@@ -294,10 +301,10 @@ class Handover:
                 self._missing = None
                 self._show(tab)
             return True
-        typed = stood.typed_since(composer.text)
+        typed = snapshot.typed_since(composer.text)
         if typed is not None and not composer.blank:  # else it is the old text that was changed, and stays
             self._sent.append(_Sent(typed, None))
-            composer.stand(stood)
+            composer.restore_snapshot(snapshot)
         return True
 
     def _enter(self, tab: Tab | None) -> None:
@@ -310,13 +317,13 @@ class Handover:
         """What waits for a text that has not come stands in the composer again, not sent."""
         waiting = [sent.text for sent in self._sent if sent.tab is None and sent.text.strip()]
         self._sent = [sent for sent in self._sent if sent.tab is not None]
-        if waiting and (stood := self._stood):
-            typed = stood.typed_since(self._composer.text)
+        if waiting and (snapshot := self._snapshot):
+            typed = snapshot.typed_since(self._composer.text)
             if typed is None:
                 self._composer.put("\n".join([self._composer.text, *waiting]))
             else:
                 together = "\n".join([*waiting, typed] if typed else waiting)
-                self._composer.put(stood.before + together + stood.after)
+                self._composer.put(snapshot.before + together + snapshot.after)
 
 
 class _HasHandover(Protocol):
@@ -332,16 +339,18 @@ class _HasContext(Protocol):
 S = TypeVar("S", bound=_HasContext)
 
 
-def hands_over(act: Callable[Concatenate[S, P], Awaitable[R]]) -> Callable[Concatenate[S, P], Awaitable[R]]:
+def hands_over(
+    action: Callable[Concatenate[S, P], Awaitable[R]],
+) -> Callable[Concatenate[S, P], Awaitable[R]]:
     """Mark an action that may bring another text: what is typed after it was asked for belongs to that text."""
 
-    @wraps(act)
+    @wraps(action)
     def asked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
         step = self._context.handover.begin()
 
         async def done() -> R:
             with step:
-                return await act(self, *args, **kwargs)
+                return await action(self, *args, **kwargs)
 
         return done()
 

@@ -156,7 +156,7 @@ class Parts:
     attached: AttachmentBar
     permission: PermissionPanel
     trouble: TroublePanel
-    branch: ForkPanel
+    fork: ForkPanel
     edit: EditPanel
     composer: Composer
     hints: HintLine
@@ -223,12 +223,12 @@ class TabPresenter:
 
     async def follow(self) -> None:
         """Draw events for as long as the area lives, in at most half of the loop's time."""
-        heard = self._tabs.heard
+        heard = self._tabs.published
         while True:
             await heard.wait()
             heard.clear()
             began = time.monotonic()
-            self._draw_news()
+            self._draw_events()
             try:
                 await self._read_on()
             except StoreError as error:  # what is on the screen stays, and what is told next is drawn
@@ -251,7 +251,7 @@ class TabPresenter:
 
     def detach(self) -> None:
         """Give back the events that are not drawn yet: the screen is left."""
-        self._tabs.news.extendleft(reversed(self._held))
+        self._tabs.events.extendleft(reversed(self._held))
         self._held.clear()
 
     def want(self, tab: Tab) -> None:
@@ -271,7 +271,7 @@ class TabPresenter:
             lineage = await self._tabs.lineage_line(tab)
         finally:
             self._loading.remove(tab)
-            self._tabs.heard.set()  # what has waited for it
+            self._tabs.published.set()  # what has waited for it
         if self._tabs.active is not tab:  # another one was wanted meanwhile
             return
         self.shown = tab
@@ -287,10 +287,10 @@ class TabPresenter:
         transcript = self._parts.transcript
         transcript.show(page.rows, more_above=page.more_above, scroll=tab.scroll)
         transcript.set_siblings(page.siblings)
-        self._draw_news()
+        self._draw_events()
         # Looked at with the next frame: between the drawing and the caller no key may come.
         self._over = self._over or not anew
-        self._tabs.heard.set()
+        self._tabs.published.set()
 
     async def _look_for_open_work(self, tab: Tab) -> None:
         plan_before = tab.plan
@@ -318,35 +318,35 @@ class TabPresenter:
         told = await self._tabs.prior_context(row.turn_id) if row and row.turn_id else None
         self._parts.transcript.set_seam_detail(message_id, told or "Nothing was told.")
 
-    def _draw_news(self) -> None:
+    def _draw_events(self) -> None:
         """Draw what was published since the last frame, as far as there is time; pieces of a text are joined."""
         coming = self._held
         self._held = deque()
-        coming.extend(self._tabs.news)
-        self._tabs.news.clear()
+        coming.extend(self._tabs.events)
+        self._tabs.events.clear()
         self._leaving_out = self._leaving_out or self._far_behind(coming)
         grown: tuple[Tab, str, list[str]] | None = None
         until = time.monotonic() + _FRAME
         while coming:
             if time.monotonic() > until:
-                self._tabs.news.extendleft(reversed(coming))
-                self._tabs.heard.set()
+                self._tabs.events.extendleft(reversed(coming))
+                self._tabs.published.set()
                 break
-            tab, news = coming.popleft()
+            tab, event = coming.popleft()
             if (
                 tab is self._tabs.active and (tab in self._loading or tab is not self.shown)
             ) or tab is self.moving:
-                self._held.append((tab, news))
+                self._held.append((tab, event))
                 continue
-            if isinstance(news, MessageGrew) and grown and grown[:2] == (tab, news.message_id):
-                grown[2].append(news.text)
+            if isinstance(event, MessageGrew) and grown and grown[:2] == (tab, event.message_id):
+                grown[2].append(event.text)
                 continue
             self._draw_grown(grown)
             grown = None
-            if isinstance(news, MessageGrew):
-                grown = (tab, news.message_id, [news.text])
+            if isinstance(event, MessageGrew):
+                grown = (tab, event.message_id, [event.text])
             else:
-                self._draw(tab, news)
+                self._draw(tab, event)
         self._draw_grown(grown)
         self._draw_added()
         self.refresh()
@@ -356,11 +356,11 @@ class TabPresenter:
         if len(coming) <= _MOST_BEHIND or not self._parts.transcript.idle_at_end:
             return False
         shown = self.shown
-        return sum(tab is shown and isinstance(news, MessageAdded) for tab, news in coming) > _MOST_BEHIND
+        return sum(tab is shown and isinstance(event, MessageAdded) for tab, event in coming) > _MOST_BEHIND
 
-    def _left_out(self, tab: Tab, news: ConversationEvent) -> bool:
+    def _left_out(self, tab: Tab, event: ConversationEvent) -> bool:
         """Read the newest page instead of drawing this event; the rows are in the store, or heard."""
-        if not self._leaving_out or not isinstance(news, MessageAdded | MessageChanged | MessageGrew):
+        if not self._leaving_out or not isinstance(event, MessageAdded | MessageChanged | MessageGrew):
             return False
         tab.scroll = None
         self._reload.set()
@@ -379,17 +379,17 @@ class TabPresenter:
             tab, message_id, pieces = grown
             self._draw(tab, MessageGrew(tab.window_id, message_id, "".join(pieces)))
 
-    def _draw(self, tab: Tab, news: ConversationEvent) -> None:
+    def _draw(self, tab: Tab, event: ConversationEvent) -> None:
         active = tab is self._tabs.active
         stood = tab.leaf_id
-        tab.hear(news, seen=active and self._looked_at())
-        self._call_for_attention(tab, news)
-        if not active or self._left_out(tab, news):
+        tab.handle(event, seen=active and self._looked_at())
+        self._call_for_attention(tab, event)
+        if not active or self._left_out(tab, event):
             return
         parts = self._parts
-        if not isinstance(news, MessageAdded) or len(self._added) >= _TOGETHER:
+        if not isinstance(event, MessageAdded) or len(self._added) >= _TOGETHER:
             self._draw_added()
-        match news:
+        match event:
             case MessageAdded(message=message) if self._is_new(message):
                 self._added.append(message)
                 if message.kind is Kind.USER:
@@ -431,10 +431,10 @@ class TabPresenter:
             ):
                 pass
             case _:
-                assert_never(news)
+                assert_never(event)
 
-    def _call_for_attention(self, tab: Tab, news: ConversationEvent) -> None:
-        match news:
+    def _call_for_attention(self, tab: Tab, event: ConversationEvent) -> None:
+        match event:
             case PermissionOpened(tool_call=call):
                 self._attention(tab, f"{tab.name()}: asks for a permission – {call.title or 'a tool'}")
             case TurnEnded(problem=None):

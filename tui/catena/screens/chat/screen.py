@@ -68,9 +68,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """Tell the person something in the hint line."""
         self.area.say(text)
 
-    def typed_in_vain(self) -> list[str]:
+    def unstored_lines(self) -> list[str]:
         """What was typed before there was a store to keep it, in lines for the terminal that is left."""
-        return self.area.typed_in_vain()
+        return self.area.unstored_lines()
 
     def on_tab_bar_wanted(self, event: TabBar.Wanted) -> None:
         """Go to the tab that was clicked."""

@@ -34,18 +34,18 @@ class HistoryActs:
         return self._undoing.opened
 
     async def remove(self, conversation_id: str, name: str, act: Act, *, archived: bool) -> str:
-        """Delete or archive a conversation; restore one that is archived. Raises what `Undoing` does."""
+        """Delete or archive a conversation; restore one that is archived. Raises what `TabUndo` does."""
         if act is Act.ARCHIVE and archived:
-            await self._undoing.take_out(conversation_id)
+            await self._undoing.unarchive(conversation_id)
             place = "out of the archive again"
         else:
-            await self._undoing.put_away(conversation_id, act)
+            await self._undoing.archive(conversation_id, act)
             place = "deleted from every list" if act is Act.DELETE else "archived, at the end of this list"
         self._count += 1
         return f"“{safe_line(name)}” is {place} · ctrl+z undo"
 
     async def undo(self) -> str:
-        """Undo the newest act of this history. Raises what `Undoing` does."""
+        """Undo the newest act of this history. Raises what `TabUndo` does."""
         if not self._count:
             return "Nothing was put away here · esc leave, and /undo takes back what was done before"
         step = await self._undoing.undo(None)

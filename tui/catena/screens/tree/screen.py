@@ -117,7 +117,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         """Read the tree with forks folded, and put the cursor on the prompt where the window stands."""
         self._updates.subscribe()
         await self.attempt(self._read())
-        self.run_worker(self._follow(), group="news")
+        self.run_worker(self._follow(), group="events")
 
     def on_unmount(self) -> None:
         """Unsubscribe from the conversations."""

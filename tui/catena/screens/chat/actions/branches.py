@@ -31,7 +31,7 @@ class BranchActions:
         self._context = context
         self._tabs = tabs
         self._edits = edits
-        self._panel = context.parts.branch
+        self._panel = context.parts.fork
 
     def clicked(self, message_id: str, act: str) -> None:
         """Do what a button of a prompt says."""
@@ -42,7 +42,7 @@ class BranchActions:
             case "edit":
                 self._context.run(self._edits.edit_prompt(tab, prompt))
             case "again":
-                self._context.run(self._context.gate.led(self._edits.ask_again(tab, prompt)))
+                self._context.run(self._context.gate.led(self._edits.ask_retry(tab, prompt)))
             case "fork":
                 self._context.run(self._context.gate.led(self._ask_fork(tab, message_id, beside=False)))
 

@@ -31,7 +31,7 @@ class EditActions:
 
     def __init__(self, context: ChatContext, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._context = context
-        self._panel = context.parts.branch
+        self._panel = context.parts.fork
         self.clock = clock
         self._escaped_at: float | None = None
         self._read_at: int | None = None  # where one was when a prompt was to be chosen
@@ -230,16 +230,16 @@ class EditActions:
             spec = find_agent(argument, self._context.settings) if argument else None
             await tab.window.retry(agent=spec)
 
-    async def again(self) -> None:
+    async def retry_browsed(self) -> None:
         """Send the browsed prompt, or the last one, again after its price was shown."""
         if (tab := self._context.seen) is None:
             return
         if prompt := self._context.parts.transcript.prompt_above(self.here()):
-            await self.ask_again(tab, prompt)
+            await self.ask_retry(tab, prompt)
         else:
             self._context.say(_NO_PROMPT)
 
-    async def ask_again(self, tab: Tab, prompt: Message) -> None:
+    async def ask_retry(self, tab: Tab, prompt: Message) -> None:
         context = self._context
         here, place = self.here(), context.place()
 

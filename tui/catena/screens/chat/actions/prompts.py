@@ -93,10 +93,10 @@ class PromptActions:
             return pending.hold(lambda: pending.homeless.append(text))
         return pending.hold(lambda: tab.restore(text))
 
-    def hold_all(self, early: Sequence[str], composer: Composer, permission: PermissionPanel) -> None:
+    def hold_all(self, texts: Sequence[str], composer: Composer, permission: PermissionPanel) -> None:
         """Hold every text of a screen that is left: sent and not taken yet, or in no tab's draft."""
         self._break_off()
-        for text in early:
+        for text in texts:
             self.hold(self._context.tab, text)
         for submitted in composer.handed:
             self.hold(submitted.tab or self._context.tab, submitted.text)

@@ -52,7 +52,7 @@ class TroubleActions:
             return
         match offer:
             case Offer.RETRY:
-                await self.again(tab, standing)
+                await self.retry(tab, standing)
             case Offer.WAIT:
                 self._wait(tab, standing)
             case Offer.LOGIN:
@@ -66,7 +66,7 @@ class TroubleActions:
             case _:
                 assert_never(offer)
 
-    async def again(self, tab: Tab, standing: StandingTrouble) -> None:
+    async def retry(self, tab: Tab, standing: StandingTrouble) -> None:
         """Send the prompt again; a restored prompt only while the draft holds it unchanged."""
         if tab.at_work:
             self._context.say(BUSY)
@@ -151,7 +151,7 @@ class TroubleActions:
         if tab.trouble.standing is waiting and tab.leaf_id == waiting.leaf_id and not tab.at_work:
             tab.trouble.wait(None)
             try:
-                await self.again(tab, waiting)
+                await self.retry(tab, waiting)
             except (AgentError, StoreError, ReadOnly):
                 if tab is self._context.presenter.shown:
                     raise
@@ -169,7 +169,7 @@ class TroubleActions:
             and tab.leaf_id == standing.leaf_id
             and not tab.at_work
         ):
-            await self.again(tab, standing)
+            await self.retry(tab, standing)
 
     # A prompt that came back.
 

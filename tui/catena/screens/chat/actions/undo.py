@@ -88,14 +88,14 @@ class UndoActions:
 
     async def delete(self) -> None:
         """Delete this conversation: lists hide it, the tab closes, and /undo brings it back."""
-        await self._put_away(Act.DELETE, "Deleted from every list, and still in the file")
+        await self._archive(Act.DELETE, "Deleted from every list, and still in the file")
 
     async def archive(self) -> None:
         """Put this conversation into the archive: at the end of the history."""
-        await self._put_away(Act.ARCHIVE, "Archived: it stands at the end of the history")
+        await self._archive(Act.ARCHIVE, "Archived: it stands at the end of the history")
 
     @hands_over
-    async def _put_away(self, act: Act, said: str) -> None:
+    async def _archive(self, act: Act, said: str) -> None:
         context = self._context
         if (tab := context.tab) is None or self._in_edit():
             return
@@ -103,7 +103,7 @@ class UndoActions:
             context.say(_UNTOUCHED)
             return
         self._as_it_is()
-        await context.tabs.undoing.put_away(tab.conversation.id, act, by=tab)
+        await context.tabs.undoing.archive(tab.conversation.id, act, by=tab)
         await self._tabs.show_what_is_left(tab)
         context.say(f"{said}. /undo brings it back.")
 

@@ -88,7 +88,7 @@ class AreaCommands(Protocol):
     def go_to_tab(self, index: int) -> None:
         """Go to a tab, counted from 0."""
 
-    def unkept(self, written: Sequence[str]) -> list[str]:
+    def unstored_texts(self, written: Sequence[str]) -> list[str]:
         """Return the texts that no store will keep; ``written`` stands in the composer or was just sent."""
 
     def detach(self) -> None:

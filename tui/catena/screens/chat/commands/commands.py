@@ -39,7 +39,12 @@ class Commands:
     """Does what a command says. What goes wrong is said in the hint line; nothing is raised."""
 
     def __init__(
-        self, screen: ChatHost, parts: Parts, tabs: OpenTabs, presenter: TabPresenter, early: StartupCommands
+        self,
+        screen: ChatHost,
+        parts: Parts,
+        tabs: OpenTabs,
+        presenter: TabPresenter,
+        startup: StartupCommands,
     ) -> None:
         """``early`` goes on taking what is sent until the tabs are there."""
         handover = Handover(
@@ -54,9 +59,9 @@ class Commands:
         )
         self.context = context = ChatContext(screen, parts, tabs, presenter, handover, self.run)
         self.actions = ChatActions(context, commands=SLASH_COMMANDS, do=self._act)
-        self._early = early
+        self._startup = startup
         self._submissions = Submissions(context, self.actions)
-        self._taking: _Taking = early
+        self._taking: _Taking = startup
 
     @property
     def tab(self) -> Tab | None:
@@ -79,7 +84,7 @@ class Commands:
             await self.actions.tabs.begin()
         finally:
             self._taking = self._submissions
-            for text in self._early.take():
+            for text in self._startup.take():
                 self.submit(text)
 
     def run(self, act: Awaitable[None]) -> None:
@@ -202,7 +207,7 @@ class Commands:
         """Go to a tab, counted from 0."""
         self.actions.tabs.go_to(index)
 
-    def unkept(self, written: Sequence[str]) -> list[str]:
+    def unstored_texts(self, written: Sequence[str]) -> list[str]:
         """Return nothing: what is written from now on is kept with its tab."""
         return []
 
@@ -211,7 +216,7 @@ class Commands:
         parts = self.context.parts
         self.context.handover.detach()
         self.context.presenter.detach()
-        self.actions.prompts.hold_all(self._early.take(), parts.composer, parts.permission)
+        self.actions.prompts.hold_all(self._startup.take(), parts.composer, parts.permission)
 
 
 class _Taking(Protocol):

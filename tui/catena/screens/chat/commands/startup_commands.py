@@ -70,7 +70,7 @@ class StartupCommands:
     def go_to_tab(self, index: int) -> None:
         """Do nothing: there are no tabs yet."""
 
-    def unkept(self, written: Sequence[str]) -> list[str]:
+    def unstored_texts(self, written: Sequence[str]) -> list[str]:
         """Return everything that was sent and written."""
         return [*self._texts, *written]
 

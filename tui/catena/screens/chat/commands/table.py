@@ -292,7 +292,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ChatCommand(
         "again",
         "the prompt that is browsed again",
-        lambda do, _: do.edits.again(),
+        lambda do, _: do.edits.retry_browsed(),
         key="r while browsing",
         by_name=False,
         leads=True,

@@ -19,14 +19,14 @@ from catena.screens.chat.panels.trouble import TroublePanel
 from catena.widgets.change_preview import change_in_words, styled_diff
 
 
-class Decisions(Vertical):
+class PanelStack(Vertical):
     """The panels of one chat, each on the screen only while it has something to say."""
 
     DEFAULT_CSS = """
-    Decisions { height: auto; }
+    PanelStack { height: auto; }
     """
 
-    class Said(Message):
+    class HintPosted(Message):
         """A panel has something to say in the hint line."""
 
         def __init__(self, text: str) -> None:
@@ -42,7 +42,7 @@ class Decisions(Vertical):
         self.queue = QueueList(id="queue")
         self.permission = PermissionPanel(id="permission")
         self.trouble = TroublePanel(id="trouble")
-        self.branch = ForkPanel(give_keys=self._write, id="branch")
+        self.fork = ForkPanel(give_keys=self._write, id="fork")
 
     def compose(self) -> ComposeResult:
         """The panels, what is only told first."""
@@ -50,7 +50,7 @@ class Decisions(Vertical):
         yield self.queue
         yield self.permission
         yield self.trouble
-        yield self.branch
+        yield self.fork
 
     def place_of(self, focused: Widget) -> str | None:
         """The place that a focused widget is in: question, reason, trouble, queue, branch; None where in no panel."""
@@ -58,7 +58,7 @@ class Decisions(Vertical):
             (self.permission, "question"),
             (self.trouble, "trouble"),
             (self.queue, "queue"),
-            (self.branch, "branch"),
+            (self.fork, "branch"),
         )
         for panel, place in places:
             if focused is panel:
@@ -118,7 +118,7 @@ class Decisions(Vertical):
     @on(TroublePanel.Mistyped)
     def _mistyped(self, event: PermissionPanel.Mistyped | TroublePanel.Mistyped) -> None:
         event.stop()
-        self.post_message(self.Said(event.text))
+        self.post_message(self.HintPosted(event.text))
 
     def on_trouble_panel_taken(self, event: TroublePanel.Taken) -> None:
         """Do something about the trouble; what is typed next is a text again."""
