@@ -28,7 +28,7 @@ class CommandRefused(Exception):
 
 
 class InvalidSettings(Exception):
-    """An invalid settings file; ``str()`` of it names the file and, where known, the line."""
+    """An invalid settings file; ``str()`` of it names the file and, if known, the line."""
 
     def __init__(self, path: Path, line: int | None, why: str) -> None:
         super().__init__(f"{path}:{line}: {why}" if line else f"{path}: {why}")

@@ -11,7 +11,7 @@ _KEPT_BYTES = 1_000_000
 
 
 def append_to_log(directory: Path, text: str) -> Path | None:
-    """Append to the log file; return its path, or None where it cannot be written."""
+    """Append to the log file; return its path, or None if it cannot be written."""
     path = directory / LOG_NAME
     try:
         _make_private(path)
@@ -23,7 +23,7 @@ def append_to_log(directory: Path, text: str) -> Path | None:
 
 
 def log_to_file(directory: Path) -> None:
-    """Send the logging and warnings of this process to the log file, or nowhere where it cannot be written.
+    """Send the logging and warnings of this process to the log file, or nowhere if it cannot be written.
 
     Call it before the SDK is imported: it logs tracebacks through the root logger.
     """

@@ -156,7 +156,7 @@ _INSTRUCTIONS = (
 
 
 def available() -> bool:
-    """True where the `mcp` extra is installed."""
+    """True if the `mcp` extra is installed."""
     try:
         return find_spec("mcp") is not None
     except ValueError:  # its import was blocked
@@ -164,7 +164,7 @@ def available() -> bool:
 
 
 def serve_tools(conversation_id: str, window_id: str) -> int:
-    """Serve the tools until standard input ends. Raises CommandRefused where the extra is missing."""
+    """Serve the tools until standard input ends. Raises CommandRefused if the extra is missing."""
     if not available():
         raise CommandRefused(_MISSING)
     asyncio.run(_serve(conversation_id, window_id))

@@ -59,7 +59,7 @@ async def serve_conversations(
 
     ``chosen`` is an agent that may be neither in the settings nor in the catalogue. ``may_write`` lets agents write
     files through the client, below the conversation's directory. ``tools`` gives agents the checkpoint tools where the
-    settings allow them, which need a person to answer. ``read`` is True where a person reads remarks.
+    settings allow them, which need a person to answer. ``read`` is True if a person reads remarks.
     """
 
     def spec_of(name: str, profile: str) -> AgentSpec:

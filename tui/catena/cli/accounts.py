@@ -55,7 +55,7 @@ def log_in(account: Account, method_id: str | None) -> int:
 
 
 def log_out(account: Account) -> int:
-    """Log out where the agent offers that; returns the exit status, raises CommandRefused."""
+    """Log out if the agent offers that; returns the exit status, raises CommandRefused."""
     return asyncio.run(_with_agent(account, lambda spec, _: _log_out(spec)))
 
 

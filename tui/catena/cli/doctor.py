@@ -196,7 +196,7 @@ _SEQUENCES = (
 
 
 def reset_terminal() -> int:
-    """Reset this process's terminal to its usual modes. Raises CommandRefused where there is none."""
+    """Reset this process's terminal to its usual modes. Raises CommandRefused if there is none."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:

@@ -74,5 +74,5 @@ def _name(summary: Summary) -> str:
 
 
 def _width() -> int | None:
-    """The width of the terminal in cells; None where the output goes elsewhere and lines stay whole."""
+    """The width of the terminal in cells; None if the output goes elsewhere and lines stay whole."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

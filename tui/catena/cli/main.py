@@ -1,6 +1,6 @@
 """Entry point of the command line, and the one place where an error becomes a line and an exit status.
 
-``catena`` alone opens the screen at once; modules of other commands are imported only where needed.
+``catena`` alone opens the screen at once; modules of other commands are imported only if needed.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ REHEARSAL = "rehearsal"
 
 
 def requested_agent(name: str | None, command: str | None, settings: Settings) -> AgentSpec | None:
-    """The agent of `--agent` or `--agent-command`; None where neither was given. Raises AgentMissing."""
+    """The agent of `--agent` or `--agent-command`; None if neither was given. Raises AgentMissing."""
     if command:
         return command_spec(command)
     return find_agent(name, settings) if name else None

@@ -105,7 +105,7 @@ async def _with_version(line: AgentStatus) -> AgentStatus:
 
 
 async def _read_version(command: str) -> str | None:
-    """The version that `--version` prints; None where it prints none within three seconds."""
+    """The version that `--version` prints; None if it prints none within three seconds."""
     try:
         process = await asyncio.create_subprocess_exec(
             command,

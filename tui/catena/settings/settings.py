@@ -81,7 +81,7 @@ def settings_path() -> Path:
 
 
 def load_settings(path: Path | None = None) -> Settings:
-    """Read the settings; defaults where there is no file.
+    """Read the settings; defaults if there is no file.
 
     Raises InvalidSettings where the file cannot be read, is not TOML, or has an unknown key or invalid value.
     """
@@ -284,13 +284,13 @@ def _names(dotted: str) -> tuple[str, ...]:
 class Start:
     """Start of the screen: its directory, and what to open first.
 
-    With none of ``agent``, ``conversation_id`` and ``picker`` the tabs of ``directory`` are restored; where there are
+    With none of ``agent``, ``conversation_id`` and ``picker`` the tabs of ``directory`` are restored; if there are
     none, the person chooses an agent.
     """
 
     directory: str  # absolute: the workspace, and where new conversations work
     agent: AgentSpec | None = None  # open a new tab with this agent
-    conversation_id: str | None = None  # show its tab, a new one where it has none
+    conversation_id: str | None = None  # show its tab, a new one if it has none
     picker: bool = False  # begin with the list of conversations
     further_directories: tuple[
         str, ...

@@ -124,7 +124,7 @@ class ReplyFilter:
 
 
 def _is_dark(channels: str) -> bool | None:
-    """True for a dark colour such as ``1e1e/1e1e/1e1e``, by perceived brightness; None where it is invalid."""
+    """True for a dark colour such as ``1e1e/1e1e/1e1e``, by perceived brightness; None if it is invalid."""
     parts = channels.split("/")[:3]
     if len(parts) != 3 or not all(parts):
         return None

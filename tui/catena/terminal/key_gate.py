@@ -69,7 +69,7 @@ class KeyGate:
     # --- what comes
 
     def holds(self, event: events.Event) -> bool:
-        """True where the event has to wait; it comes once more when it may go in."""
+        """True if the event has to wait; it comes once more when it may go in."""
         if not _is_done_by_a_person(event):
             return False
         if not self._app.screen_stack:  # the app is being left, and there is nowhere to go in

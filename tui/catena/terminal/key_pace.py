@@ -28,7 +28,7 @@ class KeyPace:
         return self._alone
 
     def apart_from(self, now: float) -> bool:
-        """True where a printable key that comes now comes alone."""
+        """True if a printable key that comes now comes alone."""
         return self._last is None or now - self._last >= APART
 
     def came(self, key: Key) -> None:

@@ -54,7 +54,7 @@ def turn_shape(turn: Turn) -> dict[str, Any]:
 
 
 def surroundings_shape(around: TurnEnvironment | None) -> dict[str, Any] | None:
-    """The surroundings of a turn; None where they were not stored."""
+    """The surroundings of a turn; None if they were not stored."""
     if around is None:
         return None
     return {

@@ -47,7 +47,7 @@ async def spending(reader: Reader, conversation_id: str, leaf_id: str | None) ->
 
 
 def costs(spent: Sequence[Expense]) -> dict[str, float]:
-    """The cost by currency, "" where the agent names none; currencies are never added up."""
+    """The cost by currency, "" if the agent names none; currencies are never added up."""
     total: dict[str, float] = {}
     for each in spent:
         if each.cost is not None:

@@ -30,11 +30,11 @@ class ComposerSnapshot:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole text."""
         return self.before + self.after
 
     def typed_since(self, text: str) -> str | None:
-        """What was typed at the cursor since; None where the text was changed elsewhere."""
+        """The text typed at the cursor since; None if the text was changed elsewhere."""
         as_it_was = text.startswith(self.before) and text.endswith(self.after)
         if not as_it_was or len(text) < len(self.text):
             return None
@@ -44,7 +44,7 @@ class ComposerSnapshot:
 class Composer(SafeTextArea):
     """A text area for one message.
 
-    It posts what the person wants done; whoever listens does it and, where it fails, gives the text back.
+    It posts what the person wants done; the receiver does it and restores the text if it fails.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -84,7 +84,7 @@ class Composer(SafeTextArea):
         """Enter was pressed on a text that is not blank, and has to wait."""
 
     class SentEmpty(Message):
-        """Enter was pressed on nothing."""
+        """Enter was pressed in an empty composer."""
 
     class Walked(Message):
         """↑ at the first line, ↓ at the last: an older input is wanted, or a newer one."""
@@ -130,14 +130,14 @@ class Composer(SafeTextArea):
         super().__init__(id=id, placeholder=PLACEHOLDER, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False
         self.match_cursor_bracket = False
-        self.handed: list[Composer.Submitted] = []  # what nobody has taken yet
+        self.handed: list[Composer.Submitted] = []  # not handled yet
         self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
-        self.tab: Tab | None = None  # the one that is written for
-        self.hold: Callable[[], bool] = lambda: False  # asked with Enter; True: it has to wait
+        self.tab: Tab | None = None  # the tab that the text belongs to
+        self.hold: Callable[[], bool] = lambda: False  # called on Enter; True: the text has to wait
 
     @property
     def blank(self) -> bool:
-        """True where there is nothing worth keeping in it."""
+        """True if there is only white space in it."""
         return not self.text.strip()
 
     def put(self, text: str) -> None:
@@ -146,7 +146,7 @@ class Composer(SafeTextArea):
         self.move_cursor(self.document.end)
 
     def snapshot(self) -> ComposerSnapshot:
-        """The text as it is now, before and behind the cursor."""
+        """The text now, before and behind the cursor."""
         start, cursor, end = (0, 0), self.cursor_location, self.document.end
         return ComposerSnapshot(
             self.document.get_text_range(start, cursor), self.document.get_text_range(cursor, end)
@@ -159,12 +159,12 @@ class Composer(SafeTextArea):
         self.move_cursor((len(lines) - 1, len(lines[-1])))
 
     def restore(self, text: str) -> None:
-        """Restore a text that was not sent, before whatever was typed meanwhile."""
+        """Restore a text that was not sent, before what was typed meanwhile."""
         meanwhile = self.text
         self.put(f"{text}\n{meanwhile}" if meanwhile.strip() else text)
 
     def action_send(self) -> None:
-        """Send, take a completion, or say that there was nothing."""
+        """Send the text, take a completion, or report that the composer is empty."""
         if self.completing:
             self.post_message(self.CompletionTaken(run=True))
         elif self.blank:
@@ -174,7 +174,7 @@ class Composer(SafeTextArea):
             self.submit()
 
     def submit(self) -> None:
-        """Hand the text over as it stands, unless it has to wait."""
+        """Submit the text, unless it has to wait."""
         if self.hold():
             self.post_message(self.Held())
             return
@@ -188,13 +188,13 @@ class Composer(SafeTextArea):
         self.insert("\n")
 
     def undo_last(self) -> bool:
-        """Undo what was written last; False where there is nothing to undo."""
+        """Undo what was written last; False if there is nothing to undo."""
         undone = bool(self.history.undo_stack)
         self.undo()
         return undone
 
     def action_complete(self) -> None:
-        """Take a completion, where there is one."""
+        """Take a completion, if there is one."""
         if self.completing:
             self.post_message(self.CompletionTaken(run=False))
         else:
@@ -205,7 +205,7 @@ class Composer(SafeTextArea):
         self.post_message(self.Wanted("inputs"))
 
     def action_editor(self) -> None:
-        """Go on writing in the person's editor."""
+        """Open the text in the person's editor."""
         self.post_message(self.Wanted("editor"))
 
     def action_leave_or_delete(self) -> None:

@@ -27,17 +27,17 @@ class HintLine(Widget):
 
     @property
     def said(self) -> str:
-        """The message that is shown, "" where there is none."""
+        """The message that is shown, "" if there is none."""
         return self._said
 
     def hint(self, *hints: str) -> None:
-        """Set the hints; where there is no room, the last ones go first."""
+        """Set the hints; if there is no room, the last ones go first."""
         if hints != self._hints:
             self._hints = hints
             self.refresh()
 
     def say(self, text: str, *, wrong: bool = False) -> None:
-        """Show a message; ``wrong`` where something did not work."""
+        """Show a message; ``wrong`` if something did not work."""
         self._said = safe_line(text)
         self.set_class(bool(self._said), "-said")
         self.set_class(wrong and bool(self._said), "-wrong")

@@ -12,7 +12,7 @@ def existing_directory(named: str | None, *, base: str | None = None) -> str:
 
     A relative name counts from ``base``, or else from the current directory.
 
-    Raises CommandRefused where there is no such directory.
+    Raises CommandRefused if there is no such directory.
     """
     try:
         path = (Path(base or ".") / Path(named or ".").expanduser()).resolve(strict=True)

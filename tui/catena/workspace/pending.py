@@ -12,18 +12,18 @@ from catena_store.errors import StoreError
 
 T = TypeVar("T")
 
-_PATIENCE = 2.0  # seconds that a step may take when we are leaving
+_PATIENCE = 2.0  # seconds that a step may take on exit
 
 
 @dataclass(eq=False, slots=True)
 class PendingText:
     """One text until it is stored or restored."""
 
-    back: Callable[[], None]  # puts it there
+    back: Callable[[], None]  # restores it
     _among: list[PendingText] = field(repr=False)
 
     def release(self) -> bool:
-        """Stop holding the text, which is elsewhere now; False where it was released before."""
+        """Stop holding the text, which is elsewhere now; False if it was released before."""
         if self not in self._among:
             return False
         self._among.remove(self)
@@ -31,21 +31,21 @@ class PendingText:
 
 
 class PendingTexts:
-    """Every text that is on its way, and the steps that store it."""
+    """Every text that is not stored yet, and the steps that store it."""
 
     def __init__(self) -> None:
         self._held: list[PendingText] = []
         self._steps: set[asyncio.Task[Any]] = set()
-        self.homeless: list[str] = []  # what there was no tab for
+        self.homeless: list[str] = []  # texts without a tab
 
     def hold(self, back: Callable[[], None]) -> PendingText:
-        """Hold a text until somebody releases it; ``back`` restores it."""
+        """Hold a text until it is released; ``back`` restores it."""
         held = PendingText(back, self._held)
         self._held.append(held)
         return held
 
     async def see_through(self, step: Coroutine[Any, Any, T], held: PendingText | None = None) -> T:
-        """Run a step to its end, even where nobody waits for it any more; its success releases the text."""
+        """Run a step to its end, even if its caller is cancelled; its success releases the text."""
         task = asyncio.ensure_future(step)
         self._steps.add(task)
         task.add_done_callback(lambda task: self._ended(task, held))
@@ -59,7 +59,7 @@ class PendingTexts:
             for task in late:
                 task.cancel()
             await asyncio.wait(late, timeout=_PATIENCE)
-        while self._held:  # each goes before what is there
+        while self._held:  # each is put before the text that is there
             self._held.pop().back()
 
     def _ended(self, task: asyncio.Task[Any], held: PendingText | None) -> None:
@@ -69,7 +69,7 @@ class PendingTexts:
 
 
 def unsaved_draft_lines(unsaved_drafts: Sequence[tuple[str, StoreError]]) -> list[str]:
-    """Drafts that could not be saved, each after the reason."""
+    """Lines with the drafts that could not be saved, each after the reason."""
     return [
         line
         for draft, error in unsaved_drafts
@@ -78,6 +78,6 @@ def unsaved_draft_lines(unsaved_drafts: Sequence[tuple[str, StoreError]]) -> lis
 
 
 def unstored_lines(texts: Sequence[str]) -> list[str]:
-    """What was typed before the store failed to open."""
+    """Lines with the texts that were typed before the store failed to open."""
     typed = [safe(text) for text in texts if text.strip()]
     return ["What you had typed:", *typed] if typed else []

@@ -57,24 +57,24 @@ class Editing:
     """The edit of one prompt. What is attached to the edit is what the tab has attached meanwhile."""
 
     prompt: Message
-    text: str  # as it stands in the composer
+    text: str  # in the composer
     draft_files: tuple[Attachment, ...]  # attached to the draft that waits
     price: str  # what sending it would need, in words
     priced_for: object  # what that depended on
-    read_at: int | None  # the place in the transcript where one was before
+    read_at: int | None  # the scroll position before the edit
     prompt_files: Sequence[Attachment] = ()
 
     def differs(self, files: Sequence[Attachment]) -> bool:
-        """True where something was changed of the prompt, or of what came with it."""
+        """True if the text or the attachments of the prompt were changed."""
         return self.text != self.prompt.text or list(files) != list(self.prompt_files)
 
 
-_NEWS_DELAY = 1.0  # seconds that a turn's beginning may be old when it is told
+_EVENT_DELAY = 1.0  # seconds that the beginning of a turn may lie back when its event comes
 
 
 @dataclass(slots=True)
 class Tab:
-    """One window of a conversation; it hears the news of its own turns only."""
+    """One window of a conversation; it handles only the events of its own window."""
 
     window: Window
     conversation: Conversation
@@ -89,22 +89,22 @@ class Tab:
     asks: list[PermissionOpened] = field(default_factory=list)
     queue: tuple[QueueItem, ...] = ()
     plan: Message | None = None
-    todos: tuple[Todo, ...] | None = None  # drawn from answers; None until the branch was looked through
+    todos: tuple[Todo, ...] | None = None  # read from answers; None until the branch was read
     unread: bool = False
     failed: bool = False
     trouble: TabTrouble = field(default_factory=TabTrouble)
     attachments: tuple[Attachment, ...] = ()  # of the draft
-    prepared: bool = False  # its agent was asked to get ready
+    prepared: bool = False  # its session was prepared
     sending: int = (
         0  # prompts on their way to the store, and moves to a leaf; the draft is not ours to save meanwhile
     )
-    growing: dict[str, list[str]] = field(default_factory=dict)  # text heard of messages that still grow
-    editing: Editing | None = None  # a prompt stands in the composer to be said anew, and the draft waits
+    growing: dict[str, list[str]] = field(default_factory=dict)  # published text of messages that still grow
+    editing: Editing | None = None  # a prompt is in the composer to be sent again, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
 
     @property
     def window_id(self) -> str:
-        """Of the window that it shows."""
+        """The id of its window."""
         return self.window.id
 
     @property
@@ -118,21 +118,21 @@ class Tab:
         return self.conversation.record.profile
 
     def answered_by(self, spec: AgentSpec) -> bool:
-        """True where its next prompt goes to this agent, and to this profile of it."""
+        """True if the next prompt goes to this agent and profile."""
         return (self.agent, self.profile) == (spec.name, spec.profile)
 
     @property
     def untouched(self) -> bool:
-        """True while nothing was said in it."""
+        """True while its branch is empty."""
         return self.leaf_id is None
 
     @property
     def written(self) -> str:
-        """What stands in the composer: the draft, or a prompt that is edited."""
+        """The text in the composer: the draft, or the prompt that is edited."""
         return self.editing.text if self.editing else self.draft
 
     def write(self, text: str) -> bool:
-        """Take over the composer's text; False where it has not changed."""
+        """Take over the composer's text; False if it has not changed."""
         if self.written == text:
             return False
         if self.editing:
@@ -192,7 +192,7 @@ class Tab:
         return todos, "from its last answer"
 
     def take_left_open(self, left: LeftOpen, *, plan_before: Message | None) -> None:
-        """Take over the plan and todos found on the branch, unless a newer plan was heard meanwhile.
+        """Take over the plan and todos found on the branch, unless a newer plan was published meanwhile.
 
         Todos show where the branch comes back with them, and go with the answers that tick them.
         """
@@ -205,7 +205,7 @@ class Tab:
 
     @property
     def trouble_to_show(self) -> StandingTrouble | None:
-        """Its trouble, unless a question comes first; who may only read can do nothing about any but that."""
+        """The trouble to show: none while a permission request is open; in a read-only conversation only READ_ONLY."""
         standing = self.trouble.standing
         if self.asks or standing is None:
             return None
@@ -233,11 +233,11 @@ class Tab:
         return self.conversation.record.title or self.title or "new"
 
     def look(self) -> None:
-        """Note that the person sees the tab."""
+        """Clear the marks: the person sees the tab."""
         self.unread = self.failed = False
 
     def with_published_text(self, rows: Sequence[Message]) -> list[Message]:
-        """Rows of the store with what was heard of those that still grow; what was told is never behind the store."""
+        """The stored rows, with the text of growing messages replaced by what was published, which is never older."""
         merged = []
         for row in rows:
             if row.id in self.growing:
@@ -248,7 +248,7 @@ class Tab:
         return merged
 
     def handle(self, event: ConversationEvent, *, seen: bool) -> None:
-        """Handle one event; ``seen`` while the tab is on the screen of a person who looks at it."""
+        """Handle one event; ``seen``: the tab is on the screen and the terminal has the focus."""
         match event:
             case MessageAdded(message=message):
                 self._follow(message)
@@ -261,7 +261,7 @@ class Tab:
             case MessageChanged(message=message):
                 self._follow(message)
             case LeafMoved(leaf_id=leaf_id):
-                if leaf_id != self.leaf_id:  # else it was brought there already, with its place
+                if leaf_id != self.leaf_id:  # else the tab was moved there already, with its scroll position
                     self.scroll = None
                 self.leaf_id = leaf_id
                 self.growing.clear()
@@ -271,9 +271,9 @@ class Tab:
                 self.growing.clear()
                 self.failed = problem is not None and not seen
             case DoingChanged(doing=doing, since=since):
-                # An agent that is only got ready has no turn, and the time of the last one says nothing.
+                # While an agent is only prepared there is no turn, and the time of the last one means nothing.
                 if self.doing is Doing.IDLE:
-                    self.since = max(since, time.monotonic() - _NEWS_DELAY)
+                    self.since = max(since, time.monotonic() - _EVENT_DELAY)
                 self.doing = doing
             case PermissionOpened():
                 self.asks.append(event)
@@ -290,7 +290,7 @@ class Tab:
             case Renamed(title=title):
                 self.title = title or self.title
             case HoldChanged(read_only=read_only):
-                self.prepared = False  # another has its agent, or had it
+                self.prepared = False  # another client has the agent, or had it
                 self.asks = [] if read_only else self.asks
             case LeafMoved() | LinkChanged() | Remarked():
                 pass

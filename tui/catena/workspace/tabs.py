@@ -46,13 +46,13 @@ class HistoryPage:
 
     rows: list[Message]
     more_above: bool
-    siblings: dict[str, tuple[int, int]]  # prompt -> (position from 1, how many), where there are several
+    siblings: dict[str, tuple[int, int]]  # prompt -> (position from 1, how many), if there are several
 
 
 class OpenTabs:
     """Every tab of this process, and the active one.
 
-    News are only collected here; whoever draws takes them from ``news`` when ``heard`` is set.
+    Events are only collected here; the presenter takes them from ``events`` when ``published`` is set.
     """
 
     def __init__(
@@ -81,22 +81,22 @@ class OpenTabs:
 
     @property
     def directory(self) -> str:
-        """Where new conversations work."""
+        """The directory of new conversations."""
         return self._directory
 
     @property
     def read_only(self) -> bool:
-        """True where nothing can be kept: the store may only be read."""
+        """True if the store may only be read."""
         return self._db.read_only
 
     @property
     def workspace_is_ours(self) -> bool:
-        """False where another Catena has this directory's tabs."""
+        """False if another Catena has this directory's tabs."""
         return self._workspace_id is not None
 
     @property
     def workspace_id(self) -> str | None:
-        """The workspace of these tabs; None where another Catena has it."""
+        """The workspace of these tabs; None if another Catena has it."""
         return self._workspace_id
 
     async def restore(self) -> None:
@@ -131,7 +131,7 @@ class OpenTabs:
         self.active = next((tab for tab in self.tabs if tab.window_id == active), next(iter(self.tabs), None))
 
     def _is_abandoned(self, workspace: Workspace) -> bool:
-        """True where whoever had the tabs is gone: for sure on this machine, by its long silence on another."""
+        """True if the owner is gone: known for this machine, inferred from a long silence for another."""
         holder = workspace.owner
         if holder is None:
             return True
@@ -145,7 +145,7 @@ class OpenTabs:
         return await self._open_window(conversation.id, leaf_id=None)
 
     async def open_conversation(self, conversation_id: str) -> Tab:
-        """The tab of a conversation, a new one where it has none. Raises StoreError."""
+        """The tab of a conversation, a new one if it has none. Raises StoreError."""
         for tab in self.tabs:
             if tab.conversation.id == conversation_id:
                 return tab
@@ -214,8 +214,8 @@ class OpenTabs:
             conversation = await self._conversations.open(window.conversation_id)
             self._unsubscribe.pop(tab.window_id)()
             left.leave(tab.window_id)
-            for told in [each for each in self.events if each[0] is tab]:
-                self.events.remove(told)  # what the other conversation told is not of this one
+            for pending in [each for each in self.events if each[0] is tab]:
+                self.events.remove(pending)  # events of the other conversation
             tab.change_conversation(conversation)
             self._listen(tab)
         tab.reload(window)
@@ -285,12 +285,12 @@ class OpenTabs:
             self.active = self.tabs[min(index, len(self.tabs) - 1)] if self.tabs else None
 
     async def leave(self) -> str | None:
-        """Save every tab for the next start, and return the id of the conversation to resume, None where there is none.
+        """Save every tab for the next start, and return the id of the conversation to resume, None if there is none.
 
-        A draft that the store does not take is in ``unkept`` afterwards.
+        A draft that the store does not take is in ``unsaved_drafts`` afterwards.
         """
         await self.pending.restore_all()
-        for tab, event in self.events:  # heard, and not taken in by a screen that is gone
+        for tab, event in self.events:  # published, and not handled by a screen that is gone
             if isinstance(event, PromptReturned):
                 tab.restore(event.text, event.attachments)
         come_back = None
@@ -305,18 +305,18 @@ class OpenTabs:
             if not gone and (come_back is None or tab is self.active):
                 come_back = tab.conversation.id
         if self._workspace_id is not None:
-            with contextlib.suppress(StoreError):  # whoever comes next sees that we are gone
+            with contextlib.suppress(StoreError):  # the next client sees that this process is gone
                 async with self._db.write() as tx:
                     await windows.release_workspace(tx, self._workspace_id, self._conversations.owner.id)
         return come_back
 
     async def _keep_at_last(self, tab: Tab) -> bool:
-        """Save a tab as it is left; True where it left no trace."""
+        """Save a tab as it is left; True if it left no trace."""
         await self.keep(tab)
         if tab.attachments:
             await self.keep_attachments(tab)
         async with self._db.write() as tx:
-            # One that another client has is not ours to take away.
+            # A conversation that another client has is not ours to delete.
             ours = not tab.conversation.read_only
             gone = ours and await conversations.delete_if_empty(tx, tab.conversation.id)
             if not gone and not tab.kept:
@@ -370,30 +370,30 @@ class OpenTabs:
         )
 
     async def of_branch(self, tab: Tab, read: Callable[[Reader, str | None], Awaitable[T]]) -> T:
-        """Read something of the branch that a tab stands on, in one snapshot."""
+        """Read from the branch of a tab, in one snapshot."""
         async with self._db.read() as reader:
             window = await windows.get(reader, tab.window_id)
             return await read(reader, window.leaf_id if window else tab.leaf_id)
 
     async def siblings(self, tab: Tab, prompt_id: str) -> dict[str, tuple[int, int]]:
-        """Where a prompt stands among its siblings, if it has any."""
+        """The position of a prompt among its siblings, if it has any."""
         async with self._db.read() as reader:
             return await branches.sibling_positions(reader, [prompt_id], tab.conversation.id)
 
     async def branches_above(self, tab: Tab, oldest: Message) -> bool:
-        """True where a prompt above the oldest row that is shown has siblings."""
+        """True if a prompt above the oldest row that is shown has siblings."""
         async with self._db.read() as reader:
             above = await messages.path(reader, oldest.parent_id)
             prompts = [row.id for row in above if row.kind is Kind.USER]
             return bool(await branches.sibling_positions(reader, prompts, tab.conversation.id))
 
     async def attachments_of(self, message_id: str) -> list[Attachment]:
-        """What came with a prompt."""
+        """The attachments of a prompt."""
         async with self._db.read() as reader:
             return await attachments.of_message(reader, message_id)
 
     async def lineage_line(self, tab: Tab) -> str:
-        """Where a tab's conversation comes from and what was forked from it; "" where that cannot be read."""
+        """The line on the source and the forks of a tab's conversation; "" if they cannot be read."""
         from catena.text.chain_text import lineage_line
 
         try:
@@ -403,7 +403,7 @@ class OpenTabs:
         return lineage_line(lineage, tab.conversation.record.created_at)
 
     async def prior_context(self, turn_id: str) -> str | None:
-        """The exact text that was told before a prompt."""
+        """The exact prior context that was sent before a prompt."""
         async with self._db.read() as reader:
             turn = await turns.get(reader, turn_id)
         return turn.prior_context if turn else None

@@ -1,4 +1,4 @@
-"""The trouble of a tab: where it comes from, and what ends it."""
+"""The trouble of a tab: its cause, and what ends it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class StandingTrouble:
 
     problem: Problem
     agent: tuple[str, str]  # and its profile, that the conversation had then
-    leaf_id: str | None  # where the branch ended then
-    about_prompt: bool = True  # False: it came outside of a turn, and nothing waits to be sent again
-    prompt: str | None = None  # the text that was given back
+    leaf_id: str | None  # the leaf then
+    about_prompt: bool = True  # False: it came outside of a turn, and no prompt waits to be sent again
+    prompt: str | None = None  # the restored text
     gone_on: bool = False  # the conversation went on; only the limit is still worth knowing
     waits_until: datetime | None = None  # then the prompt goes out again, as the person wished
 
@@ -49,7 +49,7 @@ class TabTrouble:
     def __init__(self, clock: Callable[[], datetime] = utc_now) -> None:
         self._clock = clock
         self._returned: str | None = None
-        self._dismissed: str | None = None  # the leaf that trouble was put away at
+        self._dismissed: str | None = None  # the leaf at which trouble was dismissed
         self.standing: StandingTrouble | None = None
 
     def handle(self, event: ConversationEvent, *, agent: tuple[str, str], leaf_id: str | None) -> None:

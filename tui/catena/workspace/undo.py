@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JournalLine:
-    """One act of the journal, and the name of its conversation."""
+    """One entry of the journal, with the name of its conversation."""
 
     entry: JournalEntry
     name: str
@@ -28,11 +28,11 @@ class JournalLine:
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """The acts that one step undid or redid, and the act that the next step would take."""
+    """The acts that were undone or redone, and the act that is next."""
 
     acts: tuple[JournalLine, ...]
     next: JournalLine | None
-    look_at: Tab | None  # the tab that it was done to
+    look_at: Tab | None  # the tab to show afterwards
 
 
 class MovableTabs(Protocol):
@@ -44,10 +44,10 @@ class MovableTabs(Protocol):
 
     @property
     def workspace_id(self) -> str | None:
-        """The workspace of these tabs; None where another Catena has it."""
+        """The workspace of these tabs; None if another Catena has it."""
 
     async def keep(self, tab: Tab) -> None:
-        """Save a tab's draft and place."""
+        """Save a tab's draft and scroll position."""
 
     async def reload(self, tab: Tab) -> None:
         """Reload a tab from its stored window."""
@@ -56,7 +56,7 @@ class MovableTabs(Protocol):
         """Reopen the tab of a window."""
 
     async def detach(self, tab: Tab) -> None:
-        """Take a tab off the screen whose window is closed."""
+        """Remove the tab of a closed window from the screen."""
 
 
 class TabUndo:
@@ -77,7 +77,7 @@ class TabUndo:
         return await self._step(tab, back=True)
 
     async def redo(self, tab: Tab | None) -> UndoResult | None:
-        """Redo what was undone last."""
+        """Redo the act that was undone last."""
         return await self._step(tab, back=False)
 
     async def go_back_to(self, tab: Tab | None, entry_id: int) -> UndoResult | None:
@@ -108,7 +108,7 @@ class TabUndo:
             return [await _named(reader, entry) for entry in entries]
 
     async def nothing_said(self, tab: Tab) -> bool:
-        """True where nothing was said in a tab's conversation itself: closed, it leaves no trace."""
+        """True if a tab's conversation has no prompt of its own: closed, it leaves no trace."""
         async with self._db.read() as reader:
             return await messages.first_prompt(reader, tab.conversation.id) is None
 
@@ -152,7 +152,7 @@ class TabUndo:
         undo, scope = ConversationUndo(self._db, self._conversations), self._scope(tab)
         if tab is not None:
             await self._tabs.keep(tab)
-            tab.sending += 1  # the draft is of where it stands now
+            tab.sending += 1  # the draft belongs to the leaf before the step
         try:
             step = await (undo.undo(scope) if back else undo.redo(scope))
             if step is None:
@@ -167,7 +167,7 @@ class TabUndo:
         return UndoResult((done,), coming, look_at)
 
     async def _bring_along(self, step: UndoStep) -> Tab | None:
-        """Move, open and close the tabs of a step, and return the one that the step was about, where it is open."""
+        """Move, open and close the tabs of a step; return the tab that the step was about, if it is open."""
         tabs = {tab.window_id: tab for tab in self._tabs.tabs}
         look_at = tabs.get(step.entry.window_id or "")
         if step.moved in tabs:
@@ -189,7 +189,7 @@ async def _named(r: Reader, entry: JournalEntry) -> JournalLine:
 
 
 def what(done: JournalLine) -> str:
-    """The act, as part of a sentence."""
+    """The name of an act, as part of a sentence."""
     name = f"“{safe_line(done.name)}”"
     after = done.entry.after
     match done.entry.act:
@@ -223,13 +223,13 @@ def what(done: JournalLine) -> str:
 
 
 def undone(taken: UndoResult) -> str:
-    """What was taken back, and what one more `/undo` would take back."""
+    """Text on what was undone, and what one more `/undo` would undo."""
     coming = f"/undo once more: {what(taken.next)}." if taken.next else "There is nothing more to undo."
     return f"Undone: {_acts(taken)}. {coming} /redo does it again."
 
 
 def done_again(taken: UndoResult) -> str:
-    """What was done again, and what one more `/redo` would do."""
+    """Text on what was redone, and what one more `/redo` would redo."""
     coming = f" /redo once more: {what(taken.next)}." if taken.next else ""
     return f"Done again: {_acts(taken)}.{coming}"
 

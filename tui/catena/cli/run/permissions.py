@@ -45,7 +45,7 @@ class Terminal:
 
     @classmethod
     def find(cls) -> Terminal | None:
-        """The terminal on which the person sees standard error and can answer; None where there is none."""
+        """The terminal on which the person sees standard error and can answer; None if there is none."""
         if sys.stderr is None or not sys.stderr.isatty():
             return None
         if sys.stdin is not None and sys.stdin.isatty():
@@ -58,7 +58,7 @@ class Terminal:
         return cls(keys, sys.stderr.fileno())
 
     async def ask(self, asked: PermissionOpened) -> PermissionOption | None:
-        """Ask the person; a rejection where the input ends or the terminal cannot be read.
+        """Ask the person; a rejection if the input ends or the terminal cannot be read.
 
         There is no default: Enter alone asks again.
         """
@@ -66,7 +66,7 @@ class Terminal:
         return policy_answer(Permissions.DENY, asked) if chosen is None else asked.options[chosen]
 
     async def choose(self, question: Iterable[str], options: int) -> int | None:
-        """Let the person choose an option, counted from 0; None where the input ends or the terminal cannot be read."""
+        """Let the person choose an option, counted from 0; None if the input ends or the terminal cannot be read."""
         async with self._lock:
             self._write("".join(f"{line}\n" for line in question))
             while options and self._in_foreground():

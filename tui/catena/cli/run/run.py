@@ -113,7 +113,7 @@ class _HeadlessRun:
 
     @property
     def ended(self) -> TurnEnded | None:
-        """The end of the turn, also after an interrupt; None where none was begun."""
+        """The end of the turn, also after an interrupt; None if none was begun."""
         return self._turn.ended if self._turn else None
 
     async def status(self) -> int:

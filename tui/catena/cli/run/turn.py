@@ -207,7 +207,7 @@ class HeadlessTurn:
 
 
 def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
-    """The exit status of a turn; ``refused`` where a permission request was rejected in it."""
+    """The exit status of a turn; ``refused`` if a permission request was rejected in it."""
     if ended.problem is not None:
         match ended.problem.trouble:
             case Trouble.AGENT_MISSING | Trouble.AGENT_GONE | Trouble.AGENT_SILENT:

@@ -47,9 +47,9 @@ class ChainScreen(ListScreen[str | None]):
         Binding("a", "all", "all of them", id="chain.all"),
     ]
 
-    def __init__(self, sessions: ConversationChain, window: Window, *, clock: Callable[[], datetime]) -> None:
+    def __init__(self, chain: ConversationChain, window: Window, *, clock: Callable[[], datetime]) -> None:
         super().__init__()
-        self._sessions = sessions
+        self._conversation_chain = chain
         self._of_window = window
         self._clock = clock
         self._chain = Chain((), 0, 0)
@@ -70,7 +70,7 @@ class ChainScreen(ListScreen[str | None]):
         return next((each for each in self._chain.entries if each.link.id == key), None)
 
     async def _read(self) -> None:
-        self._chain = await self._sessions.read(self._of_window, cap=self._cap)
+        self._chain = await self._conversation_chain.read(self._of_window, cap=self._cap)
         self.row_list.show(self._rows(), keep=self.chosen_key)
         count = len(self._chain.entries) + self._chain.older
         title = f"the chain: {count:,} session{'' if count == 1 else 's'}, newest last"
@@ -154,7 +154,7 @@ class ChainScreen(ListScreen[str | None]):
         try:
             for entry in entries:
                 self.say(f"looking at {entry.agent_title}'s session …")
-                probe = await self._sessions.check_session(entry.link.id)
+                probe = await self._conversation_chain.check_session(entry.link.id)
                 await self._read()
                 self.say(f"{_VERDICTS[probe.loads]}: {probe.words}.")
             if len(entries) > 1:
@@ -167,7 +167,7 @@ class ChainScreen(ListScreen[str | None]):
             self._busy = False
 
     async def _show_price(self, entry: ChainEntry) -> None:
-        price = await self._sessions.price_of(self._of_window, entry.link.id)
+        price = await self._conversation_chain.price_of(self._of_window, entry.link.id)
         self._offer = entry.link.id
         self.say(
             f"Go on from here: {price.words}. What came later stays where it is. enter goes on · esc stays"

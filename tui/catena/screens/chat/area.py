@@ -68,7 +68,7 @@ _QUESTION_PAUSE = 0.4  # seconds in which what is typed still belongs to the com
 
 
 class ChatArea(Vertical):
-    """One tab at a time: its transcript, what is asked in it, the composer, and the commands behind them."""
+    """The area of one tab at a time: its transcript, panels and composer, and the commands behind them."""
 
     DEFAULT_CSS = """
     ChatArea { height: 1fr; }
@@ -84,7 +84,7 @@ class ChatArea(Vertical):
         leave: Callable[[], None],
         id: str | None = None,
     ) -> None:
-        """``notify_terminal`` gets the person's attention where they do not look at us; ``leave`` ends the program."""
+        """``notify_terminal`` notifies the person while the terminal has no focus; ``leave`` ends the program."""
         super().__init__(id=id)
         self.start = start
         self.environment = environment
@@ -93,7 +93,7 @@ class ChatArea(Vertical):
         self.still = "SSH_TTY" in environment
         self._notify_terminal = notify_terminal
         self._keeping: Timer | None = None
-        self._asked: str | None = None  # the question that was drawn last
+        self._asked: str | None = None  # the permission request that was drawn last
         self._startup = StartupCommands(leave)
         self._commands: AreaCommands = self._startup
         self.lineage = LineageLine(id="lineage")
@@ -105,7 +105,7 @@ class ChatArea(Vertical):
         self.status = StatusLine(still=self.still, id="status")
 
     def compose(self) -> ComposeResult:
-        """Everything but the transcript, which the first frame does not need."""
+        """Yield everything but the transcript, which the first frame does not need."""
         yield self.lineage
         yield self.conversation
         yield self.find_bar
@@ -114,7 +114,7 @@ class ChatArea(Vertical):
         yield self.status
 
     def on_mount(self) -> None:
-        """Hints are there from the first frame on."""
+        """Show hints from the first frame on."""
         self.prompt.hints.hint(*_HINTS["composer"])
         self.status.show(Status("catena"))
 
@@ -131,16 +131,16 @@ class ChatArea(Vertical):
 
     @property
     def focused(self) -> Widget | None:
-        """The widget of this area that has the keys."""
+        """The focused widget of this area."""
         focused = self.screen.focused
         return focused if focused is not None and self in focused.ancestors else None
 
     def set_focus(self, widget: Widget) -> None:
-        """Give the keys to a widget, with the very next key."""
+        """Focus a widget, from the next key on."""
         self.screen.set_focus(widget)
 
     def write_here(self) -> None:
-        """Give the keys to the composer."""
+        """Focus the composer."""
         self.set_focus(self.prompt.composer)
 
     @property
@@ -162,12 +162,12 @@ class ChatArea(Vertical):
         return "choosing" if self.conversation.choosing else "browsing"
 
     def on_prompt_area_hints_stale(self, event: PromptArea.HintsStale) -> None:
-        """Say what the keys do now."""
+        """Update the hints."""
         event.stop()
         self._hint()
 
     def _hint(self) -> None:
-        """Say what the keys do in the place that has them."""
+        """Show the hints of the focused part."""
         place = self.place
         if place in ("composer", "elsewhere"):
             place = self.prompt.place
@@ -182,32 +182,32 @@ class ChatArea(Vertical):
         return tab is not None and tab.busy
 
     def on_key(self, event: events.Key) -> None:
-        """Give way to the hints: what was said is read by the next key."""
+        """Replace the shown message by the hints: it was read by the next key."""
         if event.key != "escape":
             self.prompt.hints.hush()
             self.commands.typed()
 
     def on_descendant_focus(self) -> None:
-        """The hints are those of the place that has the keys."""
+        """Show the hints of the focused part."""
         self._hint()
 
     def on_prompt_area_decision_wanted(self, event: PromptArea.DecisionWanted) -> None:
-        """Give the keys to what is asked."""
+        """Focus the panel that waits for a decision."""
         event.stop()
         self.panels.enter()
 
     def do(self, name: str) -> None:
-        """Do what the command of this name does."""
+        """Run the command of this name."""
         self.commands.do(name)
 
     def escape(self) -> None:
-        """Close what is open, the innermost first; else stop the turn. Twice with neither: edit an earlier prompt."""
+        """Close what is open, the innermost first, else stop the turn; pressed twice with neither, edit a prompt."""
         busy = self._busy
         closed = self._close_or_stop()
         self.commands.escaped(idle=not (closed or busy))
 
     def _close_or_stop(self) -> bool:
-        """Close the innermost, else stop; False where there was nothing to close."""
+        """Close the innermost part, else stop the turn; False if there was nothing to close."""
         self.prompt.hints.hush()
         place = self.place
         if self.prompt.completion.is_open:
@@ -261,13 +261,13 @@ class ChatArea(Vertical):
         self.conversation.page(step)
 
     def say(self, text: str) -> None:
-        """Tell the person something in the hint line."""
+        """Show a text in the hint line."""
         self.prompt.hints.say(text)
 
     # The life of the area.
 
     async def begin(self, tabs: OpenTabs, *, show_tabs: Callable[[Sequence[TabLabel]], None]) -> None:
-        """Bring the tabs back now that the store is open, and send what was sent meanwhile."""
+        """Restore the tabs when the store is open, and send what was submitted meanwhile."""
         from catena.screens.chat.commands.commands import Commands
         from catena.screens.chat.presenter import Parts, TabPresenter
 
@@ -302,7 +302,7 @@ class ChatArea(Vertical):
         tabs.on_repair(self.say)
 
     def run(self, work: Awaitable[None]) -> None:
-        """Let something go on by itself for as long as the area is on the screen."""
+        """Run work in the background for as long as the area is on the screen."""
         self.run_worker(cast("Coroutine[Any, Any, None]", work), group="acts")
 
     async def ready_to_show(self) -> None:
@@ -311,7 +311,7 @@ class ChatArea(Vertical):
             self.watch(self.conversation.transcript, "scroll_y", self._place_changed, init=False)
 
     def unstored_lines(self) -> list[str]:
-        """What was typed before there was a store to keep it, in lines for the terminal that is left."""
+        """Lines for the terminal with what was typed before the store failed to open."""
         from catena.workspace.pending import unstored_lines
 
         composer = self.prompt.composer
@@ -320,10 +320,10 @@ class ChatArea(Vertical):
         )
 
     def on_unmount(self) -> None:
-        """Write what stands on the screen back to its tab."""
+        """Write what is on the screen back to its tab."""
         self.commands.detach()
 
-    # What is kept.
+    # Saving.
 
     def _place_changed(self) -> None:
         tab, transcript = self.commands.shown, self.conversation.transcript
@@ -342,10 +342,10 @@ class ChatArea(Vertical):
         self._keeping = None
         self.commands.save()
 
-    # What the tab tells.
+    # The state of the tab.
 
     def tab_shown(self) -> None:
-        """Give the keys to the composer of the tab that is shown, unless the person went to browse meanwhile."""
+        """Focus the composer of the shown tab, unless the person went to browse meanwhile."""
         self.panels.fork.leave()
         self.find_bar.remove_class("-open")
         transcript = self.conversation.transcript
@@ -355,7 +355,7 @@ class ChatArea(Vertical):
         self._drawn()
 
     def _drawn(self) -> None:
-        """After every drawing: hints, and who gets the keys where a question came or went."""
+        """Update the hints after a drawing, and move the focus if a permission request came or went."""
         self._hint()
         self.commands.drawn()
         ask = self.panels.permission.ask
@@ -366,9 +366,9 @@ class ChatArea(Vertical):
         self._asked = ask.ask_id if ask else None
 
     def _let_answer(self, ask_id: str) -> None:
-        """Give the keys to the question, unless the person writes or reads elsewhere."""
+        """Focus the permission request, unless the person writes or reads elsewhere."""
         permission = self.panels.permission
-        if self.commands.shown is not self.commands.tab:  # the question is another tab's before long
+        if self.commands.shown is not self.commands.tab:  # the request is about to belong to another tab
             return
         asked = permission.ask is not None and permission.ask.ask_id == ask_id
         if asked and self.place == "composer" and self.prompt.composer.blank:
@@ -381,7 +381,7 @@ class ChatArea(Vertical):
             self.say(text)
 
     def on_panel_stack_hint_posted(self, event: PanelStack.HintPosted) -> None:
-        """Say what a panel has to say."""
+        """Show the text of a panel in the hint line."""
         event.stop()
         self.say(event.text)
 
@@ -422,7 +422,7 @@ class ChatArea(Vertical):
         self.commands.handle(event)
 
     def on_transcript_seam_opened(self, event: Transcript.SeamOpened) -> None:
-        """Show what the session was told there."""
+        """Show the prior context of the seam."""
         event.stop()
         self.commands.handle(event)
 
@@ -432,7 +432,7 @@ class ChatArea(Vertical):
         self.commands.handle(event)
 
     def on_transcript_branch_requested(self, event: Transcript.BranchRequested) -> None:
-        """Do what a button of a prompt says."""
+        """Carry out the button of a prompt."""
         event.stop()
         self.commands.handle(event)
 
@@ -442,7 +442,7 @@ class ChatArea(Vertical):
         self.open_link(event)
 
     def open_link(self, event: Transcript.LinkOpened) -> None:
-        """Open a link where the person sits; over a line there is no browser here."""
+        """Open a link on the person's machine: over SSH only the clipboard reaches it."""
         if "SSH_TTY" in self.environment:
             self.app.copy_to_clipboard(event.href)
         elif event.href.startswith(("http://", "https://")):
@@ -458,7 +458,7 @@ class ChatArea(Vertical):
             self._say_found(transcript)
 
     def on_find_bar_stepped(self, event: FindBar.Stepped) -> None:
-        """Go to another place where the text was found."""
+        """Go to another hit."""
         event.stop()
         if (transcript := self.conversation.transcript) is not None:
             transcript.find_step(event.step)

@@ -31,11 +31,11 @@ class ChatHost(Protocol):
 
     @property
     def gate(self) -> KeyGate:
-        """Where keys wait for what was asked for before them."""
+        """The gate at which keys wait for the actions before them."""
 
     @property
     def start(self) -> Start:
-        """How the program was started."""
+        """The start options of the program."""
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -43,7 +43,7 @@ class ChatHost(Protocol):
 
     @property
     def still(self) -> bool:
-        """True where nothing is animated."""
+        """True if nothing is animated."""
 
     @property
     def place(self) -> str:
@@ -54,13 +54,13 @@ class ChatHost(Protocol):
         """The widget of the area that has the keys."""
 
     def set_focus(self, widget: Widget) -> None:
-        """Give the keys to a widget, with the very next key."""
+        """Focus a widget, from the next key on."""
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         """Call back after some seconds."""
 
     def run(self, work: Awaitable[None]) -> None:
-        """Let something go on by itself for as long as the area is on the screen."""
+        """Run work in the background for as long as the area is on the screen."""
 
     async def ready_to_show(self) -> None:
         """Get ready to show a tab."""
@@ -75,7 +75,7 @@ class ChatHost(Protocol):
         """Put a quote behind what is written."""
 
     def open_link(self, event: Transcript.LinkOpened) -> None:
-        """Open a link where the person sits."""
+        """Open a link on the person's machine."""
 
     def leave(self) -> None:
         """End the program."""
@@ -90,7 +90,7 @@ class ChatContext:
     tabs: OpenTabs
     presenter: TabPresenter
     handover: Handover
-    run: Callable[[Awaitable[None]], None]  # do it, and say what goes wrong
+    run: Callable[[Awaitable[None]], None]  # runs an action, and shows its error
 
     @property
     def app(self) -> App[Any]:
@@ -99,12 +99,12 @@ class ChatContext:
 
     @property
     def gate(self) -> KeyGate:
-        """Where keys wait for what was asked for before them."""
+        """The gate at which keys wait for the actions before them."""
         return self.screen.gate
 
     @property
     def start(self) -> Start:
-        """How the program was started."""
+        """The start options of the program."""
         return self.screen.start
 
     @property
@@ -114,16 +114,16 @@ class ChatContext:
 
     @property
     def tab(self) -> Tab | None:
-        """The tab that is looked at."""
+        """The active tab."""
         return self.tabs.active
 
     @property
     def seen(self) -> Tab | None:
-        """The tab that is looked at, once its transcript is on the screen and its messages can be pointed at."""
+        """The active tab, once its transcript is on the screen."""
         return self.tab if self.tab is self.presenter.shown else None
 
     def say(self, text: str, *, wrong: bool = False) -> None:
-        """Tell the person something in the hint line; ``wrong`` where something did not work."""
+        """Show a text in the hint line; ``wrong`` if something failed."""
         self.parts.hints.say(text, wrong=wrong)
 
     def restore(self, tab: Tab, text: str, files: Sequence[Attachment] = ()) -> None:
@@ -131,9 +131,9 @@ class ChatContext:
         self.handover.rewrite(tab, lambda: tab.restore(text, files))
 
     def place(self) -> object:
-        """Where the keys go and what is written there, to be compared before and after a wait."""
+        """The focused widget and the composer's text, to compare before and after a wait."""
         return self.screen.focused, self.parts.composer.text
 
     def write_here(self) -> None:
-        """Give the keys to the composer, with the very next key."""
+        """Focus the composer, from the next key on."""
         self.screen.set_focus(self.parts.composer)

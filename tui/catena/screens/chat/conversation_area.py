@@ -111,7 +111,7 @@ class ConversationArea(Vertical):
         return transcript
 
     async def mount_transcript(self) -> bool:
-        """Mount the transcript, hidden until it has something to show; False where it is mounted already.
+        """Mount the transcript, hidden until it has something to show; False if it is mounted already.
 
         Only now, since it gets Markdown ready, which takes memory that a program without a tab need not have.
         """

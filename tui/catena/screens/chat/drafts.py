@@ -1,4 +1,4 @@
-"""The composer while its text changes hands: what is typed meanwhile is neither lost nor sent elsewhere."""
+"""The composer while an action replaces its text: what is typed meanwhile is neither lost nor sent elsewhere."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """Enter was pressed on this while it could not go out yet; the tab is known as soon as it is there."""
+    """A text submitted before it could be sent; its tab is None until the tab is shown."""
 
     text: str
     tab: Tab | None
 
 
 class HandoverStep:
-    """An action under way that may bring another text into the composer, as a context around what it waits for."""
+    """A running action that may put another text into the composer, as a context manager around it."""
 
     def __init__(self, handover: Handover, tab: Tab | None, *, stays: bool) -> None:
         self._handover = handover
         self.tab = tab
-        self.stays = stays  # what is typed meanwhile is this tab's in any case
+        self.stays = stays  # what is typed meanwhile belongs to this tab in any case
         self.task: asyncio.Task[object] | None = None
         self.done = False  # it has brought its text, or will bring none
 
@@ -52,8 +52,8 @@ class HandoverStep:
 class Handover:
     """The owner of the composer's text, and the texts that wait for another one.
 
-    From the moment that an act is asked for until its text is there, what is typed belongs behind that text. Enter
-    waits until the transcript of the tab that it is meant for is on the screen.
+    From the start of an action until its text is there, what is typed belongs behind that text. Enter waits until the
+    transcript of its tab is on the screen.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class Handover:
 
     @property
     def tab(self) -> Tab | None:
-        """The tab whose text stands in the composer."""
+        """The tab whose text is in the composer."""
         return self._composer.tab
 
     @property
     def waits(self) -> bool:
-        """True while another text may come; what is typed then is no part of the one that stands here."""
+        """True while another text may come; what is typed then is not part of the present one."""
         return self._snapshot is not None
 
     @property
     def has_sent(self) -> bool:
-        """True while something waits to go out."""
+        """True while a text waits to be sent."""
         return bool(self._sent)
 
     def write(self) -> None:
@@ -112,12 +112,12 @@ class Handover:
             self._changed()
 
     def entered(self) -> HandoverStep | None:
-        """The step that the Enter of a command began, for whoever does the command."""
+        """Take the step that the Enter of a command began, to run the command in it."""
         entered, self._entered = self._entered, None
         return entered
 
     def begin(self, *, sent: bool = False, stays: bool = False) -> HandoverStep:
-        """An act begins; ``sent``: all of the text went away with it, ``stays``: it leads to no other tab."""
+        """Begin an action. ``sent``: it consumed the composer's text. ``stays``: it never switches tabs."""
         if self._snapshot is None:
             if not sent:
                 self.write()
@@ -125,7 +125,7 @@ class Handover:
                 ComposerSnapshot("", "") if sent or self.tab is None else self._composer.snapshot()
             )
         elif all(step.task is not asyncio.current_task() for step in self._steps):
-            self._restore_sent()  # meant for the act before: who has asked for another sends it again
+            self._restore_sent()  # meant for the action before; after this one the person sends it again
         step = HandoverStep(self, self.tab, stays=stays)
         self._steps.append(step)
         return step
@@ -141,14 +141,16 @@ class Handover:
         text = composer.text
         typed = snapshot.typed_since(text) if snapshot else text if owner is None else ""
         stays = any(step.stays and step.tab is owner and not step.done for step in self._steps)
-        if typed is None or stays or (snapshot is None and owner is not None):  # it is of what stood here
+        if (
+            typed is None or stays or (snapshot is None and owner is not None)
+        ):  # it is part of the text before
             if owner is not None and owner is not tab and owner in self._tabs.tabs:
                 typed = ""
                 if owner.write(text):
                     self._keep_elsewhere(owner)
             else:
                 typed = text if typed is None else typed
-        if tab is None:  # there is nobody whom it could be sent to
+        if tab is None:  # there is no tab to send it to
             waiting = [sent.text for sent in self._sent if sent.tab is None]
             typed = "\n".join(text for text in (*waiting, typed) if text.strip())
             self._sent = [sent for sent in self._sent if sent.tab is not None]
@@ -156,7 +158,7 @@ class Handover:
         sent, self._sent = self._sent, []
         for each in sent:
             if each.tab is None and tab is not None:
-                if not each.text.strip():  # meant what stood here before, which is not sent in another place
+                if not each.text.strip():  # it sent the text before, which is not sent in another tab
                     continue
                 each, base = _Sent(base + each.text, tab), ""
             self._sent.append(each)
@@ -194,7 +196,7 @@ class Handover:
         self.release()
 
     def _stay(self, *, failed: bool) -> None:
-        """No other text came: what was typed belongs to this one, and what was sent goes out where all went well."""
+        """Keep the present text with what was typed; what was submitted is sent unless the action failed."""
         composer, snapshot, tab = self._composer, self._snapshot, self.tab
         assert snapshot is not None
         waiting = [sent.text for sent in self._sent if sent.tab is None]
@@ -202,7 +204,7 @@ class Handover:
         if typed is None or failed or tab is None:
             self._restore_sent()
             written = tab.written if tab is not None else snapshot.text
-            if written != snapshot.text and typed is not None:  # put there by the act that failed
+            if written != snapshot.text and typed is not None:  # put there by the action that failed
                 composer.put(
                     "\n".join(part for part in (written, snapshot.typed_since(composer.text)) if part)
                 )
@@ -215,14 +217,14 @@ class Handover:
         self.write()
 
     def defer(self, text: str, tab: Tab) -> bool:
-        """Defer a text that another one may come before; False where it can be sent at once."""
+        """Defer a text that another one may come before; False if it can be sent at once."""
         if tab is not self.tab or not self.waits:
             return False
         self._sent.append(_Sent(text, tab))
         return True
 
     def release(self) -> None:
-        """Send the texts that waited for a tab that is on the screen now, or is not active any more."""
+        """Send the texts whose tab is on the screen now, or no longer active."""
         ready = [sent for sent in self._sent if sent.tab is not None and self._may_go(sent.tab)]
         self._sent = [sent for sent in self._sent if sent not in ready]
         for sent in ready:
@@ -235,7 +237,7 @@ class Handover:
         return tab is self._presenter.shown or tab is not self._tabs.active
 
     def give_up(self, tab: Tab) -> None:
-        """Restore what was sent in a tab that cannot be shown to its draft."""
+        """Restore the waiting texts of a tab that cannot be shown to its draft."""
         self._missing = tab
         texts = [sent.text for sent in self._sent if sent.tab is tab]
         self._sent = [sent for sent in self._sent if sent.tab is not tab]
@@ -243,7 +245,7 @@ class Handover:
             self.rewrite(tab, lambda: tab.restore("\n".join(texts)))
 
     def rewrite(self, tab: Tab, change: Callable[[], None]) -> None:
-        """Change what is written in a tab, and show it where it stands in the composer."""
+        """Change the text of a tab, and show it if it is in the composer."""
         if tab is not self.tab:
             change()
             self._keep_elsewhere(tab)
@@ -260,7 +262,7 @@ class Handover:
         self._changed()
 
     def _returned(self, tab: Tab, text: str) -> None:
-        """This is before the draft of the tab again; it is no part of what is typed for the text that may come."""
+        """Show a prompt that was returned to the draft; it is not part of what is typed for the coming text."""
         if tab is not self.tab:
             return
         typed = self._snapshot.typed_since(self._composer.text) if self._snapshot else None
@@ -275,7 +277,7 @@ class Handover:
             self._keep(tab)
 
     def detach(self) -> None:
-        """Write every text back to its tab: the screen is left."""
+        """Write every text back to its tab, before the screen is removed."""
         tab = self.tab
         if self._snapshot is not None:
             self._restore_sent()
@@ -288,7 +290,7 @@ class Handover:
         self._snapshot = None
 
     def _hold(self) -> bool:
-        """Enter was pressed: True where it waits. Where another text comes, only what was typed for that goes out."""
+        """Handle Enter; True if it waits. If another text may come, only what was typed for that one is sent."""
         composer, snapshot, tab = self._composer, self._snapshot, self.tab
         if snapshot is None:
             if tab is None or tab is self._presenter.shown or tab is not self._tabs.active:
@@ -302,19 +304,19 @@ class Handover:
                 self._show(tab)
             return True
         typed = snapshot.typed_since(composer.text)
-        if typed is not None and not composer.blank:  # else it is the old text that was changed, and stays
+        if typed is not None and not composer.blank:  # else the old text was changed, and stays
             self._sent.append(_Sent(typed, None))
             composer.restore_snapshot(snapshot)
         return True
 
     def _enter(self, tab: Tab | None) -> None:
-        """Who has entered a command goes on writing where that leads."""
+        """Begin a step for a command, so that what is typed next belongs to the tab that it opens."""
         if tab is not None and self._is_command(self._composer.text.strip("\n").rstrip()):
             tab.write("")
             self._entered = self.begin(sent=True)
 
     def _restore_sent(self) -> None:
-        """What waits for a text that has not come stands in the composer again, not sent."""
+        """Restore the texts that wait for one that has not come to the composer, unsent."""
         waiting = [sent.text for sent in self._sent if sent.tab is None and sent.text.strip()]
         self._sent = [sent for sent in self._sent if sent.tab is not None]
         if waiting and (snapshot := self._snapshot):
@@ -342,7 +344,7 @@ S = TypeVar("S", bound=_HasContext)
 def hands_over(
     action: Callable[Concatenate[S, P], Awaitable[R]],
 ) -> Callable[Concatenate[S, P], Awaitable[R]]:
-    """Mark an action that may bring another text: what is typed after it was asked for belongs to that text."""
+    """Mark an action that may bring another text: what is typed after its start belongs to that text."""
 
     @wraps(action)
     def asked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:

@@ -1,4 +1,4 @@
-"""What the person is told and asked above the composer: plan, queue, permission, trouble, fork question."""
+"""The panels above the composer: plan, queue, permission request, trouble, fork question."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from catena.widgets.change_preview import change_in_words, styled_diff
 
 
 class PanelStack(Vertical):
-    """The panels of one chat, each on the screen only while it has something to say."""
+    """The panels of one chat, each visible only while it has content."""
 
     DEFAULT_CSS = """
     PanelStack { height: auto; }
     """
 
     class HintPosted(Message):
-        """A panel has something to say in the hint line."""
+        """A panel has a text for the hint line."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     def __init__(self, commands: AreaCommands, *, composer: Widget, id: str | None = None) -> None:
-        """``composer`` gets the keys when something is decided."""
+        """``composer`` gets the focus after a decision."""
         super().__init__(id=id)
         self.commands = commands
         self._composer = composer
@@ -45,7 +45,7 @@ class PanelStack(Vertical):
         self.fork = ForkPanel(give_keys=self._write, id="fork")
 
     def compose(self) -> ComposeResult:
-        """The panels, what is only told first."""
+        """Yield the panels, those without a decision first."""
         yield self.plan
         yield self.queue
         yield self.permission
@@ -53,7 +53,7 @@ class PanelStack(Vertical):
         yield self.fork
 
     def place_of(self, focused: Widget) -> str | None:
-        """The place that a focused widget is in: question, reason, trouble, queue, branch; None where in no panel."""
+        """The place that a focused widget is in: question, reason, trouble, queue, branch; None if in no panel."""
         places = (
             (self.permission, "question"),
             (self.trouble, "trouble"),
@@ -66,14 +66,14 @@ class PanelStack(Vertical):
         return "reason" if self.permission in focused.ancestors else None
 
     def enter(self) -> None:
-        """Give the keys to an open question, else to what can be done about trouble."""
+        """Focus an open permission request, else the trouble panel."""
         if self.permission.ask is not None:
             self.screen.set_focus(self.permission)
         elif self.trouble.can_act:
             self.screen.set_focus(self.trouble)
 
     def question_hints(self, hints: Sequence[str]) -> tuple[str, ...]:
-        """The hints of a question without those of keys that mean nothing for this one."""
+        """The hints of a permission request without those of keys that do not apply to it."""
         absent = {
             "d the change": not self.permission.has_change,
             "r reject with a reason": not self.permission.can_be_rejected,
@@ -84,7 +84,7 @@ class PanelStack(Vertical):
         self.screen.set_focus(self._composer)
 
     def on_permission_panel_answered(self, event: PermissionPanel.Answered) -> None:
-        """Answer the agent; whoever answers takes care of the reason from now on."""
+        """Answer the agent; the handler keeps the reason from now on."""
         event.stop()
         if event.reason:
             self.permission.take_reason()
@@ -121,7 +121,7 @@ class PanelStack(Vertical):
         self.post_message(self.HintPosted(event.text))
 
     def on_trouble_panel_taken(self, event: TroublePanel.Taken) -> None:
-        """Do something about the trouble; what is typed next is a text again."""
+        """Carry out the offer and focus the composer."""
         event.stop()
         self._write()
         self.commands.handle(event)

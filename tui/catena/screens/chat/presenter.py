@@ -83,7 +83,7 @@ def _hold(tab: Tab) -> str:
 
 
 def unheeded_stop(tab: Tab, stopping_for: float | None) -> str:
-    """What can be done where the agent does not stop, "" while it may still stop."""
+    """Text on an agent that does not stop; "" while it may still stop."""
     if not _unheeded(tab, stopping_for):
         return ""
     agent = (tab.session or tab.window.session).agent_title
@@ -138,7 +138,7 @@ def _short(number: int) -> str:
     return f"{number / 1_000:.0f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
 
 
-_FRAME = 0.02  # seconds between two looks at the news; the transcript has a frame of its own
+_FRAME = 0.02  # seconds between two drawings of events; the transcript has a frame of its own
 _TOGETHER = 100  # rows that are put on the screen at once
 _MOST_BEHIND = 500  # rows; beyond them the newest page is read instead of drawing each
 
@@ -166,7 +166,7 @@ class Parts:
 class TabPresenter:
     """Draws the active tab, and the marks of the others in the bar.
 
-    It is the only one that takes news; while a tab's page is being read, its news wait, so that nothing is drawn twice.
+    It alone takes the events; while the page of a tab is read, its events wait, so that nothing is drawn twice.
     """
 
     def __init__(
@@ -198,14 +198,14 @@ class TabPresenter:
         self._over = False  # a turn ended that may have done what was left open
         self._prompts: list[str] = []  # said since the last frame
         self._added: list[Message] = []  # rows that are drawn together
-        self._leaving_out = False  # rows are only heard until the newest page is read
-        self._read_to = -1  # depth of the last row that was read; what is above it is no news
+        self._leaving_out = False  # rows are not drawn until the newest page is read
+        self._read_to = -1  # depth of the last row that was read; rows above it are not new
         self.shown: Tab | None = (
             None  # what the screen shows; behind the active tab while a page is being read
         )
         self.stop_wanted_at: float | None = None
         self.returned: Callable[[Tab, str], None]  # a text is in the draft of the tab again: show it there
-        self.moving: Tab | None = None  # it is brought to another leaf; its news wait until it stands there
+        self.moving: Tab | None = None  # it is moved to another leaf; its events wait until then
 
     def newest(self, kind: Kind) -> Message | None:
         """The newest row of a kind, as far as rows are loaded."""
@@ -218,7 +218,7 @@ class TabPresenter:
 
     @property
     def empty(self) -> bool:
-        """True where the tab that is shown has no message yet."""
+        """True if the tab that is shown has no message yet."""
         return not self._rows
 
     async def follow(self) -> None:
@@ -231,17 +231,17 @@ class TabPresenter:
             self._draw_events()
             try:
                 await self._read_on()
-            except StoreError as error:  # what is on the screen stays, and what is told next is drawn
+            except StoreError as error:  # the screen stays as it is, and later events are drawn
                 self._parts.hints.say(str(error), wrong=True)
             await asyncio.sleep(max(_FRAME, time.monotonic() - began))
 
     async def _read_on(self) -> None:
-        """Read what the drawn events have made necessary."""
+        """Read the rows that the drawn events require."""
         if self._reload.is_set() and (tab := self._tabs.active):
             self._reload.clear()
             await self.show(tab, anew=self._leaving_out and self.shown is tab)
-            shown = self._tabs.active  # None where it was closed meanwhile
-            if shown and shown.attachments:  # they are of the draft at the leaf where it stands now
+            shown = self._tabs.active  # None if it was closed meanwhile
+            if shown and shown.attachments:  # they belong to the draft at the new leaf
                 await self._tabs.keep_attachments(shown)
         if self._over and self._tabs.active is not None:
             self._over = False
@@ -255,7 +255,7 @@ class TabPresenter:
         self._held.clear()
 
     def want(self, tab: Tab) -> None:
-        """Make a tab the active one while the screen still shows another."""
+        """Make a tab active while the screen still shows another."""
         if self._tabs.active is not tab:
             self.stop_wanted_at = None
             self._tabs.active = tab
@@ -271,7 +271,7 @@ class TabPresenter:
             lineage = await self._tabs.lineage_line(tab)
         finally:
             self._loading.remove(tab)
-            self._tabs.published.set()  # what has waited for it
+            self._tabs.published.set()  # its events have waited
         if self._tabs.active is not tab:  # another one was wanted meanwhile
             return
         self.shown = tab
@@ -312,14 +312,14 @@ class TabPresenter:
         self._parts.transcript.prepend(page.rows, more_above=page.more_above)
         self._parts.transcript.set_siblings(page.siblings)
 
-    async def tell_seam(self, message_id: str) -> None:
-        """Show under a seam the prior context that was sent there, byte for byte."""
+    async def show_seam_detail(self, message_id: str) -> None:
+        """Show the prior context of a seam below it, byte for byte."""
         row = self._rows.get(message_id)
         told = await self._tabs.prior_context(row.turn_id) if row and row.turn_id else None
         self._parts.transcript.set_seam_detail(message_id, told or "Nothing was told.")
 
     def _draw_events(self) -> None:
-        """Draw what was published since the last frame, as far as there is time; pieces of a text are joined."""
+        """Draw the events since the last frame, as far as there is time; pieces of a text are joined."""
         coming = self._held
         self._held = deque()
         coming.extend(self._tabs.events)
@@ -352,14 +352,14 @@ class TabPresenter:
         self.refresh()
 
     def _far_behind(self, coming: Collection[tuple[Tab, ConversationEvent]]) -> bool:
-        """True where more rows came than can be read, and the person follows the end."""
+        """True if more rows came than can be read, and the person follows the end."""
         if len(coming) <= _MOST_BEHIND or not self._parts.transcript.idle_at_end:
             return False
         shown = self.shown
         return sum(tab is shown and isinstance(event, MessageAdded) for tab, event in coming) > _MOST_BEHIND
 
     def _left_out(self, tab: Tab, event: ConversationEvent) -> bool:
-        """Read the newest page instead of drawing this event; the rows are in the store, or heard."""
+        """Read the newest page instead of drawing this event; its rows are stored, or published text of the tab."""
         if not self._leaving_out or not isinstance(event, MessageAdded | MessageChanged | MessageGrew):
             return False
         tab.scroll = None

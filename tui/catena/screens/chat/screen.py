@@ -48,7 +48,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         notify_terminal: Callable[[str], None],
         leave: Callable[[], None],
     ) -> None:
-        """``notify_terminal`` gets the person's attention where they do not look at us; ``leave`` ends the program."""
+        """``notify_terminal`` notifies the person while the terminal has no focus; ``leave`` ends the program."""
         super().__init__()
         self.tab_bar = TabBar(start.directory, id="tabs")
         self.area = ChatArea(

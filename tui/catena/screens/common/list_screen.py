@@ -18,7 +18,7 @@ class ListScreen(Dialog[ScreenResultType]):
 
     AUTO_FOCUS = ""  # keys belong to the rows, unless a field is opened
     HEADING: ClassVar[str] = ""
-    EMPTY: ClassVar[str] = ""  # instead of rows, where there are none
+    EMPTY: ClassVar[str] = ""  # instead of rows, if there are none
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = ()  # words and action of each key
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", show=False),
@@ -36,7 +36,7 @@ class ListScreen(Dialog[ScreenResultType]):
         yield Static(key_hints(*self.HINTS), id="hint")
 
     def compose_field(self) -> ComposeResult:
-        """The field above the key hints, where a subclass has one."""
+        """The field above the key hints, if a subclass has one."""
         yield from ()
 
     @property

@@ -130,7 +130,7 @@ def _details(tree: TreeLayout, line: TreeLine, now: datetime, *, wide: bool) -> 
 
 
 def matches(text: str, tree: TreeLayout, node: TreeNode) -> bool:
-    """True where each word of a text is in the prompt, its labels, its agent or the conversation's title."""
+    """True if each word of a text is in the prompt, its labels, its agent or the conversation's title."""
     title = tree.places.names.get(node.conversation_id) or ""
     labels = " ".join(tree.places.labels.get(node.id, ()))
     agent = agent_title(node.agent, node.profile or "") if node.agent else ""

@@ -44,7 +44,7 @@ class TreeSearch(SafeInput):
 
     @property
     def empty(self) -> str:
-        """The words in place of lines, where there are none."""
+        """The words in place of lines, if there are none."""
         if not self.wanted:
             return "nothing was said here yet"
         if self._hits_text != self.wanted:

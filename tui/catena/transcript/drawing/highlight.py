@@ -31,7 +31,7 @@ class HighlightCache:
         return bool(self._requested)
 
     def of(self, code: str, language: str) -> tuple[ColouredLine, ...] | None:
-        """Return the highlighted lines of ``code``; None where it is not lexed yet or stays plain."""
+        """Return the highlighted lines of ``code``; None if it is not lexed yet or stays plain."""
         if not language or len(code) > MAX_CHARACTERS or code.count("\n") >= MAX_LINES:
             return None
         key = (language, code)

@@ -35,7 +35,7 @@ def draw_code(source: str, info: str, options: RenderOptions) -> list[Line]:
 
 
 def highlighted_lines(source: str, info: str, options: RenderOptions) -> Sequence[ColouredLine] | None:
-    """Return the highlighted lines of a safe ``source``; None where it is not lexed yet."""
+    """Return the highlighted lines of a safe ``source``; None if it is not lexed yet."""
     if options.highlights is None:
         return None
     return options.highlights.of(source, language_of(info))

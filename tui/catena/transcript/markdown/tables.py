@@ -52,7 +52,7 @@ def draw_table(tokens: Sequence[Token], options: RenderOptions, base: Style) -> 
 
 
 def fit_columns(natural: Sequence[int], width: int) -> list[int] | None:
-    """Distribute ``width`` over columns of ``natural`` widths; None where a column would be too narrow."""
+    """Distribute ``width`` over columns of ``natural`` widths; None if a column would be too narrow."""
     room = width - len(_BETWEEN) * (len(natural) - 1)
     if sum(natural) <= room:
         return list(natural)

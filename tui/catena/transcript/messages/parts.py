@@ -133,7 +133,7 @@ class Part:
         return self.height
 
     def measure(self, options: RenderOptions) -> list[Line]:
-        """Return the lines below the lead, drawn where needed, and set the height."""
+        """Return the lines below the lead, drawn if needed, and set the height."""
         if self.lines is None:
             misses = options.highlights.misses if options.highlights else 0
             self.lines = self.draw(options)

@@ -61,7 +61,7 @@ def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
 
 
 def has_footer(message: Message) -> bool:
-    """True where there are lines below a prompt."""
+    """True if there are lines below a prompt."""
     refused = message.state is MessageState.REFUSED
     return refused or bool(message.data.get("steered")) or bool(attachments_of(message))
 
@@ -97,5 +97,5 @@ def _inside_bar(options: RenderOptions) -> RenderOptions:
 
 
 def _bar(lines: list[Line], options: RenderOptions) -> list[Line]:
-    """Draw the bar as part of the text where there is no gutter."""
+    """Draw the bar as part of the text if there is no gutter."""
     return add_prefix(lines, LinePrefix("▌ ", "▌ ", options.palette.prompt_bar)) if options.narrow else lines

@@ -49,7 +49,7 @@ class ToolCall:
 
     @property
     def has_details(self) -> bool:
-        """True where there is more than its line."""
+        """True if there is more than its line."""
         return bool(self.diffs or self.texts or self.raw_input or self.raw_output or len(self.locations) > 1)
 
     @classmethod

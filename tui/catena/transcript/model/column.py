@@ -213,7 +213,7 @@ class Column:
         return top
 
     def anchor_at(self, top: int, height: int) -> Anchor | None:
-        """Return the anchor of a screen that begins at ``top``, a measured row where there is one."""
+        """Return the anchor of a screen that begins at ``top``, a measured row if there is one."""
         total = self.total
         if not total:
             return None
@@ -261,13 +261,13 @@ class Column:
             row += count
 
     def parts(self, entry: Entry) -> list[Part]:
-        """Return the parts of a message, made where needed."""
+        """Return the parts of a message, made if needed."""
         parts = entry.open(self.options)
         self._heights[self.position(entry)] = entry.rows
         return parts
 
     def lines(self, entry: Entry, part: int) -> list[Line]:
-        """Return the lines of a part, drawn where needed, on or off the screen."""
+        """Return the lines of a part, drawn if needed, on or off the screen."""
         lines = entry.measure(part, self.options)
         self._row_cache.touch(self.parts(entry)[part], len(lines))
         return lines

@@ -118,7 +118,7 @@ class Entry:
         return len(message.text) // width + message.text.count("\n") + 1
 
     def open(self, options: RenderOptions) -> list[Part]:
-        """Return the parts, made where needed."""
+        """Return the parts, made if needed."""
         if self.parts is None:
             self.parts = list(self._make_parts(options))
             self.heights = Heights(part.estimate(options.width) for part in self.parts)
@@ -134,7 +134,7 @@ class Entry:
             self.estimate(options.width)
 
     def measure(self, index: int, options: RenderOptions) -> list[Line]:
-        """Return the lines of a part, drawn where needed, and set its height."""
+        """Return the lines of a part, drawn if needed, and set its height."""
         lines = self.open(options)[index].measure(options)
         self.heights[index] = self.open(options)[index].height
         return lines

@@ -50,7 +50,7 @@ class BrowsableTranscript(TranscriptView):
             self._repaint()
 
     def choose_prompt(self) -> bool:
-        """Begin the choice of a prompt at the newest one; False where none is loaded."""
+        """Begin the choice of a prompt at the newest one; False if none is loaded."""
         newest = next((entry for entry in reversed(self._column.entries) if _is_prompt(entry)), None)
         if newest is None:
             return False
@@ -76,7 +76,7 @@ class BrowsableTranscript(TranscriptView):
             self.scroll_home(animate=False)  # loads what is above, for the next key press
 
     def move_to_branch_point(self, step: int) -> bool:
-        """Move the focus to the next prompt with siblings, upwards or downwards; False where none is loaded."""
+        """Move the focus to the next prompt with siblings, upwards or downwards; False if none is loaded."""
         now = None if self.current is None else self._column.entry(self.current)
         if now is None:
             return False
@@ -89,7 +89,7 @@ class BrowsableTranscript(TranscriptView):
         return False
 
     def focus_message(self, message_id: str) -> bool:
-        """Focus a message without scrolling; False where it is not loaded."""
+        """Focus a message without scrolling; False if it is not loaded."""
         if self._column.entry(message_id) is None:
             return False
         self.current = message_id

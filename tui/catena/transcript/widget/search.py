@@ -159,7 +159,7 @@ class Search:
         return None if self.hit is None else column.entry(self.hit.message_id)
 
     def locate(self, column: Column, entry: Entry) -> HitLocation | None:
-        """Find the location of the current hit; None where it is not drawn."""
+        """Find the location of the current hit; None if it is not drawn."""
         self.location = None if self.hit is None else self.matcher.location(column, entry, self.hit.index)
         return self.location
 

@@ -51,7 +51,7 @@ def entries_selection(first: Entry, last: Entry) -> Selection:
 
 
 def word_at(row: ColumnRow, place: Offset) -> Selection | None:
-    """Return the selection of the word at an offset in a row; None where there is none."""
+    """Return the selection of the word at an offset in a row; None if there is none."""
     if row.line is None or place.y != row_offset(row):
         return None
     content = row.line.shown[row.line.lead :]
@@ -62,7 +62,7 @@ def word_at(row: ColumnRow, place: Offset) -> Selection | None:
 
 
 def selected_columns(row: ColumnRow, selection: Selection) -> tuple[int, int] | None:
-    """Return the selected range of a row's selectable part, in characters; None where nothing is selected."""
+    """Return the selected range of a row's selectable part, in characters; None if nothing is selected."""
     if row.line is None:
         return None
     y = row_offset(row)

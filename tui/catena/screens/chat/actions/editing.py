@@ -34,7 +34,7 @@ class EditActions:
         self._panel = context.parts.fork
         self.clock = clock
         self._escaped_at: float | None = None
-        self._read_at: int | None = None  # where one was when a prompt was to be chosen
+        self._read_at: int | None = None  # the scroll position before a prompt was to be chosen
 
     # --- which prompt
 
@@ -63,7 +63,7 @@ class EditActions:
             self._context.say(_NO_PROMPT)
 
     def leave_choosing(self) -> None:
-        """Leave the choice of a prompt, and scroll back to where it began."""
+        """Leave the choice of a prompt, and scroll back."""
         self._context.write_here()
         self._context.parts.transcript.restore_position(self._read_at)
 
@@ -71,7 +71,7 @@ class EditActions:
         """The browsed message; None while the keys are elsewhere."""
         return self._context.parts.conversation.browsed
 
-    # --- edit and say anew
+    # --- edit
 
     def edit(self) -> Awaitable[None]:
         """Edit the browsed prompt; while nothing is browsed, let the person choose one."""
@@ -111,7 +111,7 @@ class EditActions:
         context.presenter.refresh()
 
     def price_anew(self) -> None:
-        """Price the edit again where the agent has changed or a turn has begun or ended."""
+        """Price the edit again if the agent has changed or a turn has begun or ended."""
         tab = self._context.tab
         if tab and tab.editing and tab.editing.priced_for != _state(tab):
             tab.editing.priced_for = _state(tab)
@@ -123,7 +123,7 @@ class EditActions:
         self._context.presenter.refresh()
 
     def leave_edit(self) -> bool:
-        """Leave the edit and restore the draft; False where no prompt is edited."""
+        """Leave the edit and restore the draft; False if no prompt is edited."""
         context, tab = self._context, self._context.handover.tab
         if tab is None or tab.editing is None or context.handover.waits:
             return False
@@ -218,10 +218,10 @@ class EditActions:
         finally:
             tab.sending -= 1
 
-    # --- again
+    # --- retry
 
     async def retry(self, argument: str = "") -> None:
-        """Send the last prompt again, to another agent where one is named."""
+        """Retry the last prompt, with another agent if one is named."""
         if (tab := self._context.tab) is None:
             return
         if tab.busy:
@@ -231,7 +231,7 @@ class EditActions:
             await tab.window.retry(agent=spec)
 
     async def retry_browsed(self) -> None:
-        """Send the browsed prompt, or the last one, again after its price was shown."""
+        """Retry the browsed prompt, or the last one, after its price was shown."""
         if (tab := self._context.seen) is None:
             return
         if prompt := self._context.parts.transcript.prompt_above(self.here()):

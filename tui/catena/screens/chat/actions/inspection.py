@@ -56,7 +56,7 @@ class ChainActions:
             await tab.window.prepare()
 
     async def context(self) -> None:
-        """Show what the agent knew and was told: for the browsed message, else for the newest turn."""
+        """Show the context of the browsed message, else of the newest turn."""
         from catena.screens.context.screen import ContextScreen
 
         context = self._context

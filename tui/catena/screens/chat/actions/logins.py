@@ -136,7 +136,7 @@ class LoginActions:
         await self._context.app.push_screen_wait(page)
 
     async def _send_owed(self, tab: Tab) -> None:
-        """Send the prompt that needed the login again, as the same row, where it got no answer at all."""
+        """Send the prompt that needed the login again, as the same row, if it got no answer."""
         owed = await tab.conversation.logins.owed(tab.window)
         done = f"You are logged in to {_title(tab)}."
         if owed is None:
@@ -154,7 +154,7 @@ class LoginActions:
             self._say(tab, f"{done} Your text has changed since; enter sends it as it stands.")
 
     def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
-        """Remove the prompt from the draft and keep what was typed behind it; False where the prompt was changed."""
+        """Remove the prompt from the draft and keep what was typed behind it; False if the prompt was changed."""
         composer, shown = self._context.parts.composer, tab is self._context.handover.tab
         draft = composer.text if shown else tab.draft
         if draft.strip() in ("", prompt.strip()):  # empty: the command itself was typed in its place

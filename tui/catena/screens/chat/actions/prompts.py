@@ -68,7 +68,7 @@ class InputHistory:
         return self._older[at]
 
     def newer(self) -> str | None:
-        """The next newer input, in the end the draft; None where the draft is shown already."""
+        """The next newer input, in the end the draft; None if the draft is shown already."""
         if self._at == -1:
             return None
         self._at -= 1
@@ -94,7 +94,7 @@ class PromptActions:
         return pending.hold(lambda: tab.restore(text))
 
     def hold_all(self, texts: Sequence[str], composer: Composer, permission: PermissionPanel) -> None:
-        """Hold every text of a screen that is left: sent and not taken yet, or in no tab's draft."""
+        """Hold every text of a screen that is left: submitted and not handled, or in no tab's draft."""
         self._break_off()
         for text in texts:
             self.hold(self._context.tab, text)
@@ -109,10 +109,9 @@ class PromptActions:
     async def send(
         self, tab: Tab, text: str, *, is_draft: bool = True, held: PendingText | None = None
     ) -> None:
-        """Send a prompt, or queue it while a turn runs; where neither works the text is restored.
+        """Send a prompt, or queue it while a turn runs; if neither works, restore the text.
 
-        What is attached goes along where the text is the draft that it was attached to. ``held`` is who has answered
-        for the text until now.
+        ``is_draft``: its attachments are sent with it. ``held`` has held the text until now.
         """
         self._inputs.add(text)
         files: tuple[Attachment, ...] = ()
@@ -120,7 +119,7 @@ class PromptActions:
             files, tab.attachments = tab.attachments, ()
         held = held or self.hold(tab, text)
         held.back = lambda: tab.restore(text, files)
-        if tab is self._context.presenter.shown:  # at once: who scrolls up meanwhile reads on there
+        if tab is self._context.presenter.shown:  # at once: a person who scrolls up meanwhile reads on there
             self._context.parts.transcript.follow()
         try:
             await self._context.tabs.pending.see_through(_said(tab, text, files), held)
@@ -159,7 +158,7 @@ class PromptActions:
             self._context.handover.prepend("/rename ")
 
     async def stop(self) -> None:
-        """Stop the turn; where the agent goes on for a while, end its process."""
+        """Stop the turn; if the agent goes on for a while, end its process."""
         tab, presenter = self._context.tab, self._context.presenter
         if tab is None or not tab.busy:
             return

@@ -26,7 +26,7 @@ Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
 
 
 def kept_agent(tab: Tab, settings: Settings) -> AgentSpec | None:
-    """The agent that a tab's conversation was kept with; None where nothing is known of it any more."""
+    """The agent that a tab's conversation was kept with; None if nothing is known of it any more."""
     try:
         return stored_agent(tab.agent, tab.profile, settings)
     except AgentMissing:
@@ -85,7 +85,7 @@ async def choose_agent(
     *,
     prices: Prices | None = None,
 ) -> AgentSpec | None:
-    """The agent that the person chooses, None where they leave; ``prices`` names the price of each."""
+    """The agent that the person chooses, None if they leave; ``prices`` names the price of each."""
     note = ""
     keep = last_used
     priced = await _prices_by_row(agent_rows(settings, last_used), settings, prices)
@@ -143,7 +143,7 @@ def model_option(tab: Tab) -> Option | None:
 
 
 async def choose_value(app: App[object], choose_option: Option, named: str = "") -> str | bool | None:
-    """The value that the person chooses for an option; None where they leave."""
+    """The value that the person chooses for an option; None if they leave."""
     if choose_option.kind == "boolean":
         rows = [Row("on", "on"), Row("off", "off")]
         chosen = _named(named, rows) or await app.push_screen_wait(
@@ -189,7 +189,7 @@ async def choose_option(app: App[object], options: Sequence[Option]) -> Option |
 
 
 async def choose_theme(app: App[object], named: str = "") -> bool:
-    """Let the person choose a theme, and show each while they choose; False where they leave."""
+    """Let the person choose a theme, and show each while they choose; False if they leave."""
     before = app.theme
     if named in app.available_themes:
         app.theme = named
@@ -244,7 +244,7 @@ class SettingsActions:
         prices: Prices,
         open_with: Callable[[AgentSpec], Awaitable[None]],
     ) -> None:
-        """``open_with`` opens a conversation with an agent where there is no tab."""
+        """``open_with`` opens a conversation with an agent if there is no tab."""
         self._context = context
         self._open_with = open_with
         self._prices = prices

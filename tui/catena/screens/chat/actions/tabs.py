@@ -77,7 +77,7 @@ class TabActions:
             context.say("No agent is chosen: /agent lists them. Ctrl+O opens the history without one.")
 
     async def _first_agent(self) -> AgentSpec | None:
-        """The agent that the person chooses; beside another Catena the last used one, where it is installed."""
+        """The agent that the person chooses; beside another Catena the last used one, if it is installed."""
         context = self._context
         last_used = await context.tabs.last_used_agent()
         if not context.tabs.workspace_is_ours:
@@ -235,7 +235,7 @@ class TabActions:
         await tab.window.prepare()
 
     async def suspend(self) -> None:
-        """Stop the program as a shell's Ctrl+Z does, where there is a shell that can bring it back."""
+        """Stop the program as a shell's Ctrl+Z does, if there is a shell that can bring it back."""
         if os.getsid(0) == os.getpid():
             self._context.say("No shell started this Catena, and nobody could bring it back.")
         else:

@@ -25,7 +25,7 @@ _LONGEST_NAP = 15.0  # seconds between two looks at the clock; it may have been 
 
 
 class TroubleActions:
-    """Actions on the trouble of a tab, each asked for by the person."""
+    """Actions on the trouble of a tab, each requested by the person."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class TroubleActions:
             await tab.window.retry()
 
     def stop_waiting(self) -> bool:
-        """Cancel sending the active tab's prompt at the end of its limit; False where nothing waits."""
+        """Cancel sending the active tab's prompt at the end of its limit; False if nothing waits."""
         tab = self._context.tab
         standing = tab.trouble.standing if tab else None
         if tab is None or standing is None or standing.waits_until is None:
@@ -89,7 +89,7 @@ class TroubleActions:
         return True
 
     def dismiss(self) -> bool:
-        """Stop waiting, else dismiss the trouble of the active tab; False where there is neither."""
+        """Stop waiting, else dismiss the trouble of the active tab; False if there is neither."""
         context = self._context
         tab = context.tab
         if tab is None or tab.busy or not context.parts.trouble.open:
@@ -160,7 +160,7 @@ class TroubleActions:
     # Elsewhere.
 
     async def _elsewhere(self, tab: Tab, standing: StandingTrouble) -> None:
-        """Send the prompt to another agent, where the person chooses one."""
+        """Send the prompt to another agent, if the person chooses one."""
         before = _agent_of(tab)
         await self._choose_agent()
         if (
@@ -199,7 +199,7 @@ def _agent_of(tab: Tab) -> tuple[str, str]:
 
 
 def _behind(prompt: str | None, draft: str) -> str | None:
-    """What was typed behind a restored prompt; None where the prompt was changed."""
+    """What was typed behind a restored prompt; None if the prompt was changed."""
     if prompt is None:
         return None
     if draft.strip() == prompt.strip():

@@ -39,14 +39,14 @@ class UndoActions:
 
     @hands_over
     async def redo(self) -> None:
-        """Redo what was undone last."""
+        """Redo the act that was undone last."""
         if not self._in_edit():
             taken = await self._moving(self._context.tabs.undoing.redo(self._as_it_is()))
             self._context.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)
 
     @hands_over
     async def reflog(self) -> None:
-        """Everything that was done here, with the times; Enter goes back to before an act, or does it again."""
+        """List every act of the journal; Enter undoes down to an act, or redoes up to it."""
         context = self._context
         listed = await context.tabs.undoing.acts(context.tab)
         if not listed:
@@ -91,7 +91,7 @@ class UndoActions:
         await self._archive(Act.DELETE, "Deleted from every list, and still in the file")
 
     async def archive(self) -> None:
-        """Put this conversation into the archive: at the end of the history."""
+        """Archive this conversation: it moves to the end of the history."""
         await self._archive(Act.ARCHIVE, "Archived: it stands at the end of the history")
 
     @hands_over
@@ -115,7 +115,7 @@ class UndoActions:
         return editing
 
     async def _moving(self, taking: Awaitable[UndoResult | None]) -> UndoResult | None:
-        """Take the step, and look at what it was about; what is told meanwhile waits until the tab stands there."""
+        """Await a step and show its tab; events of the tab wait until it has moved."""
         context, presenter = self._context, self._context.presenter
         before = presenter.moving = context.tab
         try:
@@ -130,7 +130,7 @@ class UndoActions:
 
     @staticmethod
     async def _warning(taken: UndoResult) -> str:
-        """What was said before a logout, and is stood on again, is never told on in silence."""
+        """Warn if the branch has messages from before a logout: the next prompt sends them on."""
         tab = taken.look_at
         if tab is None or tab.conversation.read_only:
             return ""
@@ -141,14 +141,14 @@ class UndoActions:
         return _TAKEN_ALONG if price.before_logout else ""
 
     def _as_it_is(self) -> Tab | None:
-        """The tab that is looked at, with what is on the screen of it."""
+        """The active tab, with the scroll position of the shown one saved."""
         context = self._context
         if (shown := context.presenter.shown) is not None and shown in context.tabs.tabs:
             shown.scroll = context.parts.transcript.position()
         return context.tab
 
     async def _show(self, taken: UndoResult | None) -> None:
-        """Look at what the act was about; the keys stay where they are."""
+        """Show the tab of the acts; the focus stays."""
         context = self._context
         if taken is None:
             return

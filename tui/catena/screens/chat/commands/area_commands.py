@@ -39,7 +39,7 @@ class AreaCommands(Protocol):
 
     @property
     def tab(self) -> Tab | None:
-        """The tab that is looked at."""
+        """The active tab."""
 
     @property
     def shown(self) -> Tab | None:
@@ -50,13 +50,13 @@ class AreaCommands(Protocol):
         """True while a text on which Enter was pressed waits to go out."""
 
     def do(self, name: str) -> None:
-        """Do what the command of this name does."""
+        """Run the command of this name."""
 
     def submit(self, text: str, tab: Tab | None = None) -> None:
-        """Take a text on which Enter was pressed; ``tab`` is the one that it was written for."""
+        """Submit a text; ``tab`` is the one that it was written for."""
 
     def handle(self, event: ChatEvent) -> None:
-        """Do what the person wants by a key or a click in a widget."""
+        """Handle a key or a click in a widget."""
 
     def attach(self, paths: Sequence[str]) -> None:
         """Attach files whose paths were pasted."""
@@ -68,28 +68,28 @@ class AreaCommands(Protocol):
         """Note that another key was pressed."""
 
     def write(self) -> None:
-        """Take the text of the composer over into its tab."""
+        """Write the composer's text to its tab."""
 
     def save(self) -> None:
         """Save the draft and the scroll position."""
 
     def drawn(self) -> None:
-        """Bring up to date what depends on the state that was just drawn."""
+        """Update what depends on the state that was just drawn."""
 
     def close_innermost(self) -> bool:
-        """Close what is open beside the widgets; False where nothing is."""
+        """Close an edit, a wait or a trouble; False if none is open."""
 
     def leave_choosing(self) -> None:
         """Stop choosing a prompt in the transcript."""
 
     def step_tab(self, step: int) -> None:
-        """Go through the tabs."""
+        """Go to the next or previous tab."""
 
     def go_to_tab(self, index: int) -> None:
         """Go to a tab, counted from 0."""
 
     def unstored_texts(self, written: Sequence[str]) -> list[str]:
-        """Return the texts that no store will keep; ``written`` stands in the composer or was just sent."""
+        """Return the texts that no store will keep; ``written``: the texts in the composer or just submitted."""
 
     def detach(self) -> None:
-        """Write everything on the screen back to its tab: the area is removed."""
+        """Write everything on the screen back to its tab, before the area is removed."""

@@ -46,7 +46,7 @@ class Commands:
         presenter: TabPresenter,
         startup: StartupCommands,
     ) -> None:
-        """``early`` goes on taking what is sent until the tabs are there."""
+        """``startup`` takes submitted texts until the tabs are there."""
         handover = Handover(
             parts.composer,
             tabs,
@@ -65,7 +65,7 @@ class Commands:
 
     @property
     def tab(self) -> Tab | None:
-        """The tab that is looked at."""
+        """The active tab."""
         return self.context.tab
 
     @property
@@ -140,7 +140,7 @@ class Commands:
             case Transcript.OlderRequested():
                 self.run(context.presenter.show_older())
             case Transcript.SeamOpened():
-                self.run(context.presenter.tell_seam(event.message_id))
+                self.run(context.presenter.show_seam_detail(event.message_id))
             case Transcript.SiblingRequested():
                 actions.branches.sibling_clicked(event.message_id, event.step)
             case Transcript.BranchRequested():
@@ -191,7 +191,7 @@ class Commands:
         self.actions.edits.price_anew()
 
     def close_innermost(self) -> bool:
-        """Leave an edit, stop waiting, dismiss trouble, in this order; False where there is none of them."""
+        """Leave an edit, stop waiting, dismiss trouble, in this order; False if there is none of them."""
         actions = self.actions
         return actions.edits.leave_edit() or actions.trouble.stop_waiting() or actions.trouble.dismiss()
 
@@ -208,7 +208,7 @@ class Commands:
         self.actions.tabs.go_to(index)
 
     def unstored_texts(self, written: Sequence[str]) -> list[str]:
-        """Return nothing: what is written from now on is kept with its tab."""
+        """Return nothing: every text is kept with its tab."""
         return []
 
     def detach(self) -> None:
@@ -235,7 +235,7 @@ class Submissions:
     def submit(self, text: str, tab: Tab | None = None) -> None:
         """Do a command, or send a prompt.
 
-        ``tab`` is the one that the text was written for; where there was none, the one that is looked at.
+        ``tab`` is the one that the text was written for; if there was none, the one that is looked at.
         """
         slash = split_slash(text)
         wanted = slash_command(slash[0]) if slash else None
@@ -246,7 +246,7 @@ class Submissions:
         if entered is None and tab is not None and context.handover.defer(text, tab):
             return
         with entered or nullcontext():
-            if tab is not None and tab not in context.tabs.tabs:  # closed since: there is nobody to tell it
+            if tab is not None and tab not in context.tabs.tabs:  # closed since: there is nowhere to show it
                 context.parts.composer.restore(text)
             elif slash and wanted:
                 self._do(wanted.name, slash[1], text, tab)
@@ -261,7 +261,7 @@ class Submissions:
         if tab is not None and tab is not context.tab:  # it would be done to another one
             context.restore(tab, text)
             return
-        if tab and tab.editing and tab is context.handover.tab:  # it stood where the edited prompt stands
+        if tab and tab.editing and tab is context.handover.tab:  # the edited prompt takes its place
             context.handover.replace(tab.editing.prompt.text)
         held = self._actions.prompts.hold(tab, text)
         context.run(_begun(_action(name, argument, self._actions, context), held))

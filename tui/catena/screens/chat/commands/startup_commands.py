@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class StartupCommands:
-    """The commands of a chat area before its tabs are there: leave, and keep what is sent."""
+    """The commands of a chat area before its tabs are there: quit, and keep what is submitted."""
 
     tab: Tab | None = None
     shown: Tab | None = None
@@ -23,12 +23,12 @@ class StartupCommands:
         self._texts: list[str] = []
 
     def take(self) -> list[str]:
-        """Hand over what was sent, oldest first."""
+        """Take the submitted texts, oldest first."""
         texts, self._texts = self._texts, []
         return texts
 
     def do(self, name: str) -> None:
-        """Leave; no other command is possible yet."""
+        """Quit; no other command is possible yet."""
         if name == "quit":
             self._leave()
 
@@ -37,7 +37,7 @@ class StartupCommands:
         self._texts.append(text)
 
     def handle(self, event: ChatEvent) -> None:
-        """Do nothing: no widget shows anything of a tab yet."""
+        """Do nothing: no widget shows a tab yet."""
 
     def attach(self, paths: Sequence[str]) -> None:
         """Do nothing: there is no draft to attach to."""
@@ -58,7 +58,7 @@ class StartupCommands:
         """Do nothing."""
 
     def close_innermost(self) -> bool:
-        """Nothing is open."""
+        """Return False: nothing is open."""
         return False
 
     def leave_choosing(self) -> None:
@@ -71,7 +71,7 @@ class StartupCommands:
         """Do nothing: there are no tabs yet."""
 
     def unstored_texts(self, written: Sequence[str]) -> list[str]:
-        """Return everything that was sent and written."""
+        """Return every submitted and written text."""
         return [*self._texts, *written]
 
     def detach(self) -> None:

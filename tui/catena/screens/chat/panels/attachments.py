@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
 
-_LONGEST_NAME = 30  # characters, where there is room
+_LONGEST_NAME = 30  # characters, if there is room
 
 
 class AttachmentBar(Widget):

@@ -29,7 +29,7 @@ class ForkQuestion:
 
 
 class ForkPanel(Widget, can_focus=True):
-    """Has the keys while it is open; a click on a key's words does what the key does."""
+    """The question before a fork or retry, focused while it is open; a click on a key's text acts like the key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "decide('enter')", "do it", id="branch.do"),
@@ -49,20 +49,20 @@ class ForkPanel(Widget, can_focus=True):
     """
 
     def __init__(self, *, give_keys: Callable[[], None] = lambda: None, id: str | None = None) -> None:
-        """``give_keys`` gives the keys to who gets them when the branch is made."""
+        """``give_keys`` moves the focus when the fork is decided."""
         super().__init__(id=id)
         self._give_keys = give_keys
         self._question: ForkQuestion | None = None
         self._answer: asyncio.Future[str | None] | None = None
-        self.had_keys = False  # when it was closed
+        self.had_keys = False  # the focus, when it was closed
 
     @property
     def open(self) -> bool:
-        """True while it asks."""
+        """True while a question is open."""
         return self._question is not None
 
     async def ask(self, question: ForkQuestion) -> str | None:
-        """Ask, and wait for a key: `enter` or one of the others; None where the person leaves."""
+        """Ask, and wait for a key: `enter` or one of the others; None if the person leaves."""
         self._resolve(None)
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._answer = answer
@@ -103,7 +103,7 @@ class ForkPanel(Widget, can_focus=True):
         return Content("\n").join([said, Content.styled(" · ", "$text-muted").join(keys)])
 
     def on_key(self, event: events.Key) -> None:
-        """Swallow a letter without a meaning: it must not be typed anywhere else."""
+        """Swallow letters without a binding: they must not be typed elsewhere."""
         if event.is_printable:
             event.prevent_default()
 
@@ -113,7 +113,7 @@ class ForkPanel(Widget, can_focus=True):
             self._resolve(None)
 
     def action_decide(self, key: str) -> None:
-        """Take the key where it is offered."""
+        """Answer with the key, if the question offers it."""
         question = self._question
         if question is not None and (key == ENTER or any(key == other for other, _ in question.others)):
             self._resolve(key)

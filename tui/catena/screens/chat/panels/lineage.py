@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 
 class LineageLine(Widget):
-    """One line above the transcript, where there is a source or a fork."""
+    """One line above the transcript, if there is a source or a fork."""
 
     DEFAULT_CSS = """
     LineageLine {

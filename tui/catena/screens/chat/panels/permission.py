@@ -67,7 +67,7 @@ class PermissionPanel(Vertical, can_focus=True):
     """
 
     class Answered(Message):
-        """The person chose an option; ``reason`` is their next prompt where they gave one."""
+        """The person chose an option; ``reason`` is their next prompt if they gave one."""
 
         def __init__(self, ask: PermissionOpened, option: PermissionOption, reason: str = "") -> None:
             super().__init__()
@@ -210,7 +210,7 @@ class PermissionPanel(Vertical, can_focus=True):
         return self.pace.alone
 
     def _take_kind(self, kind: str) -> None:
-        """Take the first option of this kind, where there is one."""
+        """Take the first option of this kind, if there is one."""
         if self._ask is None:
             return
         option = _first_of(self._ask.options, kind)
@@ -221,12 +221,12 @@ class PermissionPanel(Vertical, can_focus=True):
 
     @property
     def has_change(self) -> bool:
-        """True where the question is about a change of files."""
+        """True if the question is about a change of files."""
         return self._ask is not None and bool(diffs_of(self._ask.tool_call))
 
     @property
     def can_be_rejected(self) -> bool:
-        """True where the agent offers to be told no."""
+        """True if the agent offers to be told no."""
         return self._ask is not None and _first_rejection(self._ask.options) is not None
 
     def action_diff(self) -> None:

@@ -45,7 +45,7 @@ class TroubleWords:
 
 
 def words_of(standing: StandingTrouble, now: datetime, *, busy: bool) -> TroubleWords | None:
-    """The words for a trouble now; None where a running turn makes it stale."""
+    """The words for a trouble now; None if a running turn makes it stale."""
     problem, held = standing.problem, standing.held(now)
     if busy or standing.gone_on:
         if held:
@@ -61,7 +61,7 @@ def words_of(standing: StandingTrouble, now: datetime, *, busy: bool) -> Trouble
 
 
 def changes_in(standing: StandingTrouble, now: datetime) -> float | None:
-    """Seconds until the words change by themselves; None where they do not."""
+    """Seconds until the words change by themselves; None if they do not."""
     if (until := standing.waits_until) is not None and until > now:
         left = until - now
         step = _MINUTE if left > _MINUTE else timedelta(seconds=1)
@@ -312,7 +312,7 @@ class TroublePanel(Widget, can_focus=True):
         self.post_message(self.Left())
 
     def action_take(self, offer: str) -> None:
-        """Take this offer, where it is one."""
+        """Take this offer, if it is one."""
         for offered, _ in self._offered():
             if offered == offer:
                 self.post_message(self.Taken(offered))
