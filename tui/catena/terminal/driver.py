@@ -162,7 +162,7 @@ class TerminalDriver(LinuxDriver):
                 self.process_message(message)
 
     def _read_burst(self, data: str, read: Callable[[], str], selector: selectors.BaseSelector) -> str:
-        """Read what follows ``data`` at once, where it may be part of a longer paste."""
+        """Read what follows ``data`` at once, if it may be part of a longer paste."""
         pieces, last = [data], data[-1:]
         plain, broken = _is_plain(data), _has_line_end(data.rstrip("\r\n"))
         while len(data) > 1 and (last in ("\r", "\n") or (plain and broken)):

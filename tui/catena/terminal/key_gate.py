@@ -1,4 +1,4 @@
-"""The gate of the app: each key goes where the one before it has led, however fast they come.
+"""The gate of the app: each key goes to the widget that the key before it focused, however fast they come.
 
 Textual forwards a key to the widget that has the focus when the key is read. Keys that come in one read are thus all
 forwarded before the first of them has moved the focus or opened a screen. The gate lets a key in when the one before it
@@ -20,8 +20,8 @@ from textual.widget import Widget
 
 from catena.terminal.key_pace import KeyPace
 
-_PATIENCE = 20  # slices; who has them and is not done by then holds the keys no longer
-_SLICE = 0.05  # seconds; time in which the loop stands still is one slice, however long: nobody could use it
+_PATIENCE = 20  # slices; an action that is not done by then no longer holds the keys
+_SLICE = 0.05  # seconds; a pause of the loop counts as one slice, however long: no action could use it
 _MOST_ROUNDS = 8  # of messages that come of messages; while an answer streams in there are always more
 _QUIET_ROUNDS = 2  # with nothing left to handle, one behind the other
 
@@ -31,7 +31,7 @@ _IN_THE_FIELD = frozenset(
 
 
 class _Way:
-    """An act under way that leads the keys elsewhere: to another screen, or to another part of this one."""
+    """A running action that moves the focus to another screen, or to another part of this one."""
 
     def __init__(self) -> None:
         self.task: asyncio.Task[object] | None = None
@@ -39,7 +39,7 @@ class _Way:
 
 
 class KeyGate:
-    """Holds what a person does back, in the order in which it came, while it is not known yet where it goes."""
+    """Holds input back, in its order, until its target is known."""
 
     def __init__(
         self, app: App[Any], *, fields: tuple[type[Widget], ...] = (), pace: KeyPace | None = None
@@ -57,19 +57,19 @@ class KeyGate:
         self._looked = asyncio.Event()
 
     def watch(self, screen: Screen[Any]) -> None:
-        """Look at the screens that come and go, and at the focus on this one, which is always there."""
+        """Follow the screens that open and close, and the focus on ``screen``, which is always there."""
         self._app.screen_change_signal.subscribe(self._app, self._screen_changed, immediate=True)
         self._app.watch(screen, "focused", self._focus_moved, init=False)
 
     @property
     def open(self) -> bool:
-        """True while nothing waits: the next key goes in at once."""
+        """True while no event waits: the next key is let in at once."""
         return self._passing is None and not self._held
 
     # --- what comes
 
     def holds(self, event: events.Event) -> bool:
-        """True if the event has to wait; it comes once more when it may go in."""
+        """True if the event has to wait; it is posted again when it is let in."""
         if not _is_done_by_a_person(event):
             return False
         if not self._app.screen_stack:  # the app is being left, and there is nowhere to go in
@@ -110,7 +110,7 @@ class KeyGate:
             self._entered = None
 
     async def _pass(self) -> None:
-        """Let in what is held, one after the other."""
+        """Let the held events in, one after the other."""
         try:
             while self._held:
                 if self._written is not None and not self._goes_straight_in(self._held[0]):
@@ -131,7 +131,7 @@ class KeyGate:
     # --- what has become of it
 
     async def _settled(self, target: MessagePump) -> None:
-        """Wait until what came to ``target`` is handled, with all that came of it, and what it asked for is there."""
+        """Wait until the messages of ``target`` and all that follows from them are handled."""
         quiet = 0
         for _ in range(_MOST_ROUNDS):
             pumps = self._above(target)
@@ -146,7 +146,7 @@ class KeyGate:
                 return
 
     def _above(self, target: MessagePump) -> list[MessagePump]:
-        """A pump and all that its messages rise to, as far as they are there."""
+        """A pump and the pumps that its messages bubble to."""
         pumps: list[MessagePump] = []
         pump: MessagePump | None = target
         while pump is not None and pump is not self._app:
@@ -161,7 +161,7 @@ class KeyGate:
             await handled.wait()
 
     async def _there(self) -> None:
-        """Wait until every act that leads elsewhere has led there, or has ended."""
+        """Wait until every action that moves the focus has opened its screen, or has ended."""
         while any(not self._stands(way) for way in self._ways):
             self._looked.clear()
             await self._looked.wait()
@@ -170,7 +170,7 @@ class KeyGate:
         return way.screen is not None and way.screen in self._app.screen_stack
 
     async def _in_time(self, step: Awaitable[None]) -> None:
-        """Wait for a step, as long as there is patience for it."""
+        """Wait for a step, with a time limit."""
         task = asyncio.ensure_future(step)
         try:
             for _ in range(_PATIENCE):
@@ -185,7 +185,7 @@ class KeyGate:
     # --- acts
 
     def led(self, act: Awaitable[None]) -> Awaitable[None]:
-        """An act for which the keys wait from now on, until it has ended, opened a screen or moved the focus.
+        """Wrap an action for which the keys wait from now on, until it has ended, opened a screen or moved the focus.
 
         They wait again when its screen is gone, for what it does with what was chosen there.
         """
@@ -206,7 +206,7 @@ class KeyGate:
         self._looked.set()
 
     def _way(self) -> _Way | None:
-        """The way of the act that is at work at this moment."""
+        """The way of the action that runs in the current task."""
         task = asyncio.current_task()
         return next((way for way in self._ways if way.task is task), None)
 
@@ -225,5 +225,5 @@ def _is_done_by_a_person(event: events.Event) -> bool:
 
 
 def _moves_nothing(event: events.Event) -> bool:
-    """True for what the mouse tells without a button; the focus and the screen stay."""
+    """True for mouse events without a button: the focus and the screen stay."""
     return isinstance(event, events.MouseEvent) and not isinstance(event, (events.MouseDown, events.MouseUp))

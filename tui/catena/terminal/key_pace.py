@@ -1,4 +1,4 @@
-"""How fast keys come: a letter among others is a piece of a word, and decides nothing."""
+"""The pace of keys: a letter among others is part of a word, and decides nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class KeyPace:
         return self._last is None or now - self._last >= APART
 
     def came(self, key: Key) -> None:
-        """A key has its turn."""
+        """Record a key when it is handled."""
         if key.is_printable:
             now = self._clock(key)
             self._alone = self.apart_from(now)

@@ -110,7 +110,7 @@ class SafeInput(Input):
         return safe_line(placeholder)
 
     def validate__suggestion(self, suggestion: str) -> str:
-        """A completion as it is drawn; it stays as long as it is, for it is cut where the value ends."""
+        """A completion as it is drawn, of unchanged length, since Textual cuts it at the end of the value."""
         return _one_line(suggestion)
 
     @property

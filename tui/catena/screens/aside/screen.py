@@ -63,7 +63,7 @@ class Destination(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AsideResult:
-    """The answer of an aside, and where it goes."""
+    """The answer of an aside, and its destination."""
 
     destination: Destination
     answer: str
@@ -88,7 +88,7 @@ class AsideTranscript(Transcript):
 
 
 class AsideScreen(ReadingScreen[AsideResult]):
-    """Questions to an aside and its answers; whoever shows the screen closes the aside."""
+    """Questions to an aside and its answers; the caller closes the aside."""
 
     CSS_PATH = "aside.tcss"
     DEFAULT_CLASSES = ""  # it does not fill the terminal

@@ -393,7 +393,7 @@ class ChatArea(Vertical):
     # The transcript.
 
     def quote(self, text: str) -> None:
-        """Put a quote behind what is written."""
+        """Append a quote to the text."""
         self.prompt.quote(text)
 
     def on_conversation_area_quoted(self, event: ConversationArea.Quoted) -> None:

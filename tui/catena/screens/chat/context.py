@@ -69,10 +69,10 @@ class ChatHost(Protocol):
         """Note that another tab is on the screen."""
 
     def keep_soon(self) -> None:
-        """Save the draft and the scroll position when the person pauses."""
+        """Save the draft and the scroll position at the next pause."""
 
     def quote(self, text: str) -> None:
-        """Put a quote behind what is written."""
+        """Append a quote to the text."""
 
     def open_link(self, event: Transcript.LinkOpened) -> None:
         """Open a link on the person's machine."""

@@ -82,14 +82,14 @@ class ConversationArea(Vertical):
         """The prompt in focus was chosen to be edited."""
 
     class NothingThere(Message):
-        """What was wanted is not there, in words."""
+        """A text about something requested that does not exist."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     def __init__(self, *, do: Callable[[str], None], id: str | None = None) -> None:
-        """``do`` does what the command of a name does, before the next key is looked at."""
+        """``do`` runs the command of a name, before the next key is handled."""
         super().__init__(id=id)
         self._do = do
         self.welcome = Welcome(id="welcome")
@@ -122,12 +122,12 @@ class ConversationArea(Vertical):
 
     @property
     def browsing(self) -> bool:
-        """True while the keys are here."""
+        """True while the transcript has the focus."""
         return self.transcript is not None and self.transcript.has_focus
 
     @property
     def browsed(self) -> str | None:
-        """The message that the keys are about; None while they are elsewhere."""
+        """The browsed message; None while nothing is browsed."""
         return self.transcript.current if self.browsing and self.transcript is not None else None
 
     @property
@@ -136,14 +136,14 @@ class ConversationArea(Vertical):
         return self.browsing and self.transcript is not None and self.transcript.choosing
 
     def browse(self) -> None:
-        """Give the keys to the transcript."""
+        """Focus the transcript."""
         if self.transcript is not None and self.transcript.display:
             self.screen.set_focus(self.transcript)
         else:
             self.post_message(self.NothingThere("There is nothing to browse yet."))
 
     def page(self, step: int) -> None:
-        """Scroll by a screenful; the focus stays where it is."""
+        """Scroll by a screenful; the focus stays."""
         if self.transcript is not None:
             scroll = self.transcript.scroll_page_up if step < 0 else self.transcript.scroll_page_down
             scroll(animate=False)
@@ -159,7 +159,7 @@ class ConversationArea(Vertical):
             self.transcript.browse(False)
 
     def action_act(self, name: str) -> None:
-        """Do what the command of this name does."""
+        """Run the command of this name."""
         self._do(name)
 
     def action_step(self, step: int, prompts: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What a prompt is written with: the edit panel, attachments, completions, the composer and its hints."""
+"""The area a prompt is written in: edit panel, attachments, completions, the composer and its hints."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class PromptArea(Vertical):
     """
 
     class DecisionWanted(Message):
-        """Tab was pressed with nothing to complete or attach: the keys are wanted where something is asked."""
+        """Tab was pressed with nothing to complete or attach: the focus goes to a panel that waits for a decision."""
 
     class HintsStale(Message):
-        """The keys do something else than before."""
+        """The keys have other meanings than before."""
 
     def __init__(self, commands: AreaCommands, *, directory: str, id: str | None = None) -> None:
-        """``directory`` is where paths are completed while there is no tab."""
+        """``directory`` is the base of path completion while there is no tab."""
         super().__init__(id=id)
         self.commands = commands
         self._directory = directory
@@ -67,7 +67,7 @@ class PromptArea(Vertical):
         return "composer"
 
     def quote(self, text: str) -> None:
-        """Put a quote behind what is written."""
+        """Append a quote to the text."""
         before = self.composer.text.rstrip()
         self.composer.put(f"{before}\n\n{text}\n\n" if before else f"{text}\n\n")
         self.screen.set_focus(self.composer)
@@ -84,13 +84,13 @@ class PromptArea(Vertical):
     # Sending.
 
     def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Take the text on which Enter was pressed."""
+        """Submit the text."""
         event.stop()
         self.composer.handed.remove(event)
         self.commands.submit(event.text, event.tab)
 
     def on_composer_held(self, event: Composer.Held) -> None:
-        """Say that the text waits, where that takes long enough to be wondered at."""
+        """Report that the text waits, if that takes noticeably long."""
         event.stop()
         self.set_timer(_WONDERED_AT, self._say_what_waits)
 
@@ -113,7 +113,7 @@ class PromptArea(Vertical):
         self.commands.handle(event)
 
     def on_composer_wanted(self, event: Composer.Wanted) -> None:
-        """Do what a key of the composer opens."""
+        """Run the command of a key of the composer."""
         event.stop()
         if event.command != "tab":
             self.commands.do(event.command)
@@ -121,7 +121,7 @@ class PromptArea(Vertical):
             self.post_message(self.DecisionWanted())
 
     def on_composer_typed(self, event: Composer.Typed) -> None:
-        """Give way to the hints: what was said is read by the next key."""
+        """Replace the shown message by the hints: it was read by the next key."""
         event.stop()
         self.hints.hush()
         self.commands.typed()
@@ -150,7 +150,7 @@ class PromptArea(Vertical):
             self.hints.say(f"Tab attaches {what} instead of the path.")
 
     def _take_offer(self) -> bool:
-        """Attach what was just pasted, where nothing was written since."""
+        """Attach the pasted files, if nothing was written since."""
         offered, self._offered = self._offered, None
         if offered is None or self.commands.tab is None or self.composer.text != offered[2]:
             return False
@@ -166,7 +166,7 @@ class PromptArea(Vertical):
         self.completion.move(event.step)
 
     def on_composer_completion_taken(self, event: Composer.CompletionTaken) -> None:
-        """Take a completion: with Enter it is done at once, where nothing is missing."""
+        """Take a completion; with Enter it is run at once, if it is complete."""
         event.stop()
         self._complete(run=event.run)
 

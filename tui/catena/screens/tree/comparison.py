@@ -1,4 +1,4 @@
-"""The page that compares two branches from where they part."""
+"""The page that compares two branches after their last common message."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def matches(text: str, tree: TreeLayout, node: TreeNode) -> bool:
 
 
 def branch_title(tree: TreeLayout, node: TreeNode) -> str:
-    """The title of a branch: its last prompt, and whether the window stands there."""
+    """The title of a branch: its last prompt, and whether it is the window's branch."""
     where = " · you are here" if node.id == tree.places.here else ""
     return f"…“{title_of(node.preview)}”{where}"
 

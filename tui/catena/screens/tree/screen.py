@@ -58,7 +58,7 @@ _MARKED = (
 
 @dataclass(frozen=True, slots=True)
 class TreeChoice:
-    """An act that the chat carries out, and its prompts: several to quote, one to go to or fork at."""
+    """An action that the chat carries out, and its prompts: several to quote, one to go to or fork at."""
 
     act: Literal["go", "fork", "quote"]
     tree: TreeLayout
@@ -114,7 +114,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         yield TreeSearch(self._branches.search)
 
     async def on_mount(self) -> None:
-        """Read the tree with forks folded, and put the cursor on the prompt where the window stands."""
+        """Read the tree with forks folded, and put the cursor on the window's prompt."""
         self._updates.subscribe()
         await self.attempt(self._read())
         self.run_worker(self._follow(), group="events")
@@ -174,7 +174,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     # Moving and folding.
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
-        """Go to the prompt that was clicked, where it was under the cursor before."""
+        """Go to the clicked prompt, if it was under the cursor before."""
         event.stop()
         if event.key == self._selected:
             self.action_go()

@@ -39,7 +39,7 @@ class TreeSearch(SafeInput):
 
     @property
     def wanted(self) -> str:
-        """The text to search for; empty where the whole tree is shown."""
+        """The text to search for; empty while the whole tree is shown."""
         return self.value.strip()
 
     @property

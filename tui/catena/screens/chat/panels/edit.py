@@ -46,7 +46,7 @@ class EditPanel(Widget):
 
     @property
     def stops_a_turn(self) -> bool:
-        """True while sending what is edited would stop a turn."""
+        """True while sending the edit would stop a turn."""
         return self._words is not None and self._words[2]
 
     def show(self, editing: Editing | None, *, busy: bool = False) -> None:
@@ -61,7 +61,7 @@ class EditPanel(Widget):
             self.refresh(layout=True)
 
     def render(self) -> Content:
-        """The longest line that fits: the price is worth more than the keys, which the hints have as well."""
+        """The longest line that fits; the keys are dropped before the price, since the hints have them as well."""
         if self._words is None:
             return Content("")
         at, price, busy = self._words

@@ -83,7 +83,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self.ask = ask
 
     class ReasonLeft(Message):
-        """The question has gone from the screen while a reason was being typed."""
+        """The request was closed while a reason was being typed."""
 
         def __init__(self, ask: PermissionOpened, text: str) -> None:
             super().__init__()
@@ -91,7 +91,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self.text = text
 
     class Mistyped(Message):
-        """A key that means nothing here, in words."""
+        """A text about a key without a meaning here."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -109,7 +109,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self._field.cursor_blink = False
 
     def compose(self) -> ComposeResult:
-        """The question, what it is about, the options, and a field for a reason."""
+        """Yield the request, its subject, the options, and a field for a reason."""
         yield Static(id="question", markup=False)
         yield Static(id="preview", markup=False)
         yield Static(id="options", markup=False)
@@ -117,7 +117,7 @@ class PermissionPanel(Vertical, can_focus=True):
 
     @property
     def ask(self) -> PermissionOpened | None:
-        """The question that is shown."""
+        """The permission request that is shown."""
         return self._ask
 
     @property
@@ -126,7 +126,7 @@ class PermissionPanel(Vertical, can_focus=True):
         return self.has_class("-reason")
 
     def show(self, asks: Sequence[PermissionOpened]) -> None:
-        """Show the first of the open questions, or nothing."""
+        """Show the first of the open requests, or nothing."""
         ask = asks[0] if asks else None
         changed = ask != self._ask
         if not changed and len(asks) == self._waiting:
@@ -202,7 +202,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self._take_kind(kind)
 
     def _is_meant(self) -> bool:
-        """False for a letter of a word: it may have been typed before there was a question."""
+        """False for a letter of a word: it may have been typed before the request was shown."""
         if self.giving_reason:
             return False
         if not self.pace.alone:
@@ -221,12 +221,12 @@ class PermissionPanel(Vertical, can_focus=True):
 
     @property
     def has_change(self) -> bool:
-        """True if the question is about a change of files."""
+        """True if the request is about a change of files."""
         return self._ask is not None and bool(diffs_of(self._ask.tool_call))
 
     @property
     def can_be_rejected(self) -> bool:
-        """True if the agent offers to be told no."""
+        """True if the agent offers an option to reject."""
         return self._ask is not None and _first_rejection(self._ask.options) is not None
 
     def action_diff(self) -> None:
@@ -241,7 +241,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self.screen.set_focus(self._field)
 
     def on_click(self, event: events.Click) -> None:
-        """Take a click on an answer as its key; a click beside the answers gives the keys to the panel."""
+        """Treat a click on an answer as its key; a click beside the answers focuses the panel."""
         match event.style.meta.get(_KEY):
             case "d":
                 self.action_diff()
@@ -254,11 +254,11 @@ class PermissionPanel(Vertical, can_focus=True):
 
     @property
     def reason(self) -> str:
-        """The reason that is being typed, or that nobody has taken yet."""
+        """The reason that is being typed, or is not handled yet."""
         return self._field.value.strip() if self.giving_reason else ""
 
     def take_reason(self) -> None:
-        """Clear the reason: whoever handles the answer has taken it."""
+        """Clear the reason: the handler of the answer has it."""
         self._field.value = ""
 
     def drop_reason(self) -> None:
@@ -274,13 +274,13 @@ class PermissionPanel(Vertical, can_focus=True):
             self.post_message(self.Answered(self._ask, option, event.value.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Swallow a letter without a meaning: it must not be typed anywhere else."""
+        """Swallow letters without a binding: they must not be typed elsewhere."""
         if event.is_printable and not self.giving_reason:
             event.prevent_default()
 
 
 def _clicked_as(key: str, shown: Content, does: str) -> Content:
-    """A key with what it does, which can be clicked as well."""
+    """A clickable key with its action."""
     return Content.assemble(shown, does).stylize(Style.from_meta({_KEY: key}))
 
 

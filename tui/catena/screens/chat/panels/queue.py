@@ -25,7 +25,7 @@ _CROSS = "✕ "
 
 
 class QueueList(Widget, can_focus=True):
-    """One line for each waiting prompt; while it has the keys, letters are commands."""
+    """One line for each waiting prompt; while it has the focus, letters are commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "choose(1)", "next", id="queue.next"),
@@ -70,7 +70,7 @@ class QueueList(Widget, can_focus=True):
             self.position = position
 
     class Left(Message):
-        """Nothing waits any more: the keys are wanted elsewhere."""
+        """The queue is empty or was left: the focus goes elsewhere."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -85,7 +85,7 @@ class QueueList(Widget, can_focus=True):
 
     @property
     def chosen(self) -> QueueItem | None:
-        """The prompt that the keys are about."""
+        """The chosen prompt."""
         return self._items[self._at] if self._items else None
 
     @property
@@ -93,7 +93,7 @@ class QueueList(Widget, can_focus=True):
         return next((at for at, item in enumerate(self._items) if item.id == self._chosen), 0)
 
     def show(self, items: Sequence[QueueItem], notes: Sequence[str] = ()) -> None:
-        """Show these prompts; ``notes`` say of each what is special about it."""
+        """Show these prompts, each with its note from ``notes``."""
         if (items, notes) == (self._items, self._notes):
             return
         at = self._at
@@ -107,7 +107,7 @@ class QueueList(Widget, can_focus=True):
             self.post_message(self.Left())
 
     def enter(self) -> None:
-        """Take the keys; where the screen is too short for the list, it is there for just as long."""
+        """Focus the list; on a screen too short for it, it is visible only while it has the focus."""
         self.add_class("-entered")
         if self.display:
             self.screen.set_focus(self)
@@ -115,11 +115,11 @@ class QueueList(Widget, can_focus=True):
             self.call_after_refresh(self.screen.set_focus, self)
 
     def on_focus(self) -> None:
-        """Mark the chosen line: the keys are here."""
+        """Mark the chosen line while focused."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """Mark no line: the keys are elsewhere."""
+        """Mark no line while not focused."""
         self.remove_class("-entered")
         self.refresh()
 
@@ -207,7 +207,7 @@ class QueueList(Widget, can_focus=True):
 
 
 def note_of(item: QueueItem, session: SessionState, cwd: str) -> str:
-    """What is special about a waiting prompt, in a few words; "" where nothing is."""
+    """The note on a waiting prompt; "" without any."""
     parts = []
     if item.model and session.model and item.model != session.model:
         parts.append(item.model)

@@ -164,14 +164,14 @@ class TroublePanel(Widget, can_focus=True):
             self.offer = offer
 
     class Mistyped(Message):
-        """A key that means nothing here, in words."""
+        """A text about a key without a meaning here."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Left(Message):
-        """The panel goes away while it has the keys."""
+        """The panel is hidden while it has the focus."""
 
     def __init__(self, *, clock: Callable[[], datetime] = _now, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -199,13 +199,13 @@ class TroublePanel(Widget, can_focus=True):
         return self._words is not None and bool(self._words.offers)
 
     def show(self, standing: StandingTrouble | None, *, busy: bool = False, warning: str = "") -> None:
-        """Show this trouble; ``busy`` while a prompt is out; a ``warning`` is said before anything else."""
+        """Show this trouble; ``busy``: a turn runs; a ``warning`` takes precedence."""
         if (standing, busy, warning) != (self._standing, self._busy, self._warning):
             self._standing, self._busy, self._warning = standing, busy, warning
             self._look()
 
     def _look(self) -> None:
-        """Show the words for now, and look again when they change."""
+        """Show the words for now, and update them when they change."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -308,7 +308,7 @@ class TroublePanel(Widget, can_focus=True):
     # Acting.
 
     def action_leave(self) -> None:
-        """Give the keys back to the composer."""
+        """Return the focus to the composer."""
         self.post_message(self.Left())
 
     def action_take(self, offer: str) -> None:
@@ -330,7 +330,7 @@ class TroublePanel(Widget, can_focus=True):
                 return
 
     def on_key(self, event: events.Key) -> None:
-        """Swallow a letter without a meaning: it must not be typed anywhere else."""
+        """Swallow letters without a binding: they must not be typed elsewhere."""
         if event.is_printable:
             event.prevent_default()
 
