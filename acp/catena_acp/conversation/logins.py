@@ -36,7 +36,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.problems import problem_of_notice
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.turns.endings import brought_something
+from catena_acp.conversation.prompts.rows import brought_something
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import (

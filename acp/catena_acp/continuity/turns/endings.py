@@ -1,13 +1,23 @@
-"""Endings of turns, and the problems behind them. Pure."""
+"""Endings of turns: the problem behind each, and what it leaves in the store. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum, auto
+from typing import Any
 
 from catena_acp.continuity.conversation_events import Problem
-from catena_acp.continuity.problems import empty_turn, problem_about, problem_in_words, problem_of
+from catena_acp.continuity.problems import (
+    cut_off,
+    empty_turn,
+    kept,
+    problem_about,
+    problem_in_words,
+    problem_of,
+)
+from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.errors import AgentError, AgentRefused, NotKept
 from catena_acp.session_events import (
     Event,
@@ -19,9 +29,7 @@ from catena_acp.session_events import (
 )
 from catena_acp.trouble.diagnosis import diagnose_words
 from catena_acp.trouble.troubles import Trouble
-from catena_store.conversations import messages
-from catena_store.database.database import Reader, Writer
-from catena_store.records import CONTENT_KINDS, Kind, Message, PathRow, StopReason, Turn
+from catena_store.records import Kind, Message, StopReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,24 +124,96 @@ def says_its_error(ending: Ending, only_words: str | None, now: datetime) -> boo
     return said_again or diagnose_words(words, now=now) is not None
 
 
-async def mark_said_error(tx: Writer, turn: Turn, last_id: str | None) -> Message | None:
-    """Mark the turn's last row as such words; None if the turn brought anything beside them."""
-    said = await messages.get(tx, last_id) if last_id else None
-    if said is None or said.kind is not Kind.AGENT:
-        return None
-    above = await messages.get(tx, said.parent_id) if said.parent_id else None
-    if above is not None and above.kind is Kind.SEAM and above.parent_id:
-        above = await messages.get(tx, above.parent_id)
-    if above is None or above.id != turn.prompt_id:
-        return None
-    return await messages.update(tx, said.id, data={**said.data, _SAID_ERROR: True})
+def is_said_error(message: Message) -> bool:
+    """True for a row that holds nothing but the error that its turn ended with."""
+    return bool(message.data.get(_SAID_ERROR))
 
 
-async def brought_something(reader: Reader, below: Sequence[PathRow]) -> bool:
-    """True if the rows below a prompt hold more of its turn than an error in words."""
-    for row in below:
-        if row.kind in CONTENT_KINDS:
-            message = await messages.get(reader, row.id)
-            if message is None or not message.data.get(_SAID_ERROR):
-                return True
-    return False
+@dataclass(frozen=True, slots=True)
+class TurnContent:
+    """What came in a turn, as far as its end depends on it."""
+
+    answered: bool = False  # an agent or tool row
+    compacted: bool = False  # the session may hold less than before
+    interjected: bool = False  # the person spoke into it
+    last_kind: Kind | None = None  # of its last row
+    one_row: bool = False
+    only_words: str | None = None  # all that the agent said, if that is little enough to be an error
+    under_way: Sequence[Mapping[str, Any]] = ()  # stored data of tool calls without an end
+
+
+class Bound(Enum):
+    """The row to which a link may hold its branch after a turn."""
+
+    PROMPT = auto()  # sent again, the same row fits
+    LAST = auto()  # the turn's last row
+    NOTICE = auto()  # of its end, below the last row: what the agent did unseen lies behind it
+
+
+@dataclass(frozen=True, slots=True)
+class EndNotice:
+    """The notice row that reports a turn's end."""
+
+    text: str
+    data: Mapping[str, Any]
+    in_turn: bool  # the turn's last row from then on
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a turn's end leaves: in its rows, in its link, and for the person to read."""
+
+    stop: StopReason
+    error: str | None
+    clean: bool  # answered to the end: its rows are final, and the link knows its last row
+    tool_status: str  # of tool calls without an end
+    reach: Bound
+    compacted: bool  # the link is unabridged from the prompt on
+    suspect: str | None = None  # why its session is not to be used any more
+    link_event: tuple[str, str] | None = None  # what the link's record says of it
+    mark: Mapping[str, Any] = field(default_factory=dict)  # what the data of the turn's last row gain
+    notice: EndNotice | None = None
+
+
+def outcome_of(ending: Ending, came: TurnContent, title: str, *, now: datetime) -> Outcome:
+    """The outcome of a turn that ended like this, after all that came in it."""
+    stop = ending.stop
+    clean = stop.clean and came.answered
+    suspect = _WITHOUT_A_WORD if stop.clean and not came.answered else None
+    in_words = came.one_row and came.last_kind is Kind.AGENT and says_its_error(ending, came.only_words, now)
+    brought = came.answered and not in_words
+    if stop is StopReason.INTERRUPTED:
+        problem: Problem | None = cut_off(title, came.under_way)
+        reach = Bound.NOTICE
+    else:
+        problem = problem_of_end(ending, title, answered=brought, only_words=came.only_words, now=now)
+        reach = Bound.LAST if brought or came.interjected else Bound.PROMPT
+    mark: Mapping[str, Any] = {_SAID_ERROR: True} if in_words else {}
+    notice = None
+    if problem and clean and came.last_kind is Kind.AGENT:
+        mark = {**kept(problem), "means": problem.text}  # with the agent's own words, which say it
+    elif problem:
+        notice = EndNotice(problem.text, kept(problem), in_turn=not stop.clean)
+    elif words := ending_words(title, stop):
+        notice = EndNotice(words, {"trouble": stop.value, "detail": []}, in_turn=not stop.clean)
+    return Outcome(
+        stop,
+        str(ending.error) if ending.error else None,
+        clean=clean,
+        tool_status=unfinished_status(stop),
+        reach=reach,
+        compacted=came.compacted,
+        suspect=suspect,
+        link_event=_link_event(ending, suspect),
+        mark=mark,
+        notice=notice,
+    )
+
+
+_WITHOUT_A_WORD = "its last turn ended without a word"
+
+
+def _link_event(ending: Ending, suspect: str | None) -> tuple[str, str] | None:
+    if suspect:
+        return "suspect", suspect
+    return ("agent_gone", str(ending.error)) if ending.stop is StopReason.AGENT_GONE else None

@@ -131,6 +131,8 @@ class Reducer:
     keeps_user_text: bool = False
     answered: bool = False  # an agent or tool row came
     compacted: bool = False
+    rows: int = 0  # inserted so far
+    last_kind: Kind | None = None  # of the last of them
     _text: _Text | None = None
     _compaction: Compaction | None = None  # that is under way
     _held_space: str = ""  # white space before a row's first word
@@ -309,7 +311,7 @@ class Reducer:
             agent_message_id=agent_message_id,
             data=data,
         )
-        self.last_id = row.id
+        self.last_id, self.last_kind, self.rows = row.id, kind, self.rows + 1
         return Insert(row)
 
     def _now(self) -> str:

@@ -11,28 +11,25 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from catena_acp.continuity import turn_end_text
 from catena_acp.continuity.cancellation import raise_if_cancelled
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     LinkChanged,
     MessageAdded,
     MessageChanged,
-    Problem,
 )
-from catena_acp.continuity.problems import cut_off, kept
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.environment import note_end
 from catena_acp.continuity.sessions.fork_points import id_said_back
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.endings import (
+    Bound,
     Ending,
     LastAnswer,
-    mark_said_error,
-    problem_of_end,
-    says_its_error,
+    Outcome,
+    TurnContent,
+    outcome_of,
     stop_reason_of,
-    unfinished_status,
 )
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Op, Reducer
@@ -90,8 +87,7 @@ class RunningTurn:
         self._wake = asyncio.Event()
         self._out = asyncio.Event()
         self._unkept: StoreError | None = None  # why the agent was asked to stop
-        self._closing: list[Op] | None = None
-        self._under_way: list[Mapping[str, Any]] = []  # tool calls, when it came to its end
+        self._closing: tuple[Outcome, list[Op]] | None = None  # decided once, written until that succeeds
         self._writing = asyncio.Lock()  # what comes, and what is said into it, one after the other
         self._behind: list[Event] | None = None  # what comes after something that is about to be a row
         self._updated = False
@@ -160,44 +156,19 @@ class RunningTurn:
 
         May be called again where the transaction failed.
         """
-        if self._closing is None:
-            # Cut in the middle, the turn still has what had come by then.
-            came = self.leftover() if ending.stop is StopReason.INTERRUPTED else []
-            self._closing = [op for event in came for op in self.reducer.reduce(event)]
-            well = ending.stop.clean and self.reducer.answered
-            self._under_way = self.reducer.under_way()
-            self._closing += self.reducer.close(clean=well, tool_status=unfinished_status(ending.stop))
-        clean = ending.stop.clean and self.reducer.answered
-        empty = ending.stop.clean and not self.reducer.answered
-        now = self._services.clock()
-        said_error = says_its_error(ending, self._said.text, now)
+        outcome, ops = self._closing = self._closing or self._closed(ending)
+        unabridged_from = self.turn.prompt_id if outcome.compacted else self.turn.unabridged_from
         async with self._tenure.write() as tx:
-            events = await self.recorder.apply(tx, self._closing)
-            last_id = self.reducer.last_id
-            unabridged_from = self.turn.prompt_id if self.reducer.compacted else self.turn.unabridged_from
-            error_row = await mark_said_error(tx, self.turn, last_id) if said_error else None
-            brought = self.reducer.answered and error_row is None
-            title, words_said = self.live.state.agent_title, self._said.text
-            problem = problem_of_end(ending, title, answered=brought, only_words=words_said, now=now)
-            if ending.stop is StopReason.INTERRUPTED:
-                problem = cut_off(title, self._under_way)
-            link = await self._move_link(
-                tx,
-                last_id,
-                clean=clean,
-                empty=empty,
-                brought=brought,
-                unabridged_from=unabridged_from,
-                ending=ending,
-            )
-            marked = await self._mark_words(tx, problem) if clean and problem else None
-            notice = None if marked else await self._add_notice(tx, ending, problem)
+            events = await self.recorder.apply(tx, ops)
+            marked = await self._mark_last(tx, outcome)
+            notice = await self._add_notice(tx, outcome)
+            link = await self._move_link(tx, outcome, notice, unabridged_from)
             usage = self.live.state.usage
             turn = await turns.end(
                 tx,
                 self.turn.id,
-                stop_reason=ending.stop,
-                error=str(ending.error) if ending.error else None,
+                stop_reason=outcome.stop,
+                error=outcome.error,
                 usage=ending.answer.usage if ending.answer else None,
                 cost=await self._cost(tx),
                 currency=usage.currency if usage else None,
@@ -206,18 +177,34 @@ class RunningTurn:
                 unabridged_from=unabridged_from,
             )
             await note_end(tx, turn.id, self.live.state)
-            if clean and self._prompt_id:
+            if outcome.clean and self._prompt_id:
                 await messages.set_agent_id(tx, turn.prompt_id, self._prompt_id)
-        if error_row:
-            events.append(MessageChanged(self.window_id, error_row))
-        if notice:
-            events.append(MessageAdded(self.window_id, notice))
         if marked:
             events.append(MessageChanged(self.window_id, marked))
-        if empty and link.state is LinkState.SUSPECT:
+        if notice:
+            events.append(MessageAdded(self.window_id, notice))
+        if outcome.suspect and link.state is LinkState.SUSPECT:
             events.append(LinkChanged(self.window_id, link, link.ended))
         self.recorder.committed(events)
-        return turn, marked or notice
+        return turn, notice or marked
+
+    def _closed(self, ending: Ending) -> tuple[Outcome, list[Op]]:
+        """The turn's outcome, and the last operations on its rows."""
+        reducer = self.reducer
+        # Cut in the middle, the turn still has what had come by then.
+        came = self.leftover() if ending.stop is StopReason.INTERRUPTED else []
+        ops = [op for event in came for op in reducer.reduce(event)]
+        content = TurnContent(
+            answered=reducer.answered,
+            compacted=reducer.compacted,
+            interjected=self._interjected,
+            last_kind=reducer.last_kind,
+            one_row=reducer.rows == 1,
+            only_words=self._said.text,
+            under_way=reducer.under_way(),
+        )
+        outcome = outcome_of(ending, content, self.live.state.agent_title, now=self._services.clock())
+        return outcome, [*ops, *reducer.close(clean=outcome.clean, tool_status=outcome.tool_status)]
 
     async def stop(self) -> None:
         """Ask the agent to stop; the turn ends when it answers."""
@@ -287,48 +274,37 @@ class RunningTurn:
                 self._asked(self.live, event)
 
     async def _move_link(
-        self,
-        tx: Writer,
-        last_id: str | None,
-        *,
-        clean: bool,
-        empty: bool,
-        brought: bool,
-        unabridged_from: str | None,
-        ending: Ending,
+        self, tx: Writer, outcome: Outcome, notice: Message | None, unabridged_from: str | None
     ) -> Link:
-        link_id = self.live.link_id
-        if clean:
-            link = await links.move(
-                tx, link_id, knows=last_id, reach=last_id, unabridged_from=unabridged_from
-            )
-        elif empty:
-            why = "its last turn ended without a word"
-            link = await links.move(tx, link_id, reach=self.turn.prompt_id, event="suspect", detail=why)
-            if link.state is LinkState.OPEN:
-                link = await links.move(tx, link_id, state=LinkState.SUSPECT, ended=why)
-        elif not brought and not self._interjected:
-            # The same row can be sent again, and then fits: `reach` is the prompt itself.
-            link = await links.move(tx, link_id, reach=self.turn.prompt_id, unabridged_from=unabridged_from)
-        else:
-            link = await links.move(tx, link_id, reach=last_id, unabridged_from=unabridged_from)
-        if ending.stop is StopReason.AGENT_GONE:
-            await links.record(tx, link_id, "agent_gone", str(ending.error))
+        last_id = self.reducer.last_id
+        match outcome.reach:
+            case Bound.PROMPT:
+                reach: str | None = self.turn.prompt_id
+            case Bound.LAST:
+                reach = last_id
+            case Bound.NOTICE:
+                reach = notice.id if notice else last_id
+        event, detail = outcome.link_event or (None, None)
+        link = await links.move(
+            tx,
+            self.live.link_id,
+            knows=last_id if outcome.clean else links.UNSET,
+            reach=reach,
+            unabridged_from=unabridged_from,
+            event=event,
+            detail=detail,
+        )
+        if outcome.suspect and link.state is LinkState.OPEN:
+            link = await links.move(tx, link.id, state=LinkState.SUSPECT, ended=outcome.suspect)
         self.live.version = link.version
         return link
 
-    async def _mark_words(self, tx: Writer, problem: Problem) -> Message | None:
-        """Store the problem with the row of the agent's own words."""
-        said = await messages.get(tx, self.reducer.last_id) if self.reducer.last_id else None
-        if said is None or said.kind is not Kind.AGENT:
-            return None
-        return await messages.update(tx, said.id, data={**said.data, **kept(problem), "means": problem.text})
+    async def _mark_last(self, tx: Writer, outcome: Outcome) -> Message | None:
+        last = await messages.get(tx, self.reducer.last_id) if outcome.mark and self.reducer.last_id else None
+        return await messages.update(tx, last.id, data={**last.data, **outcome.mark}) if last else None
 
-    async def _add_notice(self, tx: Writer, ending: Ending, problem: Problem | None) -> Message | None:
-        text = (
-            problem.text if problem else turn_end_text.ending_words(self.live.state.agent_title, ending.stop)
-        )
-        if text is None:
+    async def _add_notice(self, tx: Writer, outcome: Outcome) -> Message | None:
+        if outcome.notice is None:
             return None
         notice = await messages.insert(
             tx,
@@ -337,22 +313,18 @@ class RunningTurn:
                 conversation_id=self.turn.conversation_id,
                 parent_id=self.reducer.last_id,
                 kind=Kind.NOTICE,
-                text=text,
+                text=outcome.notice.text,
                 state=MessageState.FINAL,
                 turn_id=self.turn.id,
                 link_id=self.live.link_id,
-                data=kept(problem) if problem else {"trouble": ending.stop.value, "detail": []},
+                data=outcome.notice.data,
             ),
         )
         window = await windows.get(tx, self.window_id)
         if window and window.leaf_id == notice.parent_id:
             await windows.advance(tx, self.window_id, notice.id)
-        if not ending.stop.clean:
+        if outcome.notice.in_turn:
             await turns.set_last(tx, self.turn.id, notice.id)
-        if ending.stop is StopReason.INTERRUPTED:
-            # The agent may have gone on unseen: the prompt sent again must not meet an answer that nobody saw.
-            link = await links.move(tx, self.live.link_id, reach=notice.id)
-            self.live.version = link.version
         return notice
 
     async def _cost(self, tx: Writer) -> float | None:

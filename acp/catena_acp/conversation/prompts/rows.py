@@ -8,7 +8,7 @@ from typing import Any
 
 from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import LeafMoved, MessageAdded
-from catena_acp.continuity.turns.endings import brought_something
+from catena_acp.continuity.turns.endings import is_said_error
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.branches.branches import WindowLeaf
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -18,6 +18,7 @@ from catena_store.conversations import conversations, messages
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import StoreError
 from catena_store.records import (
+    CONTENT_KINDS,
     Attachment,
     Kind,
     Message,
@@ -60,6 +61,16 @@ async def last_prompt(reader: Reader, path: Sequence[PathRow]) -> tuple[int, Mes
             if prompt and not prompt.data.get("steered"):
                 return at, prompt
     return -1, None
+
+
+async def brought_something(reader: Reader, below: Sequence[PathRow]) -> bool:
+    """True if the rows below a prompt hold more of its turn than an error in words."""
+    for row in below:
+        if row.kind in CONTENT_KINDS:
+            message = await messages.get(reader, row.id)
+            if message is None or not is_said_error(message):
+                return True
+    return False
 
 
 class PromptRows:
