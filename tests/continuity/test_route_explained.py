@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+from catena_acp.continuity.routing.explanation import explanation_words
 from catena_acp.continuity.routing.route import (
     Explanation,
     Fork,
     ForkAt,
+    ForkObstacle,
     New,
     Reason,
     SessionCapabilities,
@@ -22,8 +26,11 @@ from catena_acp.continuity.routing.route import (
     explain,
     key_of,
 )
-from catena_acp.conversation.inspection.route_explanation import explanation_words
-from catena_store.records import Cause, Kind, Link, LinkState, PathRow, Turn
+from catena_acp.continuity.services import WhileIdle
+from catena_acp.conversation.inspection.context import TurnContext
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, PathRow, Turn
+from catena_store.windows import windows
+from support.conversations.rehearsed import Desk, World
 from support.storage.turns import AT, clean_turn
 
 ALL = SessionCapabilities(reopens=True, forks=True, forks_at=False)
@@ -95,19 +102,19 @@ def only(here: Situation) -> Explanation:
             replace(HELD, state=LinkState.SUSPECT),
             Reason.SUSPECT,
             None,
-            "not taken: what it holds is not certain",
+            "not taken: what it holds is not certain; its agent forks a session only at its end",
         ),
         (
             replace(HELD, reach="Uedited"),
             Reason.BEYOND_BRANCH,
             None,
-            "not taken: it may hold what is not on this branch",
+            "not taken: it may hold what is not on this branch; its agent forks a session only at its end",
         ),
         (
             replace(HELD, knows="a9", reach="a9"),
             Reason.BEYOND_BRANCH,
             None,
-            "not taken: it may hold what is not on this branch",
+            "not taken: it may hold what is not on this branch; its agent forks a session only at its end",
         ),
         (replace(HELD, state=LinkState.PARKED), Reason.PARKED, Fork, "would be forked (it is parked)"),
         (
@@ -121,7 +128,7 @@ def only(here: Situation) -> Explanation:
             replace(HELD, owner="w2", knows=None, reach=None),
             Reason.OTHER_WINDOW,
             None,
-            "not taken: it carries another window",
+            "not taken: it carries another window; there is nothing in it to fork",
         ),
     ],
 )
@@ -136,15 +143,63 @@ def test_each_link_is_explained(link: Link, reason: Reason | None, step: type | 
 def test_a_link_with_a_turn_under_way_is_explained_by_that() -> None:
     explanation = only(situation(HELD, busy=["A"]))
     assert explanation.reason is Reason.BUSY
-    assert explanation_words(explanation) == "not taken: a turn is under way in it"
+    words = "a turn is under way in it; its agent forks a session only at its end"
+    assert explanation_words(explanation) == f"not taken: {words}"
 
 
 def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() -> None:
     cannot = SessionCapabilities(reopens=False, forks=False, forks_at=False)
     explanation = only(situation(HELD, powers=cannot))
     assert explanation.reason is Reason.NOT_REOPENABLE
-    assert explanation_words(explanation) == "not taken: its agent cannot open it again"
+    words = "its agent cannot open it again; its agent cannot fork"
+    assert explanation_words(explanation) == f"not taken: {words}"
     assert only(situation(HELD, powers=cannot, warm=["A"])).reason is None
+
+
+@pytest.mark.parametrize(
+    ("link", "forks", "forks_at", "turns", "obstacle", "words"),
+    [
+        (
+            replace(HELD, state=LinkState.PARKED),
+            False,
+            False,
+            (),
+            ForkObstacle.CANNOT_FORK,
+            "it is parked; its agent cannot fork",
+        ),
+        (
+            replace(HELD, state=LinkState.PARKED, knows=None),
+            True,
+            True,
+            (),
+            ForkObstacle.HOLDS_NOTHING,
+            "it is parked; there is nothing in it to fork",
+        ),
+        (
+            replace(HELD, reach="Uedited"),
+            True,
+            False,
+            (clean_turn("T1", "A", "U1", "a1"),),
+            ForkObstacle.ONLY_AT_ITS_END,
+            "it may hold what is not on this branch; its agent forks a session only at its end",
+        ),
+        (
+            replace(HELD, reach="Uedited"),
+            True,
+            True,
+            (clean_turn("T1", "A", "U9", "a9"),),
+            ForkObstacle.NO_TURN_HERE,
+            "it may hold what is not on this branch; no turn of it ended on this branch",
+        ),
+    ],
+)
+def test_a_link_that_is_not_forked_says_why_not(
+    link: Link, forks: bool, forks_at: bool, turns: Sequence[Turn], obstacle: ForkObstacle, words: str
+) -> None:
+    powers = SessionCapabilities(reopens=True, forks=forks, forks_at=forks_at)
+    explanation = only(situation(link, powers=powers, turns=turns))
+    assert explanation.obstacle is obstacle
+    assert explanation_words(explanation) == f"not taken: {words}"
 
 
 def test_a_busy_link_of_an_agent_that_forks_at_a_message_would_be_forked_at_its_last_turn() -> None:
@@ -163,6 +218,99 @@ def test_a_link_that_could_serve_but_comes_later_says_so() -> None:
         "could be forked (it is parked); another comes first",
         "would be prompted",
     ]
+
+
+def test_every_reason_has_words_for_a_prompt_that_is_out_too() -> None:
+    turns = [clean_turn("T1", "A", "U1", "a1")]
+    cases = [
+        (situation(HELD), "was prompted"),
+        (situation(replace(HELD, state=LinkState.PARKED)), "was forked (it was parked)"),
+        (
+            situation(HELD, busy=["A"], turns=turns, powers=SessionCapabilities(True, True, True)),
+            "was forked at an earlier turn (a turn was under way in it)",
+        ),
+        (situation(replace(HELD, state=LinkState.LOST)), "not taken: it was lost"),
+        (
+            situation(replace(HELD, state=LinkState.PARKED), powers=SessionCapabilities(True, False, False)),
+            "not taken: it was parked; its agent could not fork",
+        ),
+    ]
+    for here, words in cases:
+        assert explanation_words(only(here), past=True) == words
+    second, _ = explain(situation(replace(HELD, id="B", knows=None, reach=None), HELD))
+    assert explanation_words(second, past=True) == "could have been prompted; another came first"
+
+
+def others_of(context: TurnContext | None) -> dict[str, str]:
+    assert context is not None
+    return {other.session_id: other.words for other in context.others}
+
+
+async def back_to_first_turn(desk: Desk) -> None:
+    leaf = (await desk.turns())[0].last_id
+    async with desk.db.write() as tx:
+        await windows.set_leaf(tx, desk.window_id, leaf)
+
+
+async def context_of(desk: Desk) -> TurnContext | None:
+    return await desk.conversation.chain.context(desk.window)
+
+
+async def test_a_turn_keeps_why_its_context_was_told_and_not_forked(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client("--no-fork", specs={"other": world.spec("--no-fork", name="other")}) as desk:
+        await desk.say("say one")
+        assert others_of(await context_of(desk)) == {}
+        await desk.say("say two")
+        await back_to_first_turn(desk)
+        over = await desk.say("say three")
+        assert over.turn is not None and over.turn.how is ContextSource.TOLD
+        first, second = [link.session_id for link in await desk.links()]
+        beyond = "not taken: it might have held what was not on this branch; its agent could not fork"
+        assert others_of(await context_of(desk)) == {first: beyond}
+        await desk.window.set_agent(world.spec("--no-fork", name="other"))
+        await desk.say("say four")
+        assert others_of(await context_of(desk)) == {second: "not taken: it was another agent's"}
+        # Later changes do not reach what was noted then, and an older turn of another version says nothing.
+        context = await context_of(desk)
+        assert context is not None
+        assert others_of(await desk.conversation.chain.context(desk.window, turn_id=context.before)) == {
+            first: beyond
+        }
+        async with desk.db.write() as tx:
+            await tx.run("UPDATE message SET data = json_remove(data, '$.route') WHERE kind = 'seam'")
+        assert others_of(await context_of(desk)) == {}
+
+
+async def test_a_turn_keeps_which_session_was_forked_for_it_and_which_fork_failed_and_how(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    idle = WhileIdle(probe=True, park=True, longest=math.inf, share=math.inf)
+    async with world.client(while_idle=idle) as desk:
+        for text in ("say one", "say two"):
+            await desk.say(text)
+            await desk.window.settled()
+        await back_to_first_turn(desk)
+        await desk.say("say three")
+        forked = others_of(await context_of(desk))
+        await back_to_first_turn(desk)
+        world.fail({"fork": {"error": [-32603, "out of memory"]}})
+        over = await desk.say("say four")
+        assert over.turn is not None and over.turn.how is ContextSource.TOLD
+        chain = await desk.links()
+        held = next(link for link in chain if link.cause is Cause.NEW)
+        parked_at_one, parked_at_two = [link for link in chain if link.cause is Cause.PARK][:2]
+        only_at_end = "its agent forked a session only at its end"
+        beyond = f"not taken: it might have held what was not on this branch; {only_at_end}"
+        assert forked == {
+            held.session_id: beyond,
+            parked_at_one.session_id: "was forked (it was parked)",
+            parked_at_two.session_id: beyond,
+        }
+        failed = others_of(await context_of(desk))
+        assert failed[parked_at_one.session_id] == "fork failed: out of memory"
+        assert failed[held.session_id] == failed[parked_at_two.session_id] == beyond
 
 
 def test_a_reason_is_given_exactly_where_the_session_is_not_prompted() -> None:
@@ -184,6 +332,8 @@ def test_a_reason_is_given_exactly_where_the_session_is_not_prompted() -> None:
         assert explanation.step == (to_it[0] if to_it else None)
         assert explanation.taken is (not isinstance(steps[0], New))
         assert (explanation.reason is None) is any(isinstance(step, Use) for step in to_it)
+        never = explanation.reason in (Reason.LOST, Reason.ASIDE)
+        assert (explanation.obstacle is None) is (never or bool(to_it))
         seen.add(explanation.reason)
     assert seen == {None, *Reason} - {
         Reason.OTHER_AGENT,

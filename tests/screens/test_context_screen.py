@@ -36,6 +36,7 @@ async def test_p10_the_view_equals_what_the_agent_received(
         await person.sees(
             "what Rehearsal knew · turn 3 of 3", "Your prompt: “say beta”", "new session · told"
         )
+        await person.sees("Of the other sessions, when it went out:", ": it could not be opened: try later")
         await person.sees(*(line[:90].rstrip() for line in safe(told).splitlines()))
         await person.press("y")
         await person.sees(f"sent {len(told):,} characters")
@@ -92,7 +93,7 @@ async def test_s01_the_context_works_by_mouse_and_in_a_small_terminal(world: Wor
         await person.pilot.click("#hint", offset=(14, 0))
         await person.sees("turn 3 of 3")
         await person.until(lambda: text.max_scroll_y > 15, "the text to be laid out")
-        await person.press(*["pagedown"] * 4)
+        await person.press(*["pagedown"] * 5)
         await person.sees("> say alpha")
 
 

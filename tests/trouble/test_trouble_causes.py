@@ -270,6 +270,11 @@ async def test_p08_a_full_session_is_left_for_a_told_one_only_where_the_same_pro
         after = await retried(desk)
         assert after.turn is not None and after.turn.how is ContextSource.TOLD
         assert after.turn.link_id != link.id
+        context = await desk.conversation.chain.context(desk.window)
+        assert context is not None
+        assert [(other.session_id, other.words) for other in context.others] == [
+            (link.session_id, "not taken: the context was full when the prompt went out before")
+        ]
         told, prompt = world.prompts()[-1]
         assert "canary-one" in told and prompt == "echo"
         assert [row.text for row in await desk.branch() if row.kind is Kind.USER] == [

@@ -134,6 +134,14 @@ async def refused_below(r: Reader, conversation_id: str, parent_id: str | None, 
     return await _existing(r, found[0]) if found else None
 
 
+async def seam_of(r: Reader, turn_id: str) -> Message | None:
+    """The seam of a turn, None where the way that its context took was the same as before."""
+    row = await r.one(
+        f"SELECT {rows.MESSAGE} FROM message m WHERE m.turn_id = ? AND m.kind = 'seam'", (turn_id,)
+    )
+    return None if row is None else rows.message(row)
+
+
 async def close_open(tx: Writer, turn_id: str, state: MessageState) -> list[Message]:
     """Close the open messages of a turn; return them in order of birth."""
     still = await tx.all(

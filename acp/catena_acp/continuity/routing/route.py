@@ -143,6 +143,15 @@ class Reason(StrEnum):
     NOT_REOPENABLE = "not_reopenable"  # it is cold, and the agent cannot open it again
 
 
+class ForkObstacle(StrEnum):
+    """Why a link's session that could serve, and is not prompted, is not forked either."""
+
+    CANNOT_FORK = "cannot_fork"  # the agent forks no session
+    HOLDS_NOTHING = "holds_nothing"  # nothing is known to be in it
+    ONLY_AT_ITS_END = "only_at_its_end"  # the agent forks no session at an earlier turn
+    NO_TURN_HERE = "no_turn_here"  # none of its clean turns ended on the path
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """What the route makes of one link."""
@@ -151,19 +160,42 @@ class Explanation:
     step: Step | None  # the step to it that needs the least telling; None if there is none
     taken: bool  # that step comes first of all
     reason: Reason | None  # None if its session could be prompted
+    obstacle: ForkObstacle | None  # None if its session could be forked, need not be, or must not
 
 
-def explain(situation: Situation) -> list[Explanation]:
-    """Say of each link, in the situation's order, whether a step leads to it and why its session is not prompted."""
-    steps = candidates(situation)
+def explain(situation: Situation, steps: Sequence[Step] | None = None) -> list[Explanation]:
+    """Say of each link, in the situation's order, whether a step leads to it, why its session is not prompted, and why
+    it is not forked.
+
+    ``steps`` are those of the situation's candidates that are chosen from, in their order; by default all.
+    """
+    possible = candidates(situation)
+    steps = possible if steps is None else steps
+    reachable = {key_of(step)[1] for step in possible}
     by_link: dict[str | None, Step] = {}
     for step in steps:
         by_link.setdefault(key_of(step)[1], step)
     path = _Path(situation.path)
     return [
-        Explanation(link, step, step is steps[0], _reason(link, situation, path))
+        Explanation(
+            link=link,
+            step=step,
+            taken=step is not None and step is steps[0],
+            reason=_reason(link, situation, path),
+            obstacle=None if link.id in reachable else _obstacle(link, situation, path),
+        )
         for link, step in ((link, by_link.get(link.id)) for link in situation.links)
     ]
+
+
+def _obstacle(link: Link, situation: Situation, path: _Path) -> ForkObstacle | None:
+    if link.state is LinkState.LOST or not _is_for(link, situation.target):
+        return None
+    if not situation.powers.forks:
+        return ForkObstacle.CANNOT_FORK
+    if fits(link, situation, path):
+        return ForkObstacle.HOLDS_NOTHING
+    return ForkObstacle.NO_TURN_HERE if situation.powers.forks_at else ForkObstacle.ONLY_AT_ITS_END
 
 
 def _reason(link: Link, situation: Situation, path: _Path) -> Reason | None:

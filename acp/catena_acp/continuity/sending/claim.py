@@ -9,6 +9,7 @@ from catena_acp.continuity import context_summary
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, TurnStarted
 from catena_acp.continuity.problems import cause_words
 from catena_acp.continuity.routing import route
+from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
@@ -26,13 +27,20 @@ class Claim:
     """One attempt to take a session for a prompt row; ``lost`` says why another was lost on the way here."""
 
     def __init__(
-        self, context: SendContext, window_id: str, row: Message, path: Sequence[PathRow], lost: str | None
+        self,
+        context: SendContext,
+        window_id: str,
+        row: Message,
+        path: Sequence[PathRow],
+        lost: str | None,
+        route_record: RouteRecord,
     ) -> None:
         self._context = context
         self._window_id = window_id
         self._row = row
         self._path = path  # to the row; what is above a row never changes
         self._lost = lost
+        self._route = route_record
 
     async def take(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Take the session: turn open and reach raised, in one transaction, before the text goes out.
@@ -66,7 +74,7 @@ class Claim:
                 unabridged_from=turn.unabridged_from,
                 event="carried",
             )
-            seam = await self._add_seam(tx, turn, before, abridged=abridged, again=again)
+            seam = await self._add_seam(tx, turn, link, before, abridged=abridged, again=again)
         live.version = link.version
         live.opened = ContextSource.CONTINUED
         live.listener = context.host  # another conversation of the family may have opened it, to fork it
@@ -115,7 +123,7 @@ class Claim:
                 return carrier.ended if carrier and carrier.id != link.id else None
 
     async def _add_seam(
-        self, tx: Writer, turn: Turn, before: Turn | None, *, abridged: bool, again: bool
+        self, tx: Writer, turn: Turn, link: Link, before: Turn | None, *, abridged: bool, again: bool
     ) -> Message | None:
         """Insert a seam where the way the context gets to the agent changed; the first turn has none.
 
@@ -125,6 +133,7 @@ class Claim:
         if turn.how is ContextSource.CONTINUED or (before is None and turn.how is ContextSource.FRESH):
             return None
         summary = context_summary.ContextSummary.of_turn(turn)
+        carrier_before = await links.get(tx, before.link_id) if before else None
         seam = await messages.insert(
             tx,
             NewMessage(
@@ -144,6 +153,7 @@ class Claim:
                     "told_total": turn.told_total,
                     "tools_listed": turn.tools_listed,
                     "left_out": turn.left_out,
+                    "route": self._route.words(link, carrier_before),
                 },
             ),
         )

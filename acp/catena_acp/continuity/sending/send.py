@@ -12,6 +12,7 @@ from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, wit
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.problems import problem_of_notice, short
 from catena_acp.continuity.routing import route
+from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.sending.claim import Claim, turn_before
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
@@ -75,6 +76,7 @@ class PromptCarrier:
         self._last_error: AgentError | None = None
         self._made: set[str] = set()  # links that it came to; what is empty cannot be opened again
         self._lost: str | None = None  # why a session that should have carried it was lost on the way
+        self._route = RouteRecord()
         self.turn: RunningTurn | None = None  # claimed
         self.text_is_out = False
 
@@ -127,9 +129,16 @@ class PromptCarrier:
                 self._path = await messages.path(reader, self._row.id)
             situation = await self._context.situation(reader, agent, self._window_id, self._path)
             full = await was_full(reader, self._row)
-        steps = route.candidates(situation)
-        untried = (step for step in steps if route.key_of(step) not in self._tried)
-        return next((step for step in untried if not full or begins_empty(step)), None)
+        untried = [step for step in route.candidates(situation) if route.key_of(step) not in self._tried]
+        steps = [step for step in untried if not full or begins_empty(step)]
+        for step in untried:
+            if not isinstance(step, route.New) and step not in steps:
+                self._route.failed(step.link.id, _TOO_FULL)
+        if not steps:
+            return None
+        if not (isinstance(steps[0], route.Use) and steps[0].link.id in self._made):
+            self._route.chose(situation, steps)
+        return steps[0]
 
     async def _open_new(self, agent: AgentPort) -> None:
         """Open a new session; its settings are applied when it is used."""
@@ -149,7 +158,7 @@ class PromptCarrier:
                     link, agent, self._context.place_for(self._window_id), self._context.host
                 )
             except AgentError as error:
-                await self._failed(link, error)
+                await self._failed(link, error, "it could not be opened")
                 return None
         await self._context.host.settle(link.id)
         if live.opened is not ContextSource.CONTINUED:
@@ -160,7 +169,7 @@ class PromptCarrier:
 
     async def _claim_whole(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Claim the session despite cancellation, so that a turn that was opened is always found in ``self.turn``."""
-        claim = Claim(self._context, self._window_id, self._row, self._path, self._lost)
+        claim = Claim(self._context, self._window_id, self._row, self._path, self._lost, self._route)
         self.turn = await shielded(claim.take(live, agent))
         raise_if_cancelled()
         return self.turn
@@ -173,15 +182,20 @@ class PromptCarrier:
                     at = (turn, await anchor_of(reader, turn, agent.abilities.quirks))
             if live := await self._context.fork(agent, link, self._window_id, at):
                 self._made.add(live.link_id)
+            else:
+                self._route.failed(link.id, f"{_FORK_FAILED}: it went on meanwhile")
         except SessionHeld as held:
+            self._route.failed(link.id, f"{_FORK_FAILED}: its agent answered with a session that is known")
             await self._context.distrust(held, self._window_id)
         except ForkWrong as error:
+            self._route.failed(link.id, f"{_FORK_FAILED}: {short(str(error))}")
             self._last_error = error
         except AgentError as error:
-            await self._failed(link, error)
+            await self._failed(link, error, _FORK_FAILED)
 
-    async def _failed(self, link: Link, error: AgentError) -> None:
+    async def _failed(self, link: Link, error: AgentError, what: str) -> None:
         """Lose the link of a failed step on proof; else it only counts as tried for this prompt."""
+        self._route.failed(link.id, f"{what}: {short(str(error))}")
         self._last_error = error
         if self._trouble(error) in _ABOUT_THE_ACCOUNT:
             raise NotSent(error) from error
@@ -212,6 +226,7 @@ class PromptCarrier:
         if self._trouble(error) in _NOWHERE_BETTER:
             return Ending(StopReason.ERROR, error)
         self._last_error = error
+        self._route.failed(running.live.link_id, f"it refused the prompt: {short(str(error))}")
         self.text_is_out = False  # nothing of it was heard: where the store fails now, it is given back
         await shielded(with_retries(lambda: running.mark_not_sent(error)))
         # What the session still tells is not this prompt's any more, and must raise the session's reach.
@@ -225,6 +240,9 @@ class PromptCarrier:
             await self._context.lose(link, str(error), self._window_id)
         return None
 
+
+_FORK_FAILED = "fork failed"
+_TOO_FULL = "not taken: the context was full when the prompt went out before"
 
 # Errors of the account: a new session would fail the same way.
 _ABOUT_THE_ACCOUNT = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.LOGIN_NEEDED})

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from catena_acp.continuity.context_summary import ABRIDGED
-from catena_acp.conversation.inspection.route_explanation import read_next_prompt
+from catena_acp.conversation.inspection.next_prompt import read_next_prompt
 from catena_store.chains import link_history, links
 from catena_store.chains.link_history import LinkExtent, MessagePreview
 from catena_store.conversations import conversations

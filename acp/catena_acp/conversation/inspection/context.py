@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from catena_acp.continuity.context_summary import ContextSummary, how_words
@@ -15,6 +15,15 @@ from catena_store.database.database import Reader
 from catena_store.records import Link, Turn
 
 LEFT_OUT_SHOWN = 50  # messages of those that were left out, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSession:
+    """A session that did not carry a turn, and in words what the route made of it when the prompt was sent."""
+
+    agent_title: str
+    session_id: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,9 @@ class TurnContext:
     abridged: bool  # … of which it was told some only in part
     left_out: tuple[MessagePreview, ...]  # the newest of what was left out, oldest first
     tools: tuple[str, ...]  # the tool calls that were listed, in words
+    others: tuple[
+        OtherSession, ...
+    ]  # those that the route chose from; nothing is known of them without a seam
     before: str | None  # the turn before on the branch, and the next one
     after: str | None
     next: Chain | None = (
@@ -80,6 +92,7 @@ async def read_context(
         abridged=turn.unabridged_from is not None,
         left_out=tuple(seen[id] for id in left_out),
         tools=tuple(tool_call_line(tool) for tool in tools),
+        others=await _others(r, turn.id, title_of),
         before=on_branch[at - 1] if at else None,
         after=on_branch[at + 1] if at is not None and at + 1 < len(on_branch) else None,
     )
@@ -91,3 +104,14 @@ async def _turn_of(r: Reader, message_id: str | None) -> str | None:
     while row is not None and row.turn_id is None:
         row = await messages.get(r, row.parent_id) if row.parent_id else None
     return row.turn_id if row else None
+
+
+async def _others(r: Reader, turn_id: str, title_of: Callable[[str, str], str]) -> tuple[OtherSession, ...]:
+    """The other sessions, as the turn's seam has them; turns of an earlier version name none."""
+    seam = await messages.seam_of(r, turn_id)
+    said = seam.data.get("route") if seam else None
+    others = []
+    for link_id, words in said.items() if isinstance(said, Mapping) else ():
+        if link := await links.get(r, link_id):
+            others.append(OtherSession(title_of(link.agent, link.profile), link.session_id, str(words)))
+    return tuple(others)

@@ -149,6 +149,11 @@ def facts_of(context: TurnContext) -> Iterator[str]:
         yield f"{counted(len(context.tools), 'tool call')} listed:"
         for line in context.tools:
             yield f"  – {safe_line(line)}"
+    if context.others:
+        yield ""
+        yield "Of the other sessions, when it went out:"
+        for other in context.others:
+            yield f"  – {safe_line(f'{other.agent_title} · {other.session_id}: {other.words}')}"
     yield ""
     told = context.prior_context
     if told is None:

@@ -1,4 +1,4 @@
-"""Where the next prompt would go, and of each link why it would or would not: the route, explained in words."""
+"""Where the next prompt would go, and of each link why it would or would not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from catena_acp.continuity.routing import route
-from catena_acp.continuity.routing.route import Explanation, Reason
+from catena_acp.continuity.routing.explanation import explanation_words
 from catena_acp.continuity.sending.context import read_situation
 from catena_acp.continuity.sessions.agent_pool import kept_powers
 from catena_store.conversations import messages
@@ -55,21 +55,6 @@ async def read_next_prompt(
     return NextPrompt(_goes_to(taken), {each.link.id: explanation_words(each) for each in explained})
 
 
-def explanation_words(explanation: Explanation) -> str:
-    """What the next prompt makes of one link, in one line."""
-    why = _REASONS[explanation.reason] if explanation.reason else ""
-    match explanation.step:
-        case route.ForkAt():
-            done = f"be forked at an earlier turn ({why})"
-        case route.Fork():
-            done = f"be forked ({why})"
-        case route.Use():
-            done = "be prompted"
-        case _:
-            return f"not taken: {why}"
-    return f"would {done}" if explanation.taken else f"could {done}; another comes first"
-
-
 def _goes_to(step: route.Step | None) -> str:
     match step:
         case route.Use(link):
@@ -80,19 +65,3 @@ def _goes_to(step: route.Step | None) -> str:
             return f"a fork, at an earlier turn, of the session {link.session_id}"
         case _:
             return "a new session"
-
-
-_REASONS = {
-    Reason.LOST: "it is lost",
-    Reason.OTHER_AGENT: "it is another agent's",
-    Reason.OTHER_PROFILE: "it is of another profile",
-    Reason.OTHER_DIRECTORY: "it works in another directory",
-    Reason.ASIDE: "it was an aside's",
-    Reason.SUSPECT: "what it holds is not certain",
-    Reason.BUSY: "a turn is under way in it",
-    Reason.BEYOND_BRANCH: "it may hold what is not on this branch",
-    Reason.PARKED: "it is parked",
-    Reason.OTHER_CONVERSATION: "it belongs to another conversation",
-    Reason.OTHER_WINDOW: "it carries another window",
-    Reason.NOT_REOPENABLE: "its agent cannot open it again",
-}
