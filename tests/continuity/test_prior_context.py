@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from catena_acp.abilities import quirks_of
 from catena_acp.continuity.routing.prior_context import (
     BEGIN,
     END,
@@ -311,7 +312,53 @@ def test_a_stranger_within_a_told_block_is_none_and_behind_it_is_one() -> None:
     ],
 )
 def test_what_agents_do_to_their_replays_is_no_contradiction(replay: list[Event]) -> None:
-    assert verdict(replay, expected("u: say one", "a: first")) is Verdict.AGREES
+    notes = quirks_of("@agentclientprotocol/claude-agent-acp").replay_notes
+    assert verdict(replay, expected("u: say one", "a: first"), notes) is Verdict.AGREES
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<div> is not closed",
+        "[Image of the error] what is it?",
+        "Caveat: I am new to this",
+        "[Function Response: 3] is what I got",
+        "[Request interrupted] is what it says",
+        "This session is being continued tomorrow",
+        f"why does it say {BEGIN}?",
+        f"{BEGIN} and {END} are what?",
+    ],
+)
+def test_r07_a_prompt_is_a_prompt_however_it_begins(prompt: str) -> None:
+    notes = quirks_of("@agentclientprotocol/claude-agent-acp").replay_notes
+    record = expected("u: one", "a: first", f"u: {prompt}", "a: second")
+    assert verdict(exchange("one", "first", prompt, "second"), record, notes) is Verdict.AGREES
+    without = expected("u: one", "a: first")
+    assert verdict(exchange("one", "first", prompt), without, notes) is Verdict.CONTRADICTS, (
+        "it is a stranger"
+    )
+    prior = told([row("m0", "one"), row("m1", "first", Kind.AGENT), row("m2", prompt)])
+    replay = [said("user", f"{prior.text}\nthree"), said("agent", "third")]
+    again = expected("u: one", "a: first", f"u: {prompt}", "u: three", "a: third")
+    assert verdict(replay, again, notes) is Verdict.AGREES, "and it is found where it was told"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "[Request interrupted by user for tool use]",
+        "<command-name>/context</command-name>\n<command-message>context</command-message>",
+        "This session is being continued from a previous conversation that ran out of context. Summary: …",
+    ],
+)
+def test_what_claude_is_known_to_write_itself_is_no_stranger_in_its_replay_and_one_in_another_s(
+    note: str,
+) -> None:
+    record, replay = expected("u: one", "a: first"), exchange("one", "first", note)
+    assert verdict(replay, record, quirks_of("@agentclientprotocol/claude-agent-acp").replay_notes) is (
+        Verdict.AGREES
+    )
+    assert verdict(replay, record) is Verdict.CONTRADICTS
 
 
 def test_very_long_texts_are_compared_by_their_beginning() -> None:

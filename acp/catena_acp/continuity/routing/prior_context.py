@@ -136,7 +136,7 @@ def _within(rows: Sequence[Message], budget: Budget) -> tuple[list[tuple[Message
     spent = 0
     abridged: int | None = None  # rows after the last abridged one
     for row in reversed(rows[-budget.messages :] if budget.messages else []):
-        whole = _harmless(row.text)
+        whole = harmless(row.text)
         text = _shortened(whole, budget.longest)
         if kept and spent + len(text) > budget.characters:
             break
@@ -163,7 +163,7 @@ def _shortened(text: str, longest: int) -> str:
     return f"{text[:head]}\n[… {len(text) - longest:,} characters left out …]\n{text[-tail:]}"
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """Quoted text that cannot be taken for our markers."""
     return text.replace(BEGIN, "[earlier conversation]").replace(END, "[end of it]")
 
@@ -199,7 +199,7 @@ def _names(row: Message, attachments: Mapping[str, Sequence[str]] | None) -> lis
 
 
 def _one_line(text: str) -> str:
-    text = " ".join(_harmless(text).split())
+    text = " ".join(harmless(text).split())
     return text if len(text) <= 200 else text[:199] + "…"
 
 

@@ -3,7 +3,9 @@
 The replay of a session that may be used must hold every prompt and the last answer of each clean turn of the part
 that the link vouches for, and no prompt that lies beyond its reach. Agents add things of their own to a replay,
 split and join messages and respace text, so texts are compared without white space and found, not matched one to
-one. What was told counts as held: it stands in a prior context, quoted. A false alarm costs one telling.
+one. What was told counts as held: it stands in a prior context, quoted, and is looked for in the form in which it was
+told. A prompt is a prompt however it begins: only what an agent is known to write itself among the person's messages,
+as a whole message, is no stranger. A false alarm costs one telling.
 """
 
 from __future__ import annotations
@@ -13,15 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from catena_acp.continuity.routing.prior_context import without_prior_context
+from catena_acp.continuity.routing.prior_context import harmless, without_prior_context
+from catena_acp.continuity.slash_commands import command_name
 from catena_acp.session_events import Event, TextChunk
 
 _SPACE_AND_QUOTES = re.compile(r"[\s>]+")
 _COMPARED = 3_500  # characters of a message; a told one may have lost its middle
-# What agents were seen to put among the person's messages when they replay.
-_INJECTED = re.compile(
-    r"^(<|\[Request interrupted|\[Function Response|\[Image|This session is being continued|Caveat:)"
-)
 
 
 class Verdict(Enum):
@@ -47,42 +46,64 @@ class Expected:
         tuple[Speaker, str]
     ]  # prompts, and each clean turn's last answer, of the part from `unabridged_from` to `knows`
     possible: Sequence[str]  # every prompt that it may hold, up to `reach`
+    unproven: int = 0  # prompts behind the last of `holds` that may be replayed in other words, or not at all
 
 
-def verdict(replay: Iterable[Event], expected: Expected) -> Verdict:
-    """Compare a replay with the record; takes time in proportion to both."""
+def is_unproven(prompt: str) -> bool:
+    """True for a prompt that proves nothing in a replay, either way.
+
+    Agents do not replay a slash command that they ran themselves, and replay others expanded. Of a prompt without
+    words, a picture say, they tell what they like.
+    """
+    return command_name(prompt) is not None or not _own_form(Speaker.PERSON, prompt)
+
+
+def verdict(replay: Iterable[Event], expected: Expected, notes: Sequence[str] = ()) -> Verdict:
+    """Compare a replay with the record; takes time in proportion to both.
+
+    ``notes`` are patterns of the messages that this agent itself adds to those of the person.
+    """
     pieces = _pieces(replay)
     if expected.holds and not pieces:
         return Verdict.EMPTY
     position = 0
     for said, text in expected.holds:
-        found = _find(said, _bare(text), pieces, position)
+        found = _find(said, text, pieces, position)
         if found is None:
             return Verdict.CONTRADICTS
         position = found
-    possible = [_bare(prompt) for prompt in expected.possible]
-    later = (piece.own for piece in pieces[position:] if piece.said is Speaker.PERSON and piece.own)
-    if all(any(prompt in own for prompt in possible) for own in later):
-        return Verdict.AGREES
-    return Verdict.CONTRADICTS
+    possible = [form for prompt in expected.possible if (form := _own_form(Speaker.PERSON, prompt))]
+    strangers = [
+        piece
+        for piece in pieces[position:]
+        if piece.said is Speaker.PERSON
+        and piece.own
+        and not any(prompt in piece.own for prompt in possible)
+        and not any(re.fullmatch(note, piece.words, re.DOTALL) for note in notes)
+    ]
+    return Verdict.AGREES if len(strangers) <= expected.unproven else Verdict.CONTRADICTS
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What one side said at a stretch, without white space."""
+    """What one side said at a stretch."""
 
     said: Speaker
-    own: str  # empty for what an agent put in the person's mouth
-    told: str  # what was told as prior context with it
+    words: str  # as they stand
+    own: str  # the same without white space
+    told: str  # what was told as prior context with it, without white space
 
 
 def _find(said: Speaker, text: str, pieces: Sequence[_Piece], position: int) -> int | None:
     """Where to go on looking: at the same piece after something told, behind it after something said."""
+    own, told = _own_form(said, text), _bare(harmless(text))
+    if not own:
+        return position
     for at in range(position, len(pieces)):
         piece = pieces[at]
-        if text in piece.told:
+        if told in piece.told:
             return at
-        if piece.said is said and text in piece.own:
+        if piece.said is said and own in piece.own:
             return at + 1
     return None
 
@@ -103,10 +124,15 @@ def _pieces(replay: Iterable[Event]) -> list[_Piece]:
 
 def _piece(said: Speaker, text: str) -> _Piece:
     if said is Speaker.AGENT:
-        return _Piece(said, _all_bare(text), "")
+        return _Piece(said, text, _all_bare(text), "")
     words = without_prior_context(text)
     told = _all_bare(text) if words != text.strip() else ""
-    return _Piece(said, "" if _INJECTED.match(words) else _all_bare(words), told)
+    return _Piece(said, words, _all_bare(words), told)
+
+
+def _own_form(said: Speaker, text: str) -> str:
+    """A message as it is looked for among what was said: a prompt that quotes our markers is replayed with them."""
+    return _bare(without_prior_context(text) if said is Speaker.PERSON else text)
 
 
 def _bare(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from catena_acp.continuity import context_summary
@@ -13,6 +12,7 @@ from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.slash_commands import command_name
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import NotSent
 from catena_acp.port import AgentPort
@@ -164,7 +164,6 @@ class Claim:
         return seam
 
 
-_COMMAND = re.compile(r"/([\w:.-]+)(?:\s|$)")
 _COMMAND_FIRST = (
     "{title} has not seen this conversation yet, and a command cannot carry it. "
     "Send a message first; then the command."
@@ -173,9 +172,9 @@ _COMMAND_FIRST = (
 
 def _is_command(text: str, live: LiveSession) -> bool:
     """True for one of the agent's own slash commands; a path is none. A new session may not have reported them yet."""
-    looks_like_one = _COMMAND.match(text)
-    names = {command.name for command in live.state.commands}
-    return looks_like_one is not None and (not names or looks_like_one[1] in names)
+    name = command_name(text)
+    offered = {command.name for command in live.state.commands}
+    return name is not None and (not offered or name in offered)
 
 
 def _keeps_command(agent: AgentPort) -> bool:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from catena_acp.continuity.conversation_events import SessionState
-from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, verdict
+from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, is_unproven, verdict
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
+from catena_acp.continuity.slash_commands import command_name
 from catena_acp.errors import AgentError, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.port import AgentPort, SessionSetup
 from catena_acp.session_events import Event, SessionOpened, TextChunk
@@ -232,15 +233,16 @@ class Sessions:
         Closes the fork and raises ForkWrong where it is something else.
         """
         expected = await self._expected(vouched)
+        notes = agent.abilities.quirks.replay_notes
         told = any(isinstance(event, TextChunk) for event in opened.replay)
-        if told and await asyncio.to_thread(verdict, opened.replay, expected) is Verdict.AGREES:
+        if told and await asyncio.to_thread(verdict, opened.replay, expected, notes) is Verdict.AGREES:
             return
         quirks, faithful = agent.abilities.quirks, await self._replay_is_faithful(agent)
         can_look = agent.abilities.load and not quirks.load_twice_breaks and not quirks.load_destroys
         if can_look and (faithful or (told and faithful is None)):
             # OpenCode tells only the last twenty messages of a fork; what it loads is all of it.
             replay = (await agent.load_session(opened.session_id, place)).replay
-            if await asyncio.to_thread(verdict, replay, expected) is Verdict.AGREES:
+            if await asyncio.to_thread(verdict, replay, expected, notes) is Verdict.AGREES:
                 return
         elif not told:
             return
@@ -250,7 +252,8 @@ class Sessions:
     async def _compare(self, link: Link, agent: AgentPort, opened: SessionOpened, *, learn: bool) -> None:
         expected = await self._expected(link)
         # A long session takes a while to compare; the screen goes on meanwhile.
-        found = await asyncio.to_thread(verdict, opened.replay, expected)
+        notes = agent.abilities.quirks.replay_notes
+        found = await asyncio.to_thread(verdict, opened.replay, expected, notes)
         if learn and expected.holds:
             await self._learn_replay(agent, found)
         if found is not Verdict.AGREES:
@@ -302,7 +305,16 @@ class Sessions:
 def _expected_of(rows: Sequence[Message], start: int, known: int, clean: Set[str]) -> Expected:
     holds: list[tuple[Speaker, str]] = []
     answered: str | None = None  # the clean turn whose answer stands last in `holds`
-    for row in rows[start:known]:
+    prompts = [row for row in rows if row.kind is Kind.USER]
+    commands = {row.turn_id for row in prompts if command_name(row.text) and not row.data.get("steered")}
+    unproven = 0  # prompts behind the last of `holds`
+    for at, row in enumerate(rows):
+        if row.kind is Kind.USER and is_unproven(row.text):
+            unproven += 1
+            answered = None
+            continue
+        if not start <= at < known or (row.turn_id and row.turn_id in commands):
+            continue
         if row.kind is Kind.USER and row.data.get("steered"):
             continue  # agents keep what was said into a turn elsewhere, or as something else
         if row.kind is Kind.USER:
@@ -313,4 +325,7 @@ def _expected_of(rows: Sequence[Message], start: int, known: int, clean: Set[str
                 holds.pop()
             holds.append((Speaker.AGENT, row.text))
             answered = row.turn_id
-    return Expected(holds, [row.text for row in rows if row.kind is Kind.USER])
+        else:
+            continue
+        unproven = 0
+    return Expected(holds, [row.text for row in prompts], unproven)
