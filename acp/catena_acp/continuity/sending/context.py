@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,12 +16,12 @@ from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.errors import AgentRefused, SessionContradicts
+from catena_acp.errors import AgentError, AgentRefused, SessionContradicts
 from catena_acp.port import AgentPort, AgentSpec, SessionSetup
 from catena_acp.session_events import PermissionRequested, PermissionWithdrawn, SessionOpened
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
-from catena_store.errors import SessionHeld
+from catena_store.errors import SessionHeld, StoreError
 from catena_store.records import (
     Cause,
     ContextSource,
@@ -174,10 +176,13 @@ class SendContext:
         return lost
 
     async def open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
-        """Open a new session; its link is committed before anything else happens to it."""
+        """Open a new session; its link is committed before anything else happens to it, also after a stop."""
+        return await self.sessions.see_through(agent, self._open_new(agent, window_id))
+
+    async def _open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
         place = self.place_for(window_id)
         opened = await agent.new_session(place)
-        async with self.tenure.write() as tx:
+        async with _closed_without_link(agent, opened), self.tenure.write() as tx:
             held = await links.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
             why = "the agent gave its session id to another session"
             lost = await self._lose(tx, held, why) if held else None
@@ -204,8 +209,13 @@ class SendContext:
     ) -> LiveSession | None:
         """Fork a session, at its head or at the end of a turn; None if its source moved meanwhile.
 
-        Raises ForkWrong, SessionHeld or any AgentError.
+        Its link is committed also after a stop. Raises ForkWrong, SessionHeld or any AgentError.
         """
+        return await self.sessions.see_through(agent, self._fork(agent, source, window_id, at))
+
+    async def _fork(
+        self, agent: AgentPort, source: Link, window_id: str, at: tuple[Turn, str] | None
+    ) -> LiveSession | None:
         await self.sessions.drop_stale(source)
         if not agent.abilities.quirks.fork_cold:
             await self._open_to_fork(agent, source, window_id)
@@ -226,7 +236,7 @@ class SendContext:
         cause = Cause.FORK_AT if at else Cause.FORK
         # What came before the fork was answered may be in it: the source has moved then.
         await self.sessions.settle(source.id)
-        async with self.tenure.write() as tx:
+        async with _closed_without_link(agent, opened), self.tenure.write() as tx:
             now = await links.get(tx, source.id)
             moved = at is None and (now is None or now.version != source.version)
             if not moved:
@@ -273,6 +283,19 @@ class SendContext:
                 cost_total=pointers.cost_total if pointers else None,
             ),
         )
+
+
+@asynccontextmanager
+async def _closed_without_link(agent: AgentPort, opened: SessionOpened) -> AsyncIterator[None]:
+    """Close a session upstream whose link the store does not take; another link's session is left alone."""
+    try:
+        yield
+    except SessionHeld:
+        raise
+    except StoreError:
+        with contextlib.suppress(AgentError):
+            await agent.close_session(opened.session_id)
+        raise
 
 
 async def read_situation(

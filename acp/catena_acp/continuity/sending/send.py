@@ -93,6 +93,7 @@ class PromptCarrier:
             agent = await self._agent()
             release = self._context.agents.hold(agent)  # who would end it waits until this step is done
             try:
+                await self._context.sessions.settle_unattended(agent)
                 step = await self._next(agent)
                 if step is None:
                     break

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, is_unproven, verdict
@@ -20,7 +20,9 @@ from catena_store.chains import agents, links, turns
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, Link, Message, MessageState
 
-_CLOSING_SECONDS = 1.0  # that an agent may take to close a session
+T = TypeVar("T")
+
+_CLOSING_SECONDS = 1.0  # that an agent may take to close a session, or to answer an opening that was given up
 _PATIENCE_SECONDS = 10.0  # with an opening that was given up, before the same session is asked for again
 
 REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted" or "none"
@@ -85,6 +87,7 @@ class Sessions:
         self._given_up: dict[
             str, asyncio.Future[LiveSession]
         ] = {}  # openings that the agent may still answer
+        self._unattended: dict[asyncio.Future[Any], AgentPort] = {}  # new sessions and forks, likewise
 
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._live.values()))
@@ -149,6 +152,35 @@ class Sessions:
             with contextlib.suppress(AgentError, TimeoutError):
                 async with asyncio.timeout(_CLOSING_SECONDS):
                     await live.agent.close_session(live.session_id)
+
+    async def see_through(self, agent: AgentPort, making: Coroutine[Any, Any, T]) -> T:
+        """Await the making of a session; it goes on where the caller is cancelled, so that its link is stored."""
+        task = asyncio.ensure_future(making)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.done():
+                self._unattended[task] = agent
+                task.add_done_callback(self._attended)
+            raise
+
+    def _attended(self, task: asyncio.Future[Any]) -> None:
+        del self._unattended[task]
+        if not task.cancelled():
+            task.exception()  # of a session that did not come to be, for which nobody waits
+
+    async def settle_unattended(self, agent: AgentPort) -> None:
+        """Wait for the sessions that an agent still makes though their callers were cancelled."""
+        await self._wait_for_unattended(_PATIENCE_SECONDS, agent)
+
+    async def close_unattended(self) -> None:
+        """The same at the end of a conversation, which waits a second at most."""
+        await self._wait_for_unattended(_CLOSING_SECONDS)
+
+    async def _wait_for_unattended(self, seconds: float, agent: AgentPort | None = None) -> None:
+        made = {task for task, by in self._unattended.items() if agent in (by, None)}
+        if made:
+            await asyncio.wait(made, timeout=seconds)
 
     async def drop_stale(self, link: Link) -> None:
         """Close our copy of a session that another process has written to since."""

@@ -77,6 +77,7 @@ class SessionPreparation:
     async def _opened(self, leaf_id: str | None) -> LiveSession | None:
         context = self._context
         agent = await context.agent(self._window_id)
+        await context.sessions.settle_unattended(agent)
         async with context.services.db.read() as reader:
             path = await messages.path(reader, leaf_id)
             situation = await context.situation(reader, agent, self._window_id, [*path, _NEXT_PROMPT])
