@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,33 @@ async def test_w16_a_waiting_prompt_goes_out_in_the_mode_and_model_that_it_was_t
         over = await desk.say("settings")
         assert over.turn is not None and (over.turn.mode, over.turn.model) == ("code", "Chorus")
         assert not [item for item in desk.told if isinstance(item, Troubled)]
+
+
+async def test_w16_a_model_that_is_chosen_while_the_session_goes_back_to_its_mode_is_not_undone(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say first")
+        await desk.window.set_mode("plan")
+        await desk.window.set_option("model", "lead")
+        await busy(desk, "say busy; wait 30")
+        await queued(desk, "cue go-on")
+        await desk.window.set_mode("code")
+        await desk.window.set_option("model", "chorus")
+        requests = len(world.requests("session/set_config_option"))
+        await desk.window.stop()
+        await desk.until(lambda: True if desk.window.session.model == "Lead" else None)
+        world.fail({"set_config_option": {"cue": "mode-is-back", "times": 1}})
+        world.cue("go-on")
+        await world.heard("session/set_config_option", requests + 3)
+        choosing = asyncio.ensure_future(desk.window.set_option("model", "understudy"))
+        world.cue("mode-is-back")
+        await choosing
+        await idle(desk)
+        assert (desk.window.session.mode, desk.window.session.model) == ("code", "Understudy")
+        over = await desk.say("settings")
+        assert "mode=code model=understudy" in (await desk.branch())[-1].text
+        assert over.turn is not None and over.turn.model == "Understudy"
 
 
 async def test_w16_a_mode_that_the_agent_does_not_take_again_is_told_and_the_prompt_goes_out(

@@ -59,6 +59,7 @@ class LiveSession:
     state: SessionState
     listener: SessionListener
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
+    setting: asyncio.Lock = field(default_factory=asyncio.Lock)  # its mode and options, by one at a time
     unlisten: Callable[[], None] = field(default=lambda: None)
 
     def listen(self) -> None:

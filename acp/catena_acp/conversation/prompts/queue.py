@@ -164,7 +164,8 @@ class PromptQueue:
 class QueuedSettings:
     """Puts a window's session into the mode and model of waiting prompts, and back when none waits any more.
 
-    Whatever the person or the agent switches meanwhile is theirs and is left alone.
+    Whatever the person or the agent switches meanwhile is theirs and is left alone: mode and model are two requests,
+    and what the person chooses between them comes behind both.
     """
 
     def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
@@ -177,6 +178,10 @@ class QueuedSettings:
 
     async def apply(self, live: LiveSession, item: QueueItem) -> None:
         """Put the session into what the prompt was typed in; a failure is published, and the prompt goes out."""
+        async with live.setting:
+            await self._apply(live, item)
+
+    async def _apply(self, live: LiveSession, item: QueueItem) -> None:
         state = live.state
         if (
             self._ours is None
@@ -205,13 +210,17 @@ class QueuedSettings:
         """Switch back to what the person chose, unless that was switched since: the queue has come to rest."""
         before, ours, self._before, self._ours = self._before, self._ours, None, None
         live = self._runtime.sessions.by_link(before[0]) if before else None
-        if before and live and live.agent.alive and _in_force(live.state) == ours:
+        if before is None or live is None:
+            return
+        async with live.setting:
+            if not live.agent.alive or _in_force(live.state) != ours:
+                return
             why = await self._set(live, before[1], before[2])
             # The turn before tells what the waiting prompt was typed in; this is what comes back after a restart.
             await self._runtime.environment.note_in_force(self._window_id, live)
-            if why:
-                text = f"{live.state.agent_title} did not go back to the mode and model of before: {why}."
-                self._runtime.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
+        if why:
+            text = f"{live.state.agent_title} did not go back to the mode and model of before: {why}."
+            self._runtime.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
 
     async def _set(self, live: LiveSession, mode: str | None, model: str | None) -> str | None:
         try:

@@ -307,16 +307,18 @@ class Window:
         """Switch the session's mode. Raises AgentError."""
         self._runtime.writable()
         live = self._runtime.live(self.id)
-        await set_mode(live, mode_id)
-        option = option_of_category(live.state, "mode")
-        await self._runtime.environment.note_choice(self.id, live, option.id if option else MODE, mode_id)
+        async with live.setting:
+            await set_mode(live, mode_id)
+            option = option_of_category(live.state, "mode")
+            await self._runtime.environment.note_choice(self.id, live, option.id if option else MODE, mode_id)
 
     async def set_option(self, option_id: str, value: str | bool) -> None:
         """Set one of the session's options. Raises AgentError."""
         self._runtime.writable()
         live = self._runtime.live(self.id)
-        await set_option(live, option_id, value)
-        await self._runtime.environment.note_choice(self.id, live, option_id, value)
+        async with live.setting:
+            await set_option(live, option_id, value)
+            await self._runtime.environment.note_choice(self.id, live, option_id, value)
 
     async def set_agent(self, spec: AgentSpec) -> None:
         """Go on with another agent from the next prompt on."""
