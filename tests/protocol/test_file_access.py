@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,30 @@ async def test_an_agent_that_must_read_a_file_before_it_makes_one_reads_an_empty
     assert answer["result"] == {"content": ""}
 
 
+@pytest.mark.parametrize("method", ["fs/read_text_file", "fs/write_text_file"])
+async def test_w10_a_session_that_is_not_open_is_served_no_file(
+    tmp_path: Path, root: Path, files: FileAccess, method: str
+) -> None:
+    path = root / "a.txt"
+    script = f"""
+    def session_prompt(agent, request):
+        for session in ("other", "s1"):
+            agent.ask(session, {method!r}, sessionId=session, path={str(path)!r}, content="new")
+            while agent.read().get("id") != session:
+                pass
+        agent.send(agent.result(request, {{"stopReason": "end_turn"}}))
+    """
+    async with scripted(tmp_path, script, files=files) as agent:
+        session_id = (await agent.new_session(place(tmp_path))).session_id
+        assert session_id == "s1"
+        await agent.prompt(session_id, HELLO)
+    refused, served = answer_to(tmp_path, "other"), answer_to(tmp_path, "s1")
+    assert refused is not None
+    assert refused["error"]["message"] == "no such session is open"
+    assert served is not None
+    assert "error" not in served
+
+
 # Confinement.
 
 
@@ -144,6 +169,89 @@ def test_w10_links_and_dots_lead_nowhere_outside(tmp_path: Path, root: Path, fil
             files.write(f"{root}/{path}", "x")
     assert (tmp_path / "secret").read_text() == "secret"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["project", "secret"]
+
+
+def at_a_call(monkeypatch: pytest.MonkeyPatch, name: str, event: Callable[[], None]) -> None:
+    """Let something happen once, as another process would do it, right after a call of ``os`` or ``os.path``."""
+    module = os.path if hasattr(os.path, name) else os
+    real = getattr(module, name)
+    events = [event]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = real(*args, **kwargs)
+        if events:
+            events.pop()()
+        return result
+
+    monkeypatch.setattr(module, name, call)
+
+
+def swapped(directory: Path, outside: Path) -> Callable[[], None]:
+    """The act of swapping a directory for a link to another one."""
+
+    def swap() -> None:
+        directory.rename(directory.with_name("aside"))
+        directory.symlink_to(outside)
+
+    return swap
+
+
+def test_w10_a_directory_that_is_swapped_for_a_link_after_it_was_looked_at_leads_nowhere(
+    tmp_path: Path, root: Path, files: FileAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f").write_text("secret")
+    for name in ("read", "written"):
+        (root / name).mkdir()
+        (root / name / "f").write_text("ours")
+    at_a_call(monkeypatch, "realpath", swapped(root / "read", outside))
+    with pytest.raises(FileRefused):
+        files.read(str(root / "read" / "f"))
+    (root / "aside").rename(root / "before")
+    at_a_call(monkeypatch, "realpath", swapped(root / "written", outside))
+    with pytest.raises(FileRefused):
+        files.write(str(root / "written" / "new" / "f"), "planted")
+    assert [entry.name for entry in outside.iterdir()] == ["f"]
+
+
+def test_w10_a_directory_that_is_swapped_for_a_link_as_it_is_made_leads_nowhere(
+    tmp_path: Path, root: Path, files: FileAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    at_a_call(monkeypatch, "mkdir", swapped(root / "new", outside))
+    with pytest.raises(FileRefused):
+        files.write(str(root / "new" / "f"), "planted")
+    assert not list(outside.iterdir())
+
+
+def test_w10_a_directory_that_is_moved_away_during_a_write_takes_the_file_with_it(
+    tmp_path: Path, root: Path, files: FileAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (root / "sub").mkdir()
+    at_a_call(monkeypatch, "fsync", swapped(root / "sub", outside))
+    files.write(str(root / "sub" / "f"), "ours")
+    assert not list(outside.iterdir())
+    assert [entry.read_text() for entry in (root / "aside").iterdir()] == ["ours"]
+
+
+def test_w10_a_root_that_is_swapped_for_a_link_is_no_root_any_more(tmp_path: Path, root: Path) -> None:
+    (root / "lib").mkdir()
+    files = FileAccess((root,)).with_roots((root / "lib",))
+    swapped(root / "lib", tmp_path)()
+    with pytest.raises(FileRefused, match="outside"):
+        files.read(str(root / "lib" / "secret"))
+
+
+def test_w10_a_root_under_another_name_is_the_same_directory(tmp_path: Path, root: Path) -> None:
+    (tmp_path / "alias").symlink_to(root)
+    files = FileAccess((tmp_path / "alias",))
+    for name in ("alias", "project"):
+        files.write(str(tmp_path / name / "f"), name)
+        assert files.read(str(tmp_path / "alias" / "f")) == name
 
 
 def test_w10_a_neighbour_with_the_same_beginning_is_outside(root: Path, files: FileAccess) -> None:
@@ -208,6 +316,21 @@ def test_a_file_that_is_no_text_is_refused(root: Path, files: FileAccess) -> Non
     (root / "binary").write_bytes(b"\x7fELF\0\0")
     with pytest.raises(FileRefused, match="not a text file"):
         files.read(str(root / "binary"))
+
+
+def test_w10_a_file_that_is_replaced_loses_the_right_to_run_as_its_owner(
+    root: Path, files: FileAccess
+) -> None:
+    path = root / "a.txt"
+    path.chmod(0o6755)
+    files.write(str(path), "#!/bin/sh")
+    assert path.stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_file_whose_name_is_as_long_as_names_may_be_is_written(root: Path, files: FileAccess) -> None:
+    path = root / ("ü" * 127)
+    files.write(str(path), "x")
+    assert path.read_text() == "x"
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions_and_leaves_nothing_beside_it(

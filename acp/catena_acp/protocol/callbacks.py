@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ class Callbacks:
         self._permissions: dict[str, _PermissionRequest] = {}
         self._file_queue = FileQueue(has_room)
         self._cancelling: set[str] = set()
-        self._directories: dict[str, tuple[str, ...]] = {}
+        self._session_files: dict[str, FileAccess] = {}
         self._read_only: set[str] = set()
         self.missing_files_are_empty = False
 
@@ -114,8 +114,8 @@ class Callbacks:
         **_other: Any,
     ) -> ReadTextFileResponse:
         """Read a text file below the session's directories."""
-        files = self._offered_files("fs/read_text_file", session_id)
         try:
+            files = self._offered_files("fs/read_text_file", session_id)
             text = await self._file_queue.run(lambda: files.read(path, line, limit))
         except FileRefused as error:
             if not (error.missing and self.missing_files_are_empty):
@@ -127,10 +127,8 @@ class Callbacks:
         self, *, path: str, content: str, session_id: str = "", **_other: Any
     ) -> WriteTextFileResponse:
         """Write a text file below the session's directories."""
-        files = self._offered_files("fs/write_text_file", session_id)
-        if session_id in self._read_only:
-            files = replace(files, writable=False)
         try:
+            files = self._offered_files("fs/write_text_file", session_id)
             await self._file_queue.run(lambda: files.write(path, content))
         except FileRefused as error:
             raise _file_error(error) from error
@@ -145,16 +143,17 @@ class Callbacks:
             permission.answer.set_result(option_id)
 
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
-        """Replace the further directories below which the session may read and write files."""
-        self._directories[session_id] = tuple(directories)
+        """Replace the further directories below which the session may read and write files; the session is open."""
+        if self._files is not None:
+            self._session_files[session_id] = self._files.with_roots(map(Path, directories))
 
     def forbid_writes(self, session_id: str) -> None:
         """Refuse every later file write of the session."""
         self._read_only.add(session_id)
 
     def forget(self, session_id: str) -> None:
-        """Forget a closed session."""
-        self._directories.pop(session_id, None)
+        """Forget a closed session; it reads and writes no file any more."""
+        self._session_files.pop(session_id, None)
         self._read_only.discard(session_id)
 
     def begin_cancel(self, session_id: str) -> None:
@@ -181,10 +180,13 @@ class Callbacks:
                 self._deliver(permission.session_id, PermissionWithdrawn(ask_id))
 
     def _offered_files(self, method: str, session_id: str) -> FileAccess:
+        """The files of an open session. Raises RequestError, FileRefused."""
         if self._files is None:
             raise RequestError.method_not_found(method)
-        more = self._directories.get(session_id, ())
-        return self._files.with_roots(tuple(Path(directory) for directory in more))
+        files = self._session_files.get(session_id)
+        if files is None:
+            raise FileRefused("no such session is open")
+        return files.read_only() if session_id in self._read_only else files
 
 
 def _cancelled() -> RequestPermissionResponse:

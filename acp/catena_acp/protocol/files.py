@@ -7,8 +7,8 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -20,22 +20,35 @@ MAX_WRITTEN = 32 * 1024 * 1024
 MAX_PATH = 4_096  # characters; a longer path takes too long to resolve
 
 
-@dataclass(frozen=True, slots=True)
 class FileAccess:
-    """Reading and writing of text files below ``roots``, after links and ``..`` are resolved."""
+    """Reading and writing of text files below ``roots``, after links and ``..`` are resolved.
 
-    roots: tuple[Path, ...]
-    writable: bool = True
+    A path is resolved to names first, which must lie below a root, and is then walked from `/` name by name without
+    following a link: a directory that is swapped for a link in between is refused, and so is a root that is now a
+    link, since roots are resolved once, when they are given.
+    """
 
-    def with_roots(self, more: tuple[Path, ...]) -> FileAccess:
+    def __init__(self, roots: Iterable[Path], *, writable: bool = True) -> None:
+        self._roots = tuple(root.resolve() for root in roots)
+        self.writable = writable
+
+    def with_roots(self, more: Iterable[Path]) -> FileAccess:
         """A copy with further roots."""
-        return replace(self, roots=self.roots + more) if more else self
+        access = FileAccess(more, writable=self.writable)
+        access._roots = self._roots + access._roots
+        return access
+
+    def read_only(self) -> FileAccess:
+        """A copy that writes nothing."""
+        access = FileAccess((), writable=False)
+        access._roots = self._roots
+        return access
 
     def read(self, path: str, line: int | None = None, limit: int | None = None) -> str:
         """Read a file, or ``limit`` lines from ``line`` on, counted from 1. Blocks; raises FileRefused."""
         target = self._resolve(path)
         try:
-            with _open_to_read(target) as file:
+            with _directory(target.parent) as parent, _open_to_read(parent, target.name) as file:
                 if line is None and limit is None:
                     data = file.read(MAX_READ + 1)
                 else:
@@ -59,33 +72,61 @@ class FileAccess:
             raise FileRefused(f"{path} would have more than {MAX_WRITTEN} bytes")
         target = self._resolve(path)
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _replace(target, data)
+            with _directory(target.parent, create=True) as parent:
+                _replace(parent, target.name, data)
         except OSError as error:
             raise FileRefused(f"{path} cannot be written: {error.strerror or error}") from error
 
     def _resolve(self, path: str) -> Path:
-        """Resolve ``path``. Raises FileRefused if it is outside of the roots."""
+        """Resolve ``path`` to names. Raises FileRefused if it is outside of the roots."""
         if len(path) > MAX_PATH:
             raise FileRefused(f"a path of more than {MAX_PATH} characters leads nowhere")
         if "\0" in path or not os.path.isabs(path):  # noqa: PTH117
             raise FileRefused(f"{path!r} is not an absolute path")
         try:
             target = Path(path).resolve()
-            inside = any(target.is_relative_to(root.resolve()) for root in self.roots)
         except (OSError, RuntimeError) as error:
             raise FileRefused(f"{path} leads nowhere") from error
-        if not inside:
+        if not any(target.is_relative_to(root) for root in self._roots):
             raise FileRefused(f"{path} is outside of the directories of this conversation")
         return target
 
 
-def _open_to_read(target: Path) -> BinaryIO:
-    # The path is resolved, so a link at its end is newer than that; a pipe or a device would never end.
-    fd = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+# A descriptor that needs no permission to list the directory, where the system has such.
+_WALK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+
+
+@contextmanager
+def _directory(path: Path, *, create: bool = False) -> Iterator[int]:
+    """A descriptor of a directory that is reached from `/` without a link. Raises OSError where there is a link."""
+    fd = os.open("/", _WALK)
+    try:
+        for name in path.parts[1:]:
+            above, fd = fd, _subdirectory(fd, name, create=create)
+            os.close(above)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _subdirectory(parent: int, name: str, *, create: bool) -> int:
+    try:
+        return os.open(name, _WALK, dir_fd=parent)
+    except FileNotFoundError:
+        if not create:
+            raise
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=parent)
+    return os.open(name, _WALK, dir_fd=parent)
+
+
+def _open_to_read(parent: int, name: str) -> BinaryIO:
+    # The name is resolved, so a link under it is newer than that; a pipe or a device would never end.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    fd = os.open(name or ".", flags, dir_fd=parent)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(f"{target.name} is not a regular file")
+            raise OSError(f"{name} is not a regular file")
         return os.fdopen(fd, "rb")
     except BaseException:
         os.close(fd)
@@ -109,24 +150,41 @@ def _read_lines(file: BinaryIO, first: int, limit: int | None) -> bytes:
     return b"".join(kept)
 
 
-def _replace(target: Path, data: bytes) -> None:
-    if target.is_dir():
-        raise IsADirectoryError(21, "it is a directory")
-    if target.exists() and not target.is_file():
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    new = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}")
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+def _replace(parent: int, name: str, data: bytes) -> None:
+    """Replace a file of the directory ``parent``, or make it; it keeps its permissions, but no set-user-id bit."""
+    mode = _mode(parent, name)
+    new = f".catena-{secrets.token_hex(8)}"
+    fd = os.open(
+        new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=parent
+    )
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(fd)
-            if target.exists():
-                os.fchmod(fd, stat.S_IMODE(target.stat().st_mode))
-        new.replace(target)
+            if mode is not None:
+                os.fchmod(fd, mode & _PERMISSIONS)
+        os.replace(new, name, src_dir_fd=parent, dst_dir_fd=parent)
     except BaseException:
-        new.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(new, dir_fd=parent)
         raise
+
+
+_PERMISSIONS = 0o777
+
+
+def _mode(parent: int, name: str) -> int | None:
+    """The mode of a regular file, None where there is nothing. Raises OSError for anything else."""
+    try:
+        found = os.stat(name or ".", dir_fd=parent, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found):
+        raise IsADirectoryError(errno.EISDIR, "it is a directory")
+    if not stat.S_ISREG(found):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return found
 
 
 MAX_RUNNING = 4
