@@ -27,16 +27,19 @@ from catena.settings.settings import Start
 from catena.terminal.driver import BackgroundReported, TerminalDriver
 from catena.terminal.input_filters import dark_by_environment
 from catena.terminal.key_gate import KeyGate
+from catena.terminal.output import write_within
 from catena.terminal.sequences import clipboard, notification
 from catena.text.safe_strips import SafeStrips
 from catena.widgets.text_fields import SafeInput, SafeTextArea
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from textual.filter import LineFilter
 
     from catena.workspace.tabs import OpenTabs
 
 
+_LAST_LINES = 0.3  # seconds for the terminal to read the last lines
 _CLIPBOARD_LIMIT = 70_000  # bytes; many terminals ignore more
 
 # Imported after the first frame, in a thread that yields to the first keys.
@@ -174,6 +177,16 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._return_code = 1
         self.panic(Text(f"catena: {text}"))
 
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Draw a frame, unless the terminal is still busy with earlier ones."""
+        if isinstance(self._driver, TerminalDriver) and not self._driver.accepts_frame():
+            return
+        super()._display(screen, renderable)
+
+    def on_output_recovered(self) -> None:
+        """Draw everything anew: what was dropped is not on the screen."""
+        self.refresh()
+
     def on_background_reported(self, event: BackgroundReported) -> None:
         """Choose the theme by the terminal's background, unless the person chose one."""
         if self._theme_is_ours and self.theme in (themes.DARK, themes.LIGHT):
@@ -238,10 +251,16 @@ async def _run(start: Start) -> int:
         loop.add_signal_handler(number, app.exit, None, 128 + number)
     async with app.services():
         await app.run_async()
-    with contextlib.suppress(OSError):
-        for line in app.unsent_lines:
-            print(line)
+    lines = list(app.unsent_lines)
     if app.resume_id is not None:
-        with contextlib.suppress(OSError):
-            print(f"To come back: catena --resume {app.resume_id}")
+        lines.append(f"To come back: catena --resume {app.resume_id}")
+    with contextlib.suppress(OSError, ValueError):
+        _print_last(lines)
     return app.return_code or 0
+
+
+def _print_last(lines: Sequence[str]) -> None:
+    """Print to a terminal that may not read any more. Raises OSError, ValueError."""
+    text = "".join(f"{line}\n" for line in lines)
+    sys.stdout.flush()
+    write_within(_LAST_LINES, sys.stdout.fileno(), text.encode(sys.stdout.encoding, "backslashreplace"))

@@ -10,7 +10,7 @@ import threading
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable
-from typing import IO, Any
+from typing import Any
 
 from textual import events
 from textual._parser import ParseError
@@ -20,12 +20,14 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from catena.terminal.input_filters import QUERY, BracketedPastes, PastedText, ReplyFilter, answers_queries
+from catena.terminal.output import TerminalOutput
 
 _BURST_GAP = 0.015  # seconds between two pieces of one burst
 _ANSWER_TIME = 3.0  # seconds to wait for the terminal's reply
 _TICK = 0.1  # seconds after which a lone escape is a key
 _IDLE_TICK = 30.0
 _READ = 1 << 16
+_LAST_WORDS = 0.3  # seconds for the terminal to read what is written before and as the screen is left
 _KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of keys
 
 
@@ -35,6 +37,10 @@ class BackgroundReported(Message):
     def __init__(self, dark: bool) -> None:
         super().__init__()
         self.dark = dark
+
+
+class OutputRecovered(Message):
+    """The terminal reads again: a frame was dropped meanwhile, and the newest has to be drawn."""
 
 
 def is_burst(data: str) -> bool:
@@ -51,13 +57,17 @@ def _is_plain(data: str) -> bool:
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with a reading thread that sleeps while nothing is typed."""
+    """Textual's driver with a reading thread that sleeps while nothing is typed, and writes that never block."""
 
     def __init__(
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._file: Any = _HangUpSafeFile(self._file)
+        if self._file is None:
+            raise OSError("standard error is closed")
+        self._output_fd = self._file.fileno()
+        self._encoding = self._file.encoding
+        self._output: TerminalOutput | None = None
         self._input_accepted = threading.Event()
         self._first_read = True
         self._waking = threading.Lock()
@@ -68,10 +78,36 @@ class TerminalDriver(LinuxDriver):
         if self._key_thread is not None and self._key_thread.is_alive():
             return  # stopped from outside and let go on: two threads would read, and mix up what is typed
         self._wake_read, self._wake_write = os.pipe()
+        self._output = TerminalOutput(self._output_fd, on_recovery=self._report_recovery)
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        super().close()  # Textual's own writer, which blocks where the terminal does not read
         if self.input_tty and answers_queries(os.environ):
             self.write(QUERY)
             self.flush()
+
+    def write(self, data: str) -> None:
+        """Write to the terminal, without waiting until it reads."""
+        if self._output is not None:
+            self._output.write(data.encode(self._encoding, "backslashreplace"))
+
+    def accepts_frame(self) -> bool:
+        """False while the terminal does not read; OutputRecovered is posted when it does."""
+        return self._output is None or self._output.accepts_frame()
+
+    def _report_recovery(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nothing is drawn any more
+            self.process_message(OutputRecovered())
+
+    def stop_application_mode(self) -> None:
+        """Stop application mode and restore the terminal, even where it has not read the last frames."""
+        if self._output is not None:
+            self._output.drain(_LAST_WORDS)
+        super().stop_application_mode()
+
+    def close(self) -> None:
+        """Write what waits, as far as the terminal reads it."""
+        if self._output is not None:
+            self._output.close(_LAST_WORDS)
 
     def accept_input(self) -> None:
         """Start to read, including what was typed before the first frame."""
@@ -174,27 +210,6 @@ class TerminalDriver(LinuxDriver):
             broken = broken or _has_line_end((last + piece).rstrip("\r\n"))
             last = (last + piece)[-1:]
         return "".join(pieces)
-
-
-class _HangUpSafeFile:
-    """The terminal as a file whose errors after a hang-up are ignored.
-
-    An error would end the writing thread, and every later write would wait for ever.
-    """
-
-    def __init__(self, file: IO[str]) -> None:
-        self._written = file
-
-    def write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._written.write(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._written.flush()
-
-    def fileno(self) -> int:
-        return self._written.fileno()
 
 
 def _normalize_lines(data: str) -> str:
