@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import subprocess
@@ -64,6 +65,23 @@ def test_r13_no_agent_outlives_a_run_that_is_ended(tmp_path: Path, number: int, 
     assert process.returncode == status
     assert agents_of(catena) == []
     assert [turn["stop_reason"] for turn in shown(catena, newest(catena))["turns"]] == ["interrupted"]
+
+
+def test_a_run_whose_answer_is_there_waits_for_no_fork_and_heeds_signals_meanwhile(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    log, faults = tmp_path / "heard.jsonl", tmp_path / "faults.json"
+    faults.write_text('{"fork": {"silent": true}}')
+    catena.environment |= {"CATENA_REHEARSAL_LOG": str(log), "CATENA_REHEARSAL_FAULTS": str(faults)}
+    with catena.start("run", "--json", "--agent", "rehearsal", "say hello") as process:
+        wait_until(lambda: log.exists() and "session/fork" in log.read_text())
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    ended = json.loads(out.splitlines()[-1])
+    assert (ended["stop_reason"], ended["exit_status"]) == ("end_turn", 143)
+    assert (process.returncode, err) == (143, "")
+    ended = catena("run", "--json", "--agent", "rehearsal", "say hello").event("turn_ended")
+    assert (ended["stop_reason"], ended["exit_status"]) == ("end_turn", 0)
+    assert agents_of(catena) == []
 
 
 def test_a_reader_that_goes_away_stops_the_turn_without_a_word(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ A prompt never waits for it. It is broken off in one piece: what an agent still 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from typing import Any
 
@@ -66,12 +67,10 @@ class IdleWork:
 
     async def close(self) -> None:
         """Break it off for good."""
-        work = self._work
         self.give_way()
-        if work:
-            await asyncio.wait({work}, timeout=_CLOSING_SECONDS)
-        if self._late:
-            await asyncio.wait(set(self._late), timeout=_CLOSING_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await self.settled()
         for task in self._late:
             task.cancel()
 

@@ -18,7 +18,7 @@ class Interrupts:
     def __init__(self) -> None:
         self.status: int | None = None  # the exit status by the first interrupt
         self._task = asyncio.current_task()
-        self._stop: Callable[[], None] | None = None
+        self._stop: Callable[[], object] | None = None
         self._may_cancel = True
 
     def install(self) -> None:
@@ -28,12 +28,17 @@ class Interrupts:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, self._handle_signal, number)
 
-    def begin_turn(self, stop: Callable[[], None]) -> None:
+    def begin_turn(self, stop: Callable[[], object]) -> None:
         """Begin a turn, which the first interrupt stops by ``stop``."""
         if self.status is None:
             self._stop = stop
         else:
             stop()  # interrupted before it began
+
+    def begin_settling(self, stop: Callable[[], object]) -> None:
+        """Begin the work that follows a turn, which any signal stops by ``stop``."""
+        self._may_cancel = False
+        self.begin_turn(stop)
 
     def end_turn(self) -> None:
         """End the turn; the close that follows cannot be interrupted."""
@@ -56,7 +61,7 @@ class Interrupts:
     def _handle_signal(self, number: int) -> None:
         if self.status is None:
             self.status = 128 + number
-        if number == signal.SIGINT and self._stop is not None:
+        if self._stop is not None and (number == signal.SIGINT or not self._may_cancel):
             stop, self._stop = self._stop, None
             stop()
         elif self._may_cancel and self._task is not None:

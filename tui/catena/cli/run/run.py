@@ -164,7 +164,7 @@ class _HeadlessRun:
             edited = target.branch.edited_id if target.branch else None
             ended = await self._turn.run(request.prompt, self._interrupts, files, edited=edited)
             ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
-            await self._turn.settle()
+            await self._turn.settle(self._interrupts)
         return self._interrupts.status or status_of(ended, refused=self._turn.refused)
 
     async def _existing(self, db: Database) -> records.ConversationRecord | None:

@@ -47,6 +47,7 @@ from catena_store.chains import links
 from catena_store.database.database import Database
 from catena_store.records import Attachment, Kind, Message, StopReason
 
+_SETTLING_SECONDS = 2.0
 _GROWING = frozenset({Kind.AGENT, Kind.THOUGHT})
 
 
@@ -112,9 +113,13 @@ class HeadlessTurn:
         finally:
             interrupts.end_turn()
 
-    async def settle(self) -> None:
-        """Wait for the work on the session that follows a turn, before the agent is ended."""
-        await self._window.settled()
+    async def settle(self, interrupts: Interrupts) -> None:
+        """Wait up to two seconds for the work on the session that follows a turn; any signal ends the wait."""
+        work = asyncio.create_task(self._window.settled())
+        interrupts.begin_settling(work.cancel)
+        await asyncio.wait({work}, timeout=_SETTLING_SECONDS)
+        interrupts.end_turn()
+        work.cancel()
         while not self._events.empty():
             if isinstance(event := self._events.get_nowait(), Remarked):
                 self._output.remark(event.text)
