@@ -18,7 +18,7 @@ class Goal:
     figure: str
     at_most: float
     unit: str
-    wanted: float | None = None  # where at_most is only the first step
+    times_baseline: bool = False  # at_most is a multiple of what the baseline has in the same run
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +31,33 @@ class Measured:
 
 
 GOALS = (
-    Goal("from exec to a typed key on the screen", "start", "echo_ms", 300, "ms"),
-    Goal("memory before an agent starts", "start", "memory_mib", 45, "MiB"),
-    Goal("memory with an agent", "start", "memory_with_agent_mib", 75, "MiB"),
+    Goal("from exec to a typed key on the screen", "start", "echo_ms", 1.2, "ms", times_baseline=True),
+    Goal("from exec to a typed key on the screen: to the terminal", "start", "bytes", 1_500, "bytes"),
+    Goal("20 keys/s in the first three seconds: the longest wait", "first_keys", "key_longest_ms", 50, "ms"),
+    Goal("memory before an agent starts", "start", "memory_mib", 40, "MiB"),
+    Goal("memory with an agent", "start", "memory_with_agent_mib", 68, "MiB"),
     Goal("2,000 words flat out: CPU", "two_thousand_words", "cpu_s", 0.15, "s"),
-    Goal("20,000 words flat out: CPU", "twenty_thousand_words", "cpu_s", 0.6, "s"),
+    Goal("20,000 words flat out: CPU", "twenty_thousand_words", "cpu_s", 0.3, "s"),
     Goal("20,000 words flat out: until the last is shown", "twenty_thousand_words", "shown_s", 1.0, "s"),
-    Goal("20,000 words flat out: memory", "twenty_thousand_words", "memory_growth_mib", 15, "MiB more"),
-    Goal("60 chunks/s and typing: CPU", "steady_stream", "cpu_percent", 20, "% of a core", 15),
-    Goal("60 chunks/s and typing: key to screen, p95", "steady_stream", "key_p95_ms", 30, "ms", 16),
-    Goal(
-        "60 chunks/s and typing: to the terminal", "steady_stream", "bytes_per_s", 100_000, "bytes/s", 30_000
-    ),
-    Goal("a key: to the terminal", "typing", "bytes_per_key", 400, "bytes"),
+    Goal("20,000 words flat out: memory", "twenty_thousand_words", "memory_growth_mib", 5, "MiB more"),
+    Goal("60 chunks/s and typing: CPU", "steady_stream", "cpu_percent", 15, "% of a core"),
+    Goal("60 chunks/s and typing: key to screen, p95", "steady_stream", "key_p95_ms", 16, "ms"),
+    Goal("60 chunks/s and typing: to the terminal", "steady_stream", "bytes_per_s", 10_000, "bytes/s"),
+    Goal("a key: to the terminal", "typing", "bytes_per_key", 40, "bytes"),
     Goal("idle: to the terminal", "idle", "bytes_per_s", 0, "bytes/s"),
     Goal("idle: CPU", "idle", "cpu_percent", 0.5, "% of a core"),
-    Goal("500 messages replayed by the agent", "replayed_by_agent", "seconds", 1.0, "s"),
+    Goal("500 messages replayed by the agent", "replayed_by_agent", "seconds", 0.3, "s"),
     Goal("500 messages replayed: memory", "replayed_by_agent", "memory_growth_mib", 15, "MiB more"),
     Goal("10,000 messages opened: to the first screen", "long_histories", "open_ms", 50, "ms"),
     Goal("10,000 messages opened: page up, p95", "long_histories", "page_up_p95_ms", 16, "ms"),
     Goal("10,000 messages opened: memory", "long_histories", "memory_growth_mib", 15, "MiB more"),
-    Goal("the list of 10,000 conversations", "long_histories", "list_ms", 30, "ms"),
+    Goal("the list of 10,000 conversations", "long_histories", "list_ms", 100, "ms"),
     Goal("a tree of 300 prompts: to the screen", "broad_tree", "shown_ms", 100, "ms"),
     Goal("10,000 messages: from sibling to sibling, p95", "switched_siblings", "p95_ms", 50, "ms"),
     Goal("search in 1,000,000 messages, p95", "search_in_a_million", "p95_ms", 200, "ms"),
     Goal("prior context of 20 rows", "prior_context", "p50_ms", 1.0, "ms"),
-    Goal("keeping a stream: transactions", "kept_stream", "transactions_per_s", 10, "a second"),
-    Goal("keeping a stream: CPU", "kept_stream", "cpu_percent", 1.0, "% of a core"),
+    Goal("keeping a stream: transactions", "kept_stream", "transactions_per_s", 5, "a second"),
+    Goal("keeping a stream: CPU", "kept_stream", "cpu_percent", 0.5, "% of a core"),
 )
 
 
@@ -80,13 +80,12 @@ def table(measured: Sequence[Measured]) -> list[str]:
     for goal in GOALS:
         ours = found.get(("catena", goal.scenario, goal.figure))
         theirs = found.get(("baseline", goal.scenario, goal.figure))
-        allowed = _number(goal.at_most) + (
-            f" (wanted {_number(goal.wanted)})" if goal.wanted is not None else ""
-        )
-        ratio = f"{ours / theirs:.2f}" if ours is not None and theirs else ""
+        ratio = ours / theirs if ours is not None and theirs else None
+        allowed = f"{goal.at_most} × the widget" if goal.times_baseline else _number(goal.at_most)
+        verdict = _verdict(goal, ratio if goal.times_baseline else ours)
         lines.append(
-            f"| {goal.what}, {goal.unit} | {_number(ours)} | {allowed} | {_verdict(goal, ours)} "
-            f"| {_number(theirs)} | {ratio} |"
+            f"| {goal.what}, {goal.unit} | {_number(ours)} | {allowed} | {verdict} "
+            f"| {_number(theirs)} | {'' if ratio is None else f'{ratio:.2f}'} |"
         )
     return lines
 
@@ -94,8 +93,6 @@ def table(measured: Sequence[Measured]) -> list[str]:
 def _verdict(goal: Goal, value: float | None) -> str:
     if value is None:
         return "not measured"
-    if goal.wanted is not None and value <= goal.wanted:
-        return "met, as wanted"
     return "met" if value <= goal.at_most else "**short**"
 
 

@@ -11,36 +11,57 @@ from bench.terminal import Terminal, Typed, percentile
 Figures = dict[str, float]
 
 KEYS = 40
+TYPED_BEFORE = "zqx"  # stands nowhere else on a screen
+FIRST_KEY = "ß"  # nor does this
+FIRST_SECONDS = 3.0
+KEYS_PER_SECOND = 20
 IDLE_SECONDS = 8.0
 RATE = 60.0
 WORDS_IN_TEN_SECONDS = 1_150  # at RATE
 
 
 def start(subject: Subject, folder: Path) -> Figures:
-    """From exec to a typed key that is shown; the memory then; and with an agent that has answered."""
+    """From exec to a typed key that is shown; bytes and memory until then; memory with an agent that has answered."""
     with subject.run(folder) as running:
         terminal = running.terminal
         ready = running.expect(running.ready)
         terminal.write("zq")
         echoed = running.expect("zq")
         before_agent = memory(terminal.pid).now
+        first_bytes = terminal.bytes_since(0)
         terminal.write("\x7f\x7f")
         terminal.settle()
         running.greet()
         return {
             "ready_ms": (ready - terminal.began) * 1e3,
             "echo_ms": (echoed - terminal.began) * 1e3,
+            "bytes": first_bytes,
             "memory_mib": before_agent,
             "memory_with_agent_mib": memory(terminal.pid).now,
         }
+
+
+def first_keys(subject: Subject, folder: Path) -> Figures:
+    """Keys that are typed from the first frame on, while the rest of the program is still loaded."""
+    with subject.run(folder) as running:
+        terminal = running.terminal
+        running.expect(running.ready)
+        typed = [Typed(terminal.write(FIRST_KEY), FIRST_KEY)]
+        apart = 1 / KEYS_PER_SECOND
+        keys = int(FIRST_SECONDS * KEYS_PER_SECOND)
+        typed += terminal.type(keys, after=FIRST_KEY, seconds_apart=(apart, apart))
+        terminal.settle()
+        times = terminal.echo_times(typed)
+        return {"key_p50_ms": percentile(times, 0.5), "key_longest_ms": max(times)}
 
 
 def typing(subject: Subject, folder: Path) -> Figures:
     """Keys typed into an idle program with an agent."""
     with subject.run(folder) as running:
         terminal = _ready(running)
+        running.compose(TYPED_BEFORE)
         typed: list[Typed] = []
-        spent = terminal.measure(lambda: typed.extend(terminal.type(KEYS)))
+        spent = terminal.measure(lambda: typed.extend(terminal.type(KEYS, after=TYPED_BEFORE)))
         terminal.settle()
         times = terminal.echo_times(typed)
         return {
@@ -100,12 +121,14 @@ def steady_stream(subject: Subject, folder: Path) -> Figures:
         seen = len(terminal.outputs)
         running.submit()
         running.expect("Section 1", since=seen)
+        terminal.write(TYPED_BEFORE)
+        running.expect(TYPED_BEFORE)
 
         def ended() -> bool:
             return any(event.event == "stream ends" for event in running.agent_events())
 
         typed: list[Typed] = []
-        spent = terminal.measure(lambda: typed.extend(terminal.type(200, until=ended)))
+        spent = terminal.measure(lambda: typed.extend(terminal.type(200, after=TYPED_BEFORE, until=ended)))
         running.expect(end, since=seen)
         times = terminal.echo_times(typed)
         return {

@@ -16,8 +16,11 @@ from typing import Any
 from bench.terminal import Terminal
 
 HERE = Path(__file__).resolve().parent
-# What changes how a program draws, or where it keeps things.
-NOT_INHERITED = ("TMUX", "STY", "SSH_TTY", "NO_COLOR", "COLUMNS", "LINES", "VIRTUAL_ENV", "TEXTUAL")
+# What changes how a program draws, where it keeps things, or that it has its bytecode as an installed one has.
+NOT_INHERITED = (
+    *("TMUX", "STY", "SSH_TTY", "NO_COLOR", "COLUMNS", "LINES", "VIRTUAL_ENV", "TEXTUAL"),
+    *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,12 @@ class Subject:
     name: str
     command: tuple[str, ...]  # the agent's command comes last
     ready: str  # what it shows when it takes a prompt
+
+    def warm_up(self, folder: Path) -> None:
+        """Start it once with its agent, so that its bytecode is written and its files are in memory."""
+        with self.run(folder) as running:
+            running.expect(running.ready)
+            running.greet()
 
     @contextmanager
     def run(

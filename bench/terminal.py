@@ -1,12 +1,12 @@
 """A program at the end of a pty, timed by what it shows.
 
-Every read is stamped with the monotonic clock, and everything is found in stamped data: no sleeps, no polling
-of a screen dump. Questions that programs ask a terminal are answered as a modern one would.
+Every read is stamped with the monotonic clock, and everything is found on the modelled screen as it stands after one
+read or another, since a program may send only the cells that change: no sleeps, and nothing is looked for in bytes.
+Questions that programs ask a terminal are answered as a modern one would.
 """
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import fcntl
 import os
@@ -22,19 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyte
-
 from bench.process import cpu_seconds, descendants
+from bench.screen import Screen
 
-CONTROL = re.compile(
-    rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[P_].*?\x1b\\"
-    rb"|\x1b[@-Z\\-_=>78]|\x1b\([A-Z0-9]",
-    re.DOTALL,
-)
-# What the screen model does not know and would print.
-UNKNOWN_TO_MODEL = re.compile(
-    rb"\x1b[P_].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*[$up]p?", re.DOTALL
-)
 ANSWERS = (
     (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
     (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
@@ -88,9 +78,8 @@ class Terminal:
         self.outputs: list[Output] = []
         self.size = (columns, rows)
         self._closed = False
-        self._model = pyte.Screen(columns, rows)
-        self._model_input = pyte.ByteStream(self._model)
-        self._modelled = 0  # outputs that the model has been fed
+        self._screen = Screen(columns, rows)
+        self._modelled = 0  # outputs that the screen was fed
         self.began = time.monotonic()
         self.pid, self._master = pty.fork()
         if self.pid == 0:
@@ -158,31 +147,28 @@ class Terminal:
         return self.outputs[-1].at if self.outputs else time.monotonic()
 
     def wait_for(self, pattern: str, *, since: int = 0, patience: float = LONGEST_WAIT) -> float | None:
-        """The time of the output with which ``pattern`` came to be shown, None where it did not.
-
-        It is looked for in the plain text of what came after the first ``since`` outputs, and, for a text
-        that was drawn in parts, on the modelled screen.
-        """
-        wanted = re.compile(pattern.encode())
+        """The time of the output, after the first ``since``, with which ``pattern`` stood on the screen; else None."""
+        wanted = re.compile(pattern)
         deadline = time.monotonic() + patience
-        seen, text = since, b""
-        while True:
-            for output in self.outputs[seen:]:
-                text = text[-20_000:] + output.data
-                if wanted.search(CONTROL.sub(b"", text)):
-                    return output.at
-            seen = len(self.outputs)
-            if self._closed or time.monotonic() > deadline:
-                return None
-            if not self.read(0.1) and wanted.search("\n".join(self.screen()).encode()):
-                return self.outputs[-1].at
+        while not self._closed and time.monotonic() < deadline:
+            waits = self._modelled == len(self.outputs)
+            if self.read(0.1 if waits else 0):
+                continue  # reading comes first: what it stamps is what is measured
+            if not waits:
+                self._model_next()
+                if self._modelled > since and wanted.search("\n".join(self._screen.lines)):
+                    return self.outputs[self._modelled - 1].at
+        return None
+
+    def _model_next(self) -> None:
+        self._screen.feed(self.outputs[self._modelled].data)
+        self._modelled += 1
 
     def screen(self) -> list[str]:
         """What a person would see now, line by line."""
-        data = b"".join(output.data for output in self.outputs[self._modelled :])
-        self._modelled = len(self.outputs)
-        self._model_input.feed(UNKNOWN_TO_MODEL.sub(b"", data))
-        return [line.rstrip() for line in self._model.display]
+        while self._modelled < len(self.outputs):
+            self._model_next()
+        return self._screen.lines
 
     def bytes_since(self, outputs: int) -> int:
         """How much came after the first ``outputs`` outputs."""
@@ -195,33 +181,43 @@ class Terminal:
         seconds = time.monotonic() - began
         return Expense(seconds, cpu_seconds(self.pid) - cpu, self.bytes_since(outputs))
 
-    def type(self, keys: int, *, until: Callable[[], bool] = lambda: False) -> list[Typed]:
-        """Type letters as a person does, 70 to 130 ms apart and without waiting for any echo."""
+    def type(
+        self,
+        keys: int,
+        *,
+        after: str,
+        seconds_apart: tuple[float, float] = (0.07, 0.13),
+        until: Callable[[], bool] = lambda: False,
+    ) -> list[Typed]:
+        """Type letters as a person does, without waiting for any echo.
+
+        ``after`` is what was typed before them: a text that is nowhere else on the screen, by which they are found.
+        """
         chance = random.Random(3)
-        text, typed = "", []
+        text, typed = after, []
         for _ in range(keys):
             letter = chance.choice(LETTERS)
             text += letter
             typed.append(Typed(self.write(letter), text))
-            self.read_for(chance.uniform(0.07, 0.13))
+            self.read_for(chance.uniform(*seconds_apart))
             if until():
                 break
         return typed
 
     def echo_times(self, typed: Sequence[Typed]) -> list[float]:
-        """Milliseconds from each key to the first output that shows everything typed until then."""
-        stamps = [output.at for output in self.outputs]
-        times = []
-        for key in typed:
-            text = b""
-            for output in self.outputs[bisect.bisect_left(stamps, key.at) :]:
-                text = text[-4_000:] + output.data
-                if key.text.encode() in CONTROL.sub(b"", text):
-                    times.append((output.at - key.at) * 1e3)
+        """Milliseconds from each key to the first output with which everything typed until then is on the screen."""
+        screen = Screen(*self.size)
+        times: list[float] = []
+        for output in self.outputs:
+            screen.feed(output.data)
+            if len(times) == len(typed) or output.at < typed[len(times)].at:
+                continue
+            shown = "".join(line.strip() for line in screen.lines)  # a text that is wrapped is one
+            for key in typed[len(times) :]:
+                if key.at > output.at or key.text not in shown:
                     break
-            else:
-                times.append(float("inf"))
-        return times
+                times.append((output.at - key.at) * 1e3)
+        return times + [float("inf")] * (len(typed) - len(times))
 
 
 def percentile(values: Sequence[float], share: float) -> float:
