@@ -35,6 +35,7 @@ from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.forks import ForkOperation
 from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
+from catena_acp.conversation.prompts.schedule import Sending
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.conversation.undo import ConversationUndo, Scope
 from catena_acp.errors import StillAtWork
@@ -186,9 +187,7 @@ async def test_e02_an_edit_that_is_asked_for_while_the_window_goes_elsewhere_com
         editing = asyncio.ensure_future(desk.window.edit(edited.id, "ask Three?"))
         # It waits for the other, or, where it does not, it is answered already.
         await until(
-            lambda: (
-                bool(window._one_apart._waiters) or any(isinstance(n, PermissionOpened) for n in desk.told)
-            )
+            lambda: bool(window._schedule.waiting) or any(isinstance(n, PermissionOpened) for n in desk.told)
         )
         gate.open()
         await asyncio.gather(going, editing)
@@ -228,7 +227,7 @@ async def test_k04_an_edit_stops_the_turn_though_a_rewind_waits_for_the_end_of_i
             order.append("later")
 
         rewinding = asyncio.ensure_future(desk.window.run_exclusively(later, wait=True))
-        await until(lambda: desk.window._apart == 1)
+        await until(lambda: desk.window._schedule.waiting == 1)
         await desk.window.edit(prompt.id, "say three")
         await rewinding
         await desk.window.wait_idle()
@@ -570,9 +569,9 @@ async def test_r11_a_stop_does_not_wait_for_ever_where_the_turn_is_cut_off_befor
 
         async def cut_off(self: RunningTurn, blocks: list[PromptBlock]) -> Any:
             stopping.append(asyncio.ensure_future(self.stop()))
-            way = desk.window._consumer
-            assert way is not None
-            asyncio.get_running_loop().call_soon(way.cancel)
+            way = desk.window._schedule.state
+            assert isinstance(way, Sending)
+            asyncio.get_running_loop().call_soon(way.consumer.cancel)
             return await true(self, blocks)
 
         monkeypatch.setattr(RunningTurn, "run", cut_off)

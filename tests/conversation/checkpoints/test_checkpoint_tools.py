@@ -201,7 +201,8 @@ async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_w
         else:
             await desk.conversation.answer(asked.ask_id, asked.options[0].id)
             async with asyncio.timeout(20):
-                while closed_after == "it began to wait" and not window._apart:  # noqa: ASYNC110 - nothing tells it
+                schedule = window._schedule
+                while closed_after == "it began to wait" and not schedule.waiting:  # noqa: ASYNC110 - nothing tells it
                     await asyncio.sleep(0)
             desk.conversation.leave(desk.window_id)
         await window.stop()

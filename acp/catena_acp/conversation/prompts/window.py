@@ -1,52 +1,35 @@
-"""One window of a live conversation: what is said in it, and where it stands.
-
-One prompt is on its way at most, the others wait in the queue. A prompt's way ends in exactly one ``TurnEnded``,
-whatever happens on it.
-"""
+"""One window of a live conversation: what is said in it, and where it stands."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import (
     Doing,
     MessageAdded,
     PermissionOpened,
-    Problem,
-    PromptReturned,
     SessionState,
-    Troubled,
     TurnEnded,
 )
-from catena_acp.continuity.lease_text import HELD_ELSEWHERE
-from catena_acp.continuity.problems import problem_about
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
 from catena_acp.conversation import journal
 from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
-from catena_acp.conversation.prompts.delivery import PromptDelivery
-from catena_acp.conversation.prompts.idle_work import IdleWork
+from catena_acp.conversation.prompts.consumer import PromptConsumer
 from catena_acp.conversation.prompts.queue import PromptQueue
-from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows, clears
+from catena_acp.conversation.prompts.rows import Birth, PromptRows, clears
 from catena_acp.conversation.prompts.session_preparation import prepare
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import GivenUp, ReadOnly, StillAtWork
+from catena_acp.errors import GivenUp, StillAtWork
 from catena_acp.port import AgentSpec
-from catena_acp.trouble.troubles import Trouble
-from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment, Message
 from catena_store.windows import attachments
 from catena_store.windows.journal import Act
 
 T = TypeVar("T")
-Job = Callable[
-    [], Coroutine[Any, Any, Attempt | None]
-]  # makes the row of a prompt and publishes it, if there is one
 
 
 class Window:
@@ -64,31 +47,21 @@ class Window:
         self.id = window_id
         self.leaf = WindowLeaf(runtime, window_id)
         self.rows = PromptRows(runtime, self.leaf)
-        self._consumer: asyncio.Task[None] | None = None  # of prompts, until none waits
-        self._looking = False  # a prompt is over, and the consumer looks what waits
-        self._retry: Job | None = None  # what it goes on with where nothing does
-        self._preparing: asyncio.Future[Any] | None = None  # what the next prompt waits for
-        self._apart = 0  # number of operations that move the leaf; prompts are queued while it is above 0
-        self._one_apart = asyncio.Lock()  # serialises these operations
         self.queue = PromptQueue(runtime, window_id, self.rows)
-        self._delivery = PromptDelivery(runtime, window_id, self.rows, self.queue, self._until_prepared)
-        self.idle_work = IdleWork(runtime, window_id)
+        self._prompts = PromptConsumer(runtime, window_id, self.rows, self.queue)
+        self._schedule = self._prompts.schedule
+        self.idle_work = self._prompts.idle_work
         runtime.enter(window_id)
 
     @property
     def busy(self) -> bool:
         """True while a prompt is on its way or its turn runs."""
-        return self._consumer is not None and not self._consumer.done()
-
-    @property
-    def at_work(self) -> bool:
-        """True while anything of it is under way, also idle work."""
-        return self.busy or self._apart > 0 or self._preparing is not None or self.idle_work.under_way
+        return self._schedule.sending
 
     @property
     def at_rest(self) -> bool:
         """True if a prompt can be sent at once."""
-        return not self.busy and not self._apart
+        return self._schedule.at_rest
 
     @property
     def in_turn(self) -> bool:
@@ -136,15 +109,14 @@ class Window:
         if self._runtime.tenure is None:
             await self.take_over()
         self._runtime.writable()
-        if clears(text) and self.at_rest:
-            await self._clear()
-            self._runtime.publish(TurnEnded(self.id, None, None))
-            return
         if not self.at_rest:
             await self.queue.add(text, files)
-            self._serve_late()
-            return
-        await self._say(lambda: self.rows.add_prompt(text, files), text, files)
+            self._prompts.serve()
+        elif clears(text):
+            await self.clear()
+            self._runtime.publish(TurnEnded(self.id, None, None))
+        else:
+            await self._prompts.say(lambda: self.rows.add_prompt(text, files), text, files)
 
     async def edit(self, prompt_id: str, text: str, files: Sequence[Attachment] = ()) -> None:
         """Say a prompt in other words, as a sibling of it; returns when its row is committed.
@@ -155,8 +127,7 @@ class Window:
         if self._runtime.tenure is None:
             await self.take_over()
         self._runtime.writable()
-        prompt = await self._prompt_of(prompt_id)
-        await self.run_exclusively(lambda: self._say_instead(prompt, text, files, None), stop=True)
+        await self._say_instead(await self._prompt_of(prompt_id), text, files, None)
 
     async def retry(self, *, agent: AgentSpec | None = None, prompt_id: str | None = None) -> None:
         """Send the last prompt again, or another one: the same row where its turn brought nothing, else as a sibling.
@@ -166,12 +137,12 @@ class Window:
         """
         self._runtime.writable()
         if prompt_id is None:
-            self._deliver_next(lambda: self._again(agent))
+            self._prompts.repeat(lambda: self.rows.repeat_last(agent))
             return
         prompt = await self._prompt_of(prompt_id)
         async with self._runtime.services.db.read() as reader:
             files = await attachments.of_message(reader, prompt.id)
-        await self.run_exclusively(lambda: self._say_instead(prompt, prompt.text, files, agent), stop=True)
+        await self._say_instead(prompt, prompt.text, files, agent)
 
     async def clear(self) -> None:
         """`/clear`: add a barrier, so that nothing above goes into prior context; send nothing.
@@ -191,21 +162,11 @@ class Window:
 
         A prompt that is not out yet is restored to the draft.
         """
-        self._retry = None
-        if self._preparing:
-            self._preparing.cancel()
-        if self._consumer is None or not self.busy:
-            return
-        if (running := self._delivery.running) is None:
-            self._consumer.cancel()
-            return
-        self._runtime.set_doing(self.id, Doing.STOPPING)
-        self._runtime.permissions.cancel(running.live.link_id)
-        await running.stop()
+        await self._prompts.stop()
 
     async def kill_agent(self) -> None:
         """End the agent's process, for a stop that is not heeded; what it said is kept."""
-        if claimed := self._delivery.claimed:
+        if claimed := self._prompts.delivery.claimed:
             await claimed.live.agent.stop()
 
     async def prepare(self) -> None:
@@ -213,7 +174,7 @@ class Window:
 
         Trouble is published, not raised; the next prompt tries again.
         """
-        if self._runtime.tenure is None or self.busy or self._preparing:
+        if self._runtime.tenure is None or self.busy or self._prompts.preparation.under_way:
             return
         with contextlib.suppress(GivenUp):
             await self.run_before_next_prompt(lambda: prepare(self._runtime, self.id))
@@ -223,17 +184,12 @@ class Window:
 
         Raises StillAtWork, and GivenUp after a stop.
         """
-        while self._preparing:
-            await asyncio.wait({self._preparing})
+        await self._prompts.preparation.done()
         if self.busy:
             raise StillAtWork
-        self._apart += apart
-        self._preparing = task = asyncio.ensure_future(work())
-        task.add_done_callback(lambda task: self._prepared(task, apart=apart))
-        await asyncio.wait({task})
-        if task.cancelled():
-            raise GivenUp
-        return task.result()
+        if apart:
+            return await self.run_exclusively(lambda: self._prompts.preparation.run(work))
+        return await self._prompts.preparation.run(work)
 
     async def run_exclusively(
         self, work: Callable[[], Coroutine[Any, Any, T]], *, stop: bool = False, wait: bool = False
@@ -242,22 +198,7 @@ class Window:
 
         A running turn is stopped first (``stop``) or waited for (``wait``); else raises StillAtWork.
         """
-        self._apart += 1
-        try:
-            while True:
-                if self._consumer is not None and self.busy:
-                    if not (stop or wait):
-                        raise StillAtWork
-                    if stop:
-                        await self.stop()
-                    await asyncio.wait({self._consumer})
-                    continue
-                async with self._one_apart:
-                    if not self.busy:  # the one before this may have sent a prompt
-                        return await shielded(work())
-        finally:
-            self._apart -= 1
-            self._serve_late()
+        return await self._schedule.move(work, stop=stop, wait=wait)
 
     async def run_between_turns(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run work between two turns, and not during a login; prompts are queued meanwhile. Raises StillAtWork."""
@@ -265,23 +206,9 @@ class Window:
             raise StillAtWork
         return await self.run_exclusively(work)
 
-    def _prepared(self, task: asyncio.Future[Any], *, apart: bool) -> None:
-        self._preparing = None
-        self._apart -= apart
-        if not task.cancelled():
-            task.exception()  # raised where it is waited for, if anybody still does
-        if not self.busy:
-            self._runtime.set_doing(self.id, Doing.IDLE)
-        self._serve_late()
-
-    async def _until_prepared(self) -> None:
-        if self._preparing:
-            await asyncio.wait({self._preparing})
-
     async def wait_idle(self) -> None:
         """Wait until no prompt is on its way and the queue has come to rest."""
-        while self._consumer is not None and self.busy:
-            await asyncio.wait({self._consumer})
+        await self._schedule.sent()
 
     async def settled(self) -> None:
         """Wait until it is idle and what is done after its turn is done: a probe, a parked fork."""
@@ -290,16 +217,7 @@ class Window:
 
     async def close(self) -> None:
         """End the turn as interrupted, and record it."""
-        await self.idle_work.close()
-        await self._delivery.steering.give_up()
-        running = self._delivery.claimed
-        tasks = {task for task in (self._consumer, self._preparing) if task}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        if running and running.live.agent.alive:
-            await self._delivery.end_upstream(running)
+        await self._prompts.close()
 
     # --- what the next prompt meets
 
@@ -371,7 +289,7 @@ class Window:
     async def send_queued(self) -> None:
         """Let the queue go on after an error held it."""
         await self.queue.release()
-        self._serve_late()
+        self._prompts.serve()
 
     async def send_now(self, item_id: str) -> bool:
         """Send a waiting prompt before all others: into the running turn where the agent offers that (True).
@@ -379,137 +297,30 @@ class Window:
         Else the turn is stopped and the prompt goes next. Raises NotFound.
         """
         item = await self.queue.get(item_id)
-        running = self._delivery.running
+        running = self._prompts.delivery.running
         if running and can_be_steered(running, item.text):
-            if await self._delivery.steering.say_into(running, item_id):
+            if await self._prompts.delivery.steering.say_into(running, item_id):
                 return True
         else:
             await self.queue.put_first(item_id)
             # Its turn may have ended meanwhile, and this one be on its way.
-            if running and running is self._delivery.running and may_stop_for(running, item.text):
+            if running and running is self._prompts.delivery.running and may_stop_for(running, item.text):
                 await self.stop()
-        self._serve_late()
+        self._prompts.serve()
         return False
-
-    def _serve_late(self) -> None:
-        """Send what came into the queue after the consumer had looked there for the last time."""
-        free = self.at_rest and not self._runtime.closing
-        if self.queue.unserved and free and self._runtime.tenure:
-            self._deliver(self._waiting)
-
-    # --- the consumer of prompts
-
-    def _deliver(self, job: Job) -> asyncio.Task[None]:
-        """Deliver the prompt of a job, and then what waits; trouble before its row exists is published."""
-        self.idle_work.give_way()
-        self._looking, self._retry = False, None
-        self._consumer = asyncio.ensure_future(self._consume(job))
-        self._consumer.add_done_callback(lambda _: self._consumed())
-        return self._consumer
-
-    def _deliver_next(self, job: Job) -> None:
-        """The same, as soon as it was looked what waits behind a prompt that is over; not while one runs."""
-        if self.at_rest:
-            self._deliver(job)
-        elif self._looking and not self._apart:
-            self._retry = job
-
-    async def _consume(self, job: Job) -> None:
-        """Bring the prompt of a job to the end of its turn, then what waits, until none is left or held by an error."""
-        tenure = self._runtime.tenure
-        try:
-            attempt = await job()
-            while attempt and await self._delivery.send(attempt):
-                attempt = await self._waiting()
-            self._looking = True
-            await self._delivery.settings.switch_back()
-            self.idle_work.begin(self._delivery.ended)
-        except (Fenced, ReadOnly):
-            if self._runtime.tenure is tenure:
-                self._runtime.lose()
-            self._runtime.publish(Troubled(self.id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
-        except StoreError as error:
-            self._runtime.publish(Troubled(self.id, Problem(Trouble.STORE, str(error))))
-
-    def _consumed(self) -> None:
-        job, self._retry = self._retry, None
-        if job and self.at_rest and not self._runtime.closing:
-            self._deliver(job)
-        else:
-            self._serve_late()
-
-    # --- its jobs
-
-    async def _say(
-        self, birth: Callable[[], Coroutine[Any, Any, Birth]], text: str, files: Sequence[Attachment]
-    ) -> None:
-        """Send a prompt whose row is born by ``birth``; returns when that is committed.
-
-        Stopped before, ``text`` and ``files`` are returned. Raises ReadOnly, StoreError.
-        """
-        born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        consumer = self._deliver(lambda: self._new(birth, born))
-        # Stopped before it began, it says nothing of its own.
-        consumer.add_done_callback(lambda _: born.done() or born.cancel())
-        try:
-            await asyncio.shield(born)
-        except asyncio.CancelledError:
-            if not born.cancelled():
-                raise
-            self._runtime.publish(PromptReturned(self.id, text, tuple(files)))
-            self._runtime.publish(TurnEnded(self.id, None, None))
-        except Fenced as fenced:
-            self._runtime.lose()
-            raise ReadOnly from fenced
-
-    async def _new(
-        self, birth: Callable[[], Coroutine[Any, Any, Birth]], born: asyncio.Future[None]
-    ) -> Attempt | None:
-        try:
-            await shielded(self._delivery.close_unclosed())
-            attempt, event = await shielded(birth())
-        except (StoreError, ReadOnly) as error:
-            born.set_exception(error)
-            return None
-        self._runtime.publish(event)
-        born.set_result(None)
-        return attempt
-
-    async def _again(self, agent: AgentSpec | None) -> Attempt | None:
-        await shielded(self._delivery.close_unclosed())
-        birth = await self.rows.repeat_last(agent)
-        if birth is None:
-            return None
-        attempt, event = birth
-        self._runtime.publish(event)
-        return attempt
-
-    async def _waiting(self) -> Attempt | None:
-        """Take the next prompt out of the queue; None if none may go out. One that clears is done with that."""
-        while not self._runtime.closing and self._runtime.tenure and not self._apart:
-            self._looking = True
-            self.queue.unserved = False  # a failure of this is published, and not tried again by itself
-            await shielded(self._delivery.close_unclosed())
-            taken = await shielded(self.queue.take_next(self._runtime.tenure))
-            if taken is None:
-                return None
-            self._looking, self._retry = False, None
-            row = taken.row
-            self._runtime.publish(MessageAdded(self.id, row))
-            if not row.barrier:
-                return Attempt(row, came_from=row.parent_id, item=taken.item)
-            self._runtime.clear_carrier(self.id)
-        return None
 
     async def _say_instead(
         self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
     ) -> None:
-        # What the turn before still tells belongs to the branch that is left.
-        await self._runtime.settle()
+        async def birth() -> Birth:
+            # What the turn before still tells belongs to the branch that is left.
+            await self._runtime.settle()
+            return await self.rows.add_sibling(prompt, text, files, agent)
+
         if not clears(text):
-            await self._say(lambda: self.rows.add_sibling(prompt, text, files, agent), text, files)
+            await self._prompts.say(birth, text, files, stop=True)
             return
-        _, event = await self.rows.add_sibling(prompt, text, files, agent)
+        _, event = await self.run_exclusively(birth, stop=True)
         self._runtime.publish(event)
         self._runtime.clear_carrier(self.id)
         self._runtime.publish(TurnEnded(self.id, None, None))

@@ -1,0 +1,218 @@
+"""Schedule of a window: who may move its leaf now, and what its next prompt waits for.
+
+The leaf is free; or one move has it; or the prompts have it, from before the first one's row is born until none waits
+that may go out. Whoever asks for it meanwhile comes next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from catena_acp.continuity.cancellation import shielded
+from catena_acp.errors import GivenUp, StillAtWork
+
+T = TypeVar("T")
+Consumer = Callable[[], Coroutine[Any, Any, None]]  # sends prompts until none waits
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Nobody has the leaf."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A move has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A prompt has it."""
+
+    consumer: asyncio.Task[None]
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """The prompt before is done, and its consumer looks what waits; ``then`` follows where nothing does."""
+
+    consumer: asyncio.Task[None]
+    then: Consumer | None = None
+
+
+class WindowSchedule:
+    """Order of what moves a window's leaf.
+
+    ``stop`` stops the turn that runs; ``freed`` is called when the leaf is free and nobody waits for it, with the
+    consumer that was to follow.
+    """
+
+    def __init__(self, stop: Callable[[], Awaitable[None]], freed: Callable[[Consumer | None], None]) -> None:
+        self._stop = stop
+        self._on_freed = freed
+        self.state: Free | Moving | Sending | Looking = Free()
+        self._free = asyncio.Event()  # set while the state is Free
+        self._free.set()
+        self.waiting = 0  # number of those who wait for the leaf; the queue is not served meanwhile
+
+    @property
+    def sending(self) -> bool:
+        """True while the prompts have the leaf."""
+        return isinstance(self.state, Sending | Looking)
+
+    @property
+    def at_rest(self) -> bool:
+        """True if a prompt can have the leaf at once."""
+        return isinstance(self.state, Free) and not self.waiting
+
+    async def move(
+        self, work: Callable[[], Coroutine[Any, Any, T]], *, stop: bool = False, wait: bool = False
+    ) -> T:
+        """Run a move to its end when it is its turn.
+
+        A running turn is stopped first (``stop``) or waited for (``wait``); else raises StillAtWork.
+        """
+        await self._turn(stop=stop, wait=wait)
+        self._take(Moving())
+        try:
+            return await shielded(work())
+        finally:
+            self._leave()
+
+    async def send(self, consumer: Consumer, *, stop: bool = False) -> asyncio.Task[None]:
+        """Let a consumer begin when it is its turn. Raises StillAtWork while one runs that is not to be stopped."""
+        await self._turn(stop=stop, wait=False)
+        return self.begin(consumer)
+
+    def begin(self, consumer: Consumer) -> asyncio.Task[None]:
+        """Give the free leaf to a consumer."""
+
+        async def run() -> None:
+            try:
+                await consumer()
+            finally:
+                self._leave()
+
+        task = asyncio.ensure_future(run())
+        self._take(Sending(task))
+        task.add_done_callback(self._over)
+        return task
+
+    def begin_behind(self, consumer: Consumer) -> None:
+        """Let a consumer begin at once, or after a look that finds nothing; not while a prompt is on its way."""
+        match self.state:
+            case Free() if not self.waiting:
+                self.begin(consumer)
+            case Looking(running) if not self.waiting:
+                self.state = Looking(running, consumer)
+            case _:
+                pass
+
+    def look(self) -> None:
+        """The consumer has brought a prompt to its end, and looks what waits."""
+        if isinstance(self.state, Sending):
+            self.state = Looking(self.state.consumer)
+
+    def found(self) -> None:
+        """The consumer goes on with a prompt that waited."""
+        if isinstance(self.state, Looking):
+            self.state = Sending(self.state.consumer)
+
+    def cancel(self) -> None:
+        """Cancel the consumer, and what was to follow it."""
+        match self.state:
+            case Sending(consumer):
+                consumer.cancel()
+            case Looking(consumer):
+                self.state = Looking(consumer)
+                consumer.cancel()
+            case _:
+                pass
+
+    async def sent(self) -> None:
+        """Wait until the prompts have left the leaf."""
+        while self.sending:
+            await self._free.wait()
+
+    async def _turn(self, *, stop: bool, wait: bool) -> None:
+        """Wait for the free leaf; the caller takes it in the same tick. Raises StillAtWork."""
+        self.waiting += 1
+        try:
+            while not isinstance(self.state, Free):
+                if self.sending and not (stop or wait):
+                    raise StillAtWork
+                if self.sending and stop:
+                    await self._stop()
+                await self._free.wait()
+        except BaseException:
+            self.waiting -= 1
+            self._rest(None)
+            raise
+        self.waiting -= 1
+
+    def _take(self, state: Moving | Sending) -> None:
+        self.state = state
+        self._free.clear()
+
+    def _leave(self) -> None:
+        then = self.state.then if isinstance(self.state, Looking) else None
+        self.state = Free()
+        self._free.set()
+        self._rest(then)
+
+    def _over(self, consumer: asyncio.Task[None]) -> None:
+        """Leave for a consumer that was cancelled before it began."""
+        if isinstance(self.state, Sending) and self.state.consumer is consumer:
+            self._leave()
+
+    def _rest(self, then: Consumer | None) -> None:
+        if self.at_rest:
+            self._on_freed(then)
+
+
+class Preparation:
+    """Work that must be done before the next prompt is sent, one piece at a time; ``over`` is called after each."""
+
+    def __init__(self, over: Callable[[], None]) -> None:
+        self._over = over
+        self._work: asyncio.Future[Any] | None = None
+
+    @property
+    def under_way(self) -> bool:
+        """True while something is prepared."""
+        return self._work is not None
+
+    async def run(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run work, after what is prepared now. Raises GivenUp if it was given up."""
+        await self.done()
+        self._work = task = asyncio.ensure_future(work())
+        task.add_done_callback(self._end)
+        await asyncio.wait({task})
+        if task.cancelled():
+            raise GivenUp
+        return task.result()
+
+    async def done(self) -> None:
+        """Wait until nothing is prepared."""
+        while self._work:
+            await asyncio.wait({self._work})
+
+    def give_up(self) -> None:
+        """Cancel what is prepared now."""
+        if self._work:
+            self._work.cancel()
+
+    async def close(self) -> None:
+        """Give up all of it."""
+        while self._work:
+            self._work.cancel()
+            await asyncio.wait({self._work})
+
+    def _end(self, work: asyncio.Future[Any]) -> None:
+        self._work = None
+        if not work.cancelled():
+            work.exception()  # raised where it is waited for, if anybody still does
+        self._over()
