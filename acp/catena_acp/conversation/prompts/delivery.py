@@ -72,20 +72,20 @@ class PromptDelivery:
             if runtime.tenure is tenure:  # not where it was taken over again meanwhile
                 runtime.lose()
             self._unclosed = None  # whoever has the conversation now has closed that turn
-            unsent = attempt.typed and not (self._sending and self._sending.text_is_out)
+            unsent = attempt.typed and self.running is None
             problem = problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE, returned=unsent)
             if unsent:
                 runtime.publish(
                     PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt))
                 )
         except StoreError as error:
-            unsent = self._sending is None or not self._sending.text_is_out
+            unsent = self.running is None
             problem = problem_about(Trouble.STORE, str(error), returned=unsent and attempt.typed)
             if unsent:
                 await shielded(self._restore(attempt, self.claimed))
         finally:
-            if self._sending and self._sending.turn:
-                runtime.detach(self._sending.turn)
+            if self.claimed:
+                runtime.detach(self.claimed)
             self._sending, self.ended = None, None if problem else ended
             stop = ended.stop_reason if ended else None
             well = stop is not None and (stop.clean or stop is StopReason.CANCELLED) and not _holds(problem)
@@ -137,9 +137,8 @@ class PromptDelivery:
 
     async def _cut(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
         """Stopped before the text went out, or closed in the middle of the turn."""
-        running = self._sending.turn if self._sending else None
-        if running is None or (self._sending and not self._sending.text_is_out):
-            await self._restore(attempt, running)
+        if (running := self.running) is None:
+            await self._restore(attempt, self.claimed)
             return None, None
         turn, telling = await with_retries(lambda: running.end(Ending(StopReason.INTERRUPTED)))
         return turn, problem_of_notice(telling) if telling else None
