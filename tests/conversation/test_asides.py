@@ -14,8 +14,8 @@ from catena_acp.continuity.conversation_events import MessageGrew, PermissionOpe
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
-from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened
-from catena_acp.errors import NotAQuestion, StillAtWork
+from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
+from catena_acp.errors import NoCheckpoint, NotAQuestion, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations
 from catena_store.records import Cause, Kind, Link, LinkState, PathRow, StopReason
@@ -220,10 +220,57 @@ async def test_a01_where_the_agent_ended_the_next_question_begins_anew_and_that_
         aside = await desk.conversation.asides.begin(desk.window)
         await asked(aside, "crash")
         news, end = await asked(aside, "echo")
-        assert end.problem is None and len(words_of(news)) == 1
+        assert end.problem is None
+        assert words_of(news) == ["forked session · nothing told again · of this aside told 2 of 2 messages"]
         assert "users=2 assistants=1" in aside.text
-        assert any("does not know the questions above" in row.text for row in aside.rows)
+        assert any("was told the questions above" in row.text for row in aside.rows)
+        told, _introduction, question = world.prompts()[-1]
+        assert "> crash" in told and question == "echo"
         await aside.close()
+
+
+async def test_k12_a_question_is_asked_otherwise_and_its_session_has_heard_nothing_of_it(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say trunk")
+        (trunk,) = await desk.links()
+        before = await store_hash(desk), transcript(world, trunk).read_bytes()
+        kept = await desk.conversation.checkpoints.all()
+        aside = await desk.conversation.asides.begin(desk.window)
+        for question in ("say canary-one", "tool read README.md; say canary-two", "say canary-three"):
+            await asked(aside, question)
+        first, second, _third = [row for row in aside.rows if row.kind is Kind.USER]
+        assert aside.price_of(first.id).native and aside.price_of(second.id).told == 2
+
+        news = [each async for each in aside.ask("echo", instead_of=second.id)]
+        rewound = news[0]
+        assert isinstance(rewound, AsideRewound)
+        assert [row.text for row in rewound.rows] == ["say canary-one", "canary-one"]
+        assert words_of(news) == ["forked session · nothing told again · of this aside told 2 of 2 messages"]
+        assert [row.text for row in aside.rows if row.kind is Kind.USER] == ["say canary-one", "echo"]
+        told, _introduction, prompt = world.prompts()[-1]
+        assert "> canary-one" in told and prompt == "echo"
+        assert "canary-two" not in told and "README" not in told
+        assert "all=say trunk|" in aside.text, "its session is another fork of the conversation's"
+        old, new = await asides_of(desk)
+        assert (old.state, new.state) == (LinkState.LOST, LinkState.SUSPECT)
+        assert [entry["params"]["sessionId"] for entry in world.requests("session/delete")] == [
+            old.session_id
+        ]
+
+        # What was taken back is no checkpoint any more; what replaced it is one.
+        with pytest.raises(NoCheckpoint):
+            [each async for each in aside.ask("echo", instead_of=second.id)]
+        await asked(aside, "say more")
+        assert len(world.prompts()[-1]) == 2, "a follow-up is told nothing"
+        news = [each async for each in aside.ask("context", instead_of=first.id)]
+        assert words_of(news) == ["forked session · nothing told again"]
+        assert "canary" not in aside.text and aside.rows[0].text == "context"
+        await aside.close()
+        assert all(link.state is LinkState.LOST for link in await asides_of(desk))
+        assert (await store_hash(desk), transcript(world, trunk).read_bytes()) == before
+        assert await desk.conversation.checkpoints.all() == kept, "they are in memory"
 
 
 async def test_a01_an_aside_only_reads(world: World) -> None:

@@ -254,6 +254,78 @@ async def test_s01_the_aside_works_by_mouse_and_in_a_small_terminal(
         await person.sees("Sent the answer")
 
 
+async def test_k12_an_earlier_question_of_an_aside_is_chosen_changed_and_asked_otherwise(
+    world: World,
+) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await begun(person)
+        await person.say("/btw say canary-one")
+        await answered(person, "│ canary-one")
+        for question in ("say canary-two", "say canary-three"):
+            await person.press("enter")
+            await person.type(question)
+            await person.press("enter")
+            await answered(person, f"│ {question.removeprefix('say ')}")
+        screen = screen_of(person)
+        await person.press("e")
+        await person.sees("enter ask this otherwise")
+        await person.press("escape")
+        await person.sees("e edit a question")
+
+        # Looked at and left: nothing is changed, and nothing is left in the composer.
+        await person.press("e", "e", "enter")
+        await person.until(lambda: screen._more.text == "say canary-two", "the question in the composer")
+        await person.sees("What came after it goes; of this aside told 2 of 2 messages", "enter ask instead")
+        heard = len(world.prompts())
+        await person.press("escape")
+        await person.sees("e edit a question", "│ canary-three")
+        assert (screen._more.text, len(world.prompts())) == ("", heard)
+
+        await person.press("e", "k", "enter")
+        await person.type(" and more")
+        await person.press("enter")
+        await answered(person, "of this aside told 2 of 2 messages", "│ canary-two and more")
+        await person.sees_no("canary-three")
+        assert "│ canary-one" in person.text
+        await person.press("escape")
+        await back(person)
+        await gone(person, world)
+
+
+async def test_k12_a_command_in_place_of_a_question_takes_nothing_back(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await begun(person)
+        await person.say("/btw say canary")
+        await answered(person, "│ canary")
+        await person.press("e", "enter")
+        screen_of(person)._more.put("/compact")
+        await person.press("enter")
+        await person.sees("An aside takes a question", "│ canary")
+        await person.until(lambda: screen_of(person)._since is None, "the end of it")
+        await person.press("enter")
+        await person.sees("enter ask instead")
+        screen_of(person)._more.put("say better")
+        await person.press("enter")
+        await answered(person, "│ better")
+        await person.sees_no("canary")
+
+
+async def test_s01_the_pointer_finds_the_one_button_that_does_something_on_a_question(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await begun(person)
+        await person.say("/btw say canary")
+        await answered(person, "│ canary")
+        screen = screen_of(person)
+        rows = person.text.splitlines()
+        y = next(number for number, row in enumerate(rows) if "say canary" in row)
+        await person.pilot.hover(offset=(6, y))
+        await person.sees(" edit")
+        row = person.text.splitlines()[y]
+        assert "again" not in row and "fork" not in row
+        await person.pilot.click(offset=(row.index("edit") + 1, y))
+        await person.until(lambda: screen._more.text == "say canary", "the question in the composer")
+
+
 def test_a02_the_fixed_prompts_are_written_down() -> None:
     written = " ".join((ROOT / "docs" / "asides.md").read_text().replace("> ", "").split())
     assert SUMMARY in written and PULL_REQUEST in written

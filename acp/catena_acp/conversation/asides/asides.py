@@ -1,7 +1,8 @@
 """Asides: questions about a conversation that leave no trace in it.
 
 An aside has a session of its own, which knows what the window's next prompt would be answered from. What is said in it
-is kept in memory only; its session is closed, and deleted where the agent offers that, when the aside is over.
+is kept in memory only, and so are its checkpoints, one at the start of each question; its session is closed, and
+deleted where the agent offers that, when the aside is over.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Final
 
+from catena_acp.continuity.context_summary import ContextSummary
+from catena_acp.continuity.conversation_events import MessageAdded
+from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
@@ -26,20 +30,21 @@ from catena_acp.conversation.asides.session import (
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentError, AgentGone, NotAQuestion, ReadOnly, StillAtWork
+from catena_acp.errors import AgentError, AgentGone, NoCheckpoint, NotAQuestion, ReadOnly, StillAtWork
 from catena_acp.port import AgentPort
 from catena_acp.session_events import (
     Event,
     PermissionRequested,
     PermissionWithdrawn,
-    PromptBlock,
     PromptEnded,
     TextBlock,
     UsageReported,
 )
 from catena_acp.trouble.troubles import Trouble
+from catena_store.conversations.checkpoint_stores import MemoryCheckpoints
+from catena_store.conversations.checkpoints import Checkpoint, CheckpointStore
 from catena_store.errors import StoreError
-from catena_store.records import Message, StopReason
+from catena_store.records import ContextSource, Message, StopReason
 from catena_store.windows import inputs
 
 _READING = frozenset({"read", "search", "think"})  # kinds of tool calls that are allowed
@@ -48,7 +53,7 @@ _INTRODUCTION: Final = (
     "conversation, and by reading only: change no file, and run nothing that changes anything. Do not go on with the "
     "work of the conversation; the aside is thrown away afterwards."
 )
-_BEGUN_ANEW: Final = "The agent had to be started anew: it does not know the questions above."
+_BEGUN_ANEW: Final = "The agent had to be started anew: it was told the questions above."
 _OTHER_MODEL: Final = "{title} answers with other settings than in the conversation: {what}."
 _REFUSED: Final = "{title} wanted to do more than read: {what}. An aside only reads, so that was refused."
 
@@ -68,7 +73,14 @@ class AsideEnded:
     problem: str | None
 
 
-AsideEvent = RowEvent | AsideOpened | AsideEnded
+@dataclass(frozen=True, slots=True)
+class AsideRewound:
+    """The aside stands at the start of an earlier question; these rows are left."""
+
+    rows: tuple[Message, ...]
+
+
+AsideEvent = RowEvent | AsideOpened | AsideRewound | AsideEnded
 
 
 class Aside:
@@ -96,9 +108,11 @@ class Aside:
             new_id=runtime.services.new_id,
             clock=runtime.services.clock,
         )
+        self._checkpoints: CheckpointStore = MemoryCheckpoints()  # the id of each is its question's
         self._opening: asyncio.Task[AsideSession] | None = None
+        self._leaving: asyncio.Task[None] | None = None  # the session of a question that was taken back ends
         self._cost = AsideCost(runtime, context)
-        self._told = False  # the prior context is out
+        self._told = False  # what its session does not know by itself is out
         self._busy = False
         self._stopping = False
         self._closed: asyncio.Task[None] | None = None
@@ -123,11 +137,19 @@ class Aside:
         """True when it is thrown away."""
         return self._closed is not None and self._closed.done()
 
-    async def ask(self, question: str, *, typed: str | None = None) -> AsyncGenerator[AsideEvent]:
+    def price_of(self, question_id: str) -> ContextSummary:
+        """What would be told of the aside itself with a question in place of this one."""
+        prior = self._rows.prior_context(question_id, self._context.services.budget)
+        return ContextSummary.of_prior(ContextSource.TOLD if prior else ContextSource.FORKED, prior)
+
+    async def ask(
+        self, question: str, *, typed: str | None = None, instead_of: str | None = None
+    ) -> AsyncGenerator[AsideEvent]:
         """Ask, and receive what comes of it; the last event is ``AsideEnded``, whatever goes wrong.
 
-        ``typed`` is what the person wrote for it, which is kept among what was typed. Raises StillAtWork while another
-        question is being answered, NotAQuestion.
+        ``typed`` is what the person wrote for it, which is kept among what was typed. ``instead_of`` is the id of an
+        earlier question: the aside first goes back to where that was asked. Raises StillAtWork while another question
+        is being answered, NotAQuestion, NoCheckpoint.
         """
         if self._busy or self._closed:
             raise StillAtWork
@@ -135,10 +157,14 @@ class Aside:
             raise NotAQuestion
         self._busy, self._stopping = True, False
         try:
-            yield self._rows.question(question)
+            if instead_of:
+                await self._rewind(instead_of)
+                yield AsideRewound(self._rows.all)
+            began = await self._began(question)
+            yield began
             await self._keep_typed(typed or question)
             try:
-                async with contextlib.aclosing(self._asked(question)) as answer:
+                async with contextlib.aclosing(self._asked(began.message.id, question)) as answer:
                     async for event in answer:
                         yield event
             except AgentError as error:
@@ -167,9 +193,44 @@ class Aside:
 
     def abandon(self) -> None:
         """Wait for nothing any more; what is left upstream is ended when its agent runs again."""
-        for task in (self._opening, self._closed):
+        for task in (self._opening, self._leaving, self._closed):
             if task:
                 task.cancel()
+
+    async def _began(self, question: str) -> MessageAdded:
+        added = self._rows.question(question)
+        start = Checkpoint(
+            id=added.message.id,
+            conversation_id=self._runtime.record.id,
+            message_id=added.message.parent_id,
+            link_id=None,
+            label=None,
+            automatic=True,
+            created_at=added.message.created_at,
+        )
+        await self._checkpoints.save(start)
+        return added
+
+    async def _rewind(self, question_id: str) -> None:
+        """Go back to the start of a question; the session, which has heard it, is thrown away."""
+        start = await self._checkpoints.get(question_id)
+        if start is None:
+            raise NoCheckpoint("This question is not in the aside any more.")
+        for later in await self._checkpoints.list(start.conversation_id):
+            await self._checkpoints.remove(later.id)
+            if later.id == start.id:
+                break
+        self._rows.rewind(start.message_id)
+        if session := self._session:
+            self._leave_session()
+            # As with its opening: whoever breaks off here leaves it to `close`.
+            self._leaving = asyncio.ensure_future(throw_away(self._context, session))
+            await asyncio.shield(self._leaving)
+
+    def _leave_session(self) -> None:
+        """Have another session opened for the next question, and told what was asked above it."""
+        self._opening, self._told = None, False
+        self.link_id = self._runtime.services.new_id()
 
     @property
     def _session(self) -> AsideSession | None:
@@ -183,21 +244,22 @@ class Aside:
         before = self._session
         if before and not before.agent.alive:
             before.release()
-            self.link_id = self._runtime.services.new_id()
-        if before is None or not before.agent.alive:
-            self._told = False
+            self._leave_session()
+        if self._session is None:
             opening = AsideSessionOpener(self._context, self.link_id, self._leaf_id, self._window_id)
             # Whoever breaks off the question must not leave a session behind that nobody knows of.
             self._opening = asyncio.ensure_future(opening.open())
         assert self._opening is not None
         return await asyncio.shield(self._opening)
 
-    async def _asked(self, question: str) -> AsyncGenerator[AsideEvent]:
-        again = self._session is not None
+    async def _asked(self, question_id: str, question: str) -> AsyncGenerator[AsideEvent]:
+        anew = self._session is not None and not self._session.agent.alive
         session = await self._opened()
+        prior = None
         if not self._told:
-            yield AsideOpened(session.words)
-            remarks = [_BEGUN_ANEW] if again else []
+            prior = self._rows.prior_context(question_id, self._context.services.budget)
+            yield AsideOpened(_opened_words(session, prior))
+            remarks = [_BEGUN_ANEW] if anew else []
             if session.refused:
                 remarks.append(_OTHER_MODEL.format(title=self.title, what="; ".join(session.refused)))
             for remark in remarks:
@@ -208,9 +270,11 @@ class Aside:
             return
         heard: asyncio.Queue[Event | None] = asyncio.Queue()
         agent, session_id = session.agent, session.link.session_id
+        told = [] if self._told else [each.text for each in (session.prior, prior) if each]
+        blocks = [TextBlock(text) for text in (*told, _INTRODUCTION, question)]
         self._cost.begin(session)
         unlisten = agent.listen(session_id, heard.put_nowait)
-        prompt = asyncio.ensure_future(agent.prompt(session_id, self._blocks(session, question)))
+        prompt = asyncio.ensure_future(agent.prompt(session_id, blocks))
         prompt.add_done_callback(lambda _: heard.put_nowait(None))
         self._told = True
         try:
@@ -227,12 +291,6 @@ class Aside:
         await self._cost.end(_answer(prompt))
         for ending in self._over(_ending(prompt, stopping=self._stopping)):
             yield ending
-
-    def _blocks(self, session: AsideSession, question: str) -> list[PromptBlock]:
-        blocks: list[PromptBlock] = []
-        if session.prior and not self._told:
-            blocks.append(TextBlock(session.prior.text))
-        return [*blocks, TextBlock(_INTRODUCTION), TextBlock(question)]
 
     def _heard(self, agent: AgentPort, event: Event) -> list[RowEvent]:
         match event:
@@ -279,9 +337,18 @@ class Aside:
 
     async def _end(self) -> None:
         await self.stop()
+        if self._leaving:
+            await self._leaving
         if self._opening:
             with contextlib.suppress(AgentError, StoreError, ReadOnly):
                 await throw_away(self._context, await self._opening)
+
+
+def _opened_words(session: AsideSession, prior: PriorContext | None) -> str:
+    if prior is None:
+        return session.words
+    told = ContextSummary.of_prior(ContextSource.TOLD, prior).told_words
+    return f"{session.words} · of this aside told {told}"
 
 
 def _answer(prompt: asyncio.Future[PromptEnded]) -> PromptEnded | None:

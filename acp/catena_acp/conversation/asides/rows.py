@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
+from catena_acp.continuity.routing.prior_context import Budget, PriorContext, build_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
 from catena_acp.conversation.asides.session import AsideSession
@@ -16,7 +18,7 @@ from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.session_events import Event, NoticeReported, PromptEnded, UsageReported
 from catena_store.chains import usage
 from catena_store.errors import StoreError
-from catena_store.records import Kind, Message, NewMessage
+from catena_store.records import SPOKEN_KINDS, Kind, Message, NewMessage
 
 RowEvent = MessageAdded | MessageGrew | MessageChanged
 
@@ -82,6 +84,20 @@ class AsideRows:
             clock=self._clock,
         )
         return self._added(question)
+
+    def prior_context(self, question_id: str, budget: Budget) -> PriorContext | None:
+        """What a session that has heard none of the questions above this one is told of them."""
+        above = list(itertools.takewhile(lambda row: row.id != question_id, self.all))
+        spoken = [row for row in above if row.kind in SPOKEN_KINDS]
+        tools = [row for row in above if row.kind is Kind.TOOL]
+        return build_prior_context(spoken, len(spoken), tools, budget)
+
+    def rewind(self, message_id: str | None) -> None:
+        """Remove every row below this one, all for None."""
+        kept = self.all if message_id else ()
+        last = next((at for at, row in enumerate(kept) if row.id == message_id), -1)
+        self._rows = {row.id: row for row in kept[: last + 1]}
+        self._reducer = None
 
     def add_event(self, event: Event) -> list[RowEvent]:
         """Add an event of the agent to the rows."""

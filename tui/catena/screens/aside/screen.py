@@ -20,10 +20,11 @@ from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.transcript.widget.view import FRAME
 from catena.widgets.composer import Composer
+from catena_acp.continuity.context_summary import price_words
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
-from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened
+from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
 from catena_acp.errors import AgentError
-from catena_store.records import Kind
+from catena_store.records import Kind, Message
 
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
@@ -51,6 +52,7 @@ def write_new(directory: str, stem: str, text: str) -> Path:
 _SLOW_FRAME = 0.1  # seconds between two drawings over a slow line
 _READING_SECONDS = 4.0  # for a message, before the time of the answer replaces it
 _NO_ANSWER = "There is no answer yet."
+_NOT_WHOLE = "One question after the other: this answer is not whole yet."
 
 
 class Destination(Enum):
@@ -79,12 +81,20 @@ class AsideTranscript(Transcript):
         Binding("i", "screen.insert", "into the composer", id="aside.insert"),
         Binding("s", "screen.save", "into a new file", id="aside.save"),
         Binding("n", "screen.begin", "begin a conversation with it", id="aside.begin"),
+        Binding("e", "screen.edit", "ask a question otherwise", id="aside.edit"),
         Binding("j,down", "screen.scroll(1)", show=False),
         Binding("k,up", "screen.scroll(-1)", show=False),
     ]
+    PROMPT_ACTS = ("edit",)
 
-    def _point_at(self, message_id: str | None) -> None:
-        """Show no buttons: nothing here can be edited, retried or forked."""
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A question that is being asked otherwise, and the composer's text before that and at its beginning."""
+
+    question_id: str
+    before: str
+    text: str
 
 
 class AsideScreen(ReadingScreen[AsideResult]):
@@ -121,6 +131,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self._asking = typed if question else ""  # until it is stored among the inputs
         self._since: float | None = None  # when the question was asked, while its answer comes
         self._read_by = 0.0  # when the message may be replaced
+        self._edit: _Edit | None = None
         self._transcript = AsideTranscript(
             directory=directory, id="answer", frame=_SLOW_FRAME if still else FRAME
         )
@@ -149,25 +160,27 @@ class AsideScreen(ReadingScreen[AsideResult]):
             self.action_ask()
         self._show_hints()
 
-    def _begin(self, question: str, typed: str) -> None:
+    def _begin(self, question: str, typed: str, edit: _Edit | None = None) -> None:
         self._since, self._read_by, self._asking = time.monotonic(), 0.0, typed
         self._transcript.follow()
         self._tick()
         self._show_hints()
-        self.run_worker(self._asked(question, typed), group="asking")
+        self.run_worker(self._asked(question, typed, edit), group="asking")
 
-    async def _asked(self, question: str, typed: str) -> None:
+    async def _asked(self, question: str, typed: str, edit: _Edit | None) -> None:
         said = ""
+        instead_of = edit.question_id if edit else None
         try:
-            async for event in self._aside.ask(question, typed=typed):
-                if not (isinstance(event, MessageAdded) and event.message.kind is Kind.USER):
+            async for event in self._aside.ask(question, typed=typed, instead_of=instead_of):
+                is_question = isinstance(event, MessageAdded) and event.message.kind is Kind.USER
+                if not (is_question or isinstance(event, AsideRewound)):
                     self._asking = ""
                 if isinstance(event, AsideEnded):
                     said = event.problem or ""
                 else:
                     self._draw(event)
         except AgentError as error:
-            said, self._asking = str(error), ""
+            said, self._asking, self._edit = str(error), "", edit
             self._more.restore(question)
         self._since = None
         self.say(said)
@@ -183,6 +196,8 @@ class AsideScreen(ReadingScreen[AsideResult]):
                 self._transcript.grow(message_id, text)
             case AsideOpened(words=words):
                 self._show_context(words)
+            case AsideRewound(rows=rows):
+                self._transcript.show(rows, more_above=False)
             case AsideEnded():
                 pass
             case _:
@@ -203,7 +218,14 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     def _show_hints(self) -> None:
         if self.has_class("-asking"):
-            hints = [("enter ask", "send"), ("esc back", "leave")]
+            hints = [("enter ask instead" if self._edit else "enter ask", "send"), ("esc back", "leave")]
+        elif self._transcript.choosing:
+            hints = [
+                ("enter ask this otherwise", "ask"),
+                ("↑ before", "scroll(-1)"),
+                ("↓ after", "scroll(1)"),
+                ("esc back", "leave"),
+            ]
         else:
             hints = [
                 ("enter ask more", "ask"),
@@ -211,13 +233,17 @@ class AsideScreen(ReadingScreen[AsideResult]):
                 ("i to the composer", "insert"),
                 ("s to a file", "save"),
                 ("n to a new conversation", "begin"),
+                ("e edit a question", "edit"),
                 ("esc close", "leave"),
             ]
         self.show_hints(*hints)
 
     def action_leave(self) -> None:
-        """Close the composer; without one, or before the first question, close the screen."""
-        if self.has_class("-asking") and self._aside.rows:
+        """End the choice of a question, else close the composer; without, or before any question, close the screen."""
+        if self._transcript.choosing:
+            self._end_choice()
+        elif self.has_class("-asking") and self._aside.rows:
+            self._leave_edit()
             self._close_composer()
         else:
             self._close(Destination.NOWHERE)
@@ -232,10 +258,57 @@ class AsideScreen(ReadingScreen[AsideResult]):
             self.run_worker(self._aside.stop())
 
     def action_ask(self) -> None:
-        """Open the composer."""
+        """Open the composer; with the question that is chosen, to be asked otherwise."""
+        if self._transcript.choosing:
+            question = self._transcript.record(self._transcript.current)
+            self._end_choice()
+            if question:
+                self._begin_edit(question)
         self.add_class("-asking")
         self.set_focus(self._more)
         self._show_hints()
+
+    def action_edit(self) -> None:
+        """Begin the choice of a question to be asked otherwise; again: choose the one before."""
+        if self._since is not None:
+            self.say(_NOT_WHOLE)
+        elif self._transcript.choosing:
+            self._transcript.move(-1, prompts=True)
+        elif self._transcript.choose_prompt():
+            self._show_hints()
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a number of lines; while a question is chosen, go to the one before or after."""
+        if self._transcript.choosing:
+            self._transcript.move(step, prompts=True)
+        else:
+            super().action_scroll(step)
+
+    def _end_choice(self) -> None:
+        self._transcript.browse(False)
+        self._show_hints()
+
+    def _begin_edit(self, question: Message) -> None:
+        """Put a question into the composer, and say what asking it otherwise takes."""
+        self._leave_edit()
+        before = self._more.text
+        self._more.restore(question.text)
+        self._edit = _Edit(question.id, before, self._more.text)
+        price = self._aside.price_of(question.id)
+        told = "nothing is told" if price.native else price_words(price)
+        self.say(f"What came after it goes; of this aside {told}.")
+
+    def _leave_edit(self) -> None:
+        """Ask no question otherwise; a text that was changed stays in the composer."""
+        if self._unasked != self._more.text:
+            self._more.put(self._unasked)
+        self._edit = None
+
+    @property
+    def _unasked(self) -> str:
+        """The text of the composer, but for a question that was put there and is as it was."""
+        text, edit = self._more.text, self._edit
+        return edit.before if edit and text == edit.text else text
 
     def action_send(self) -> None:
         """Send the question, as Enter in the composer does."""
@@ -247,10 +320,11 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self._more.handed.remove(event)
         if self._since is not None:
             self._more.restore(event.text)
-            self.say("One question after the other: this answer is not whole yet.")
+            self.say(_NOT_WHOLE)
         else:
+            edit, self._edit = self._edit, None
             self._close_composer()
-            self._begin(event.text, f"/btw {event.text}")
+            self._begin(event.text, f"/btw {event.text}", edit)
 
     def _close_composer(self) -> None:
         self.remove_class("-asking")
@@ -301,6 +375,15 @@ class AsideScreen(ReadingScreen[AsideResult]):
         event.stop()
         self._open_link(event)
 
+    def on_transcript_branch_requested(self, event: Transcript.BranchRequested) -> None:
+        """Ask the question whose button was clicked otherwise."""
+        event.stop()
+        if self._since is not None:
+            self.say(_NOT_WHOLE)
+        elif self._transcript.focus_message(event.message_id):
+            self._transcript.choosing = True
+            self.action_ask()
+
     def _answer(self) -> str:
         answer = self._aside.text
         if not answer:
@@ -309,14 +392,14 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     def restore(self, tab: Tab) -> None:
         """Restore to the draft of a tab what was typed here and is not stored: the program ends."""
-        unasked = [*(each.text for each in self._more.handed), self._more.text]
+        unasked = [*(each.text for each in self._more.handed), self._unasked]
         typed = [self._asking, *(f"/btw {text}" for text in unasked if text.strip())]
         if text := "\n".join(each for each in typed if each.strip()):
             tab.restore(text)
 
     def _close(self, destination: Destination) -> None:
-        unasked = "" if self._more.blank else self._more.text
-        self.dismiss(AsideResult(destination, self._aside.text, unasked))
+        unasked = self._unasked
+        self.dismiss(AsideResult(destination, self._aside.text, unasked if unasked.strip() else ""))
 
 
 SUMMARY = (

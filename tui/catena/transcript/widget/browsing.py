@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from rich.style import Style
 from textual import events
@@ -21,6 +22,7 @@ _REST = Style(dim=True)
 class BrowsableTranscript(TranscriptView):
     """Transcript view with a message in focus; during the choice of a prompt all others are dim."""
 
+    PROMPT_ACTS: ClassVar[tuple[str, ...]] = ("edit", "again", "fork")  # buttons of a prompt
     _choosing = False
     _hovered: str | None = None  # the message below the pointer
 
@@ -140,7 +142,9 @@ class BrowsableTranscript(TranscriptView):
             if choosing and message_id != current:
                 return strip.apply_style(_REST)
             if message_id == highlighted and has_buttons(row):
-                return add_buttons(strip, row, renderer, over_text=message_id == self._hovered)
+                return add_buttons(
+                    strip, row, renderer, self.PROMPT_ACTS, over_text=message_id == self._hovered
+                )
             return strip
 
         return decorate

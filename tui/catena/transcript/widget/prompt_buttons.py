@@ -1,6 +1,8 @@
-"""Buttons of a prompt at the right of its first row, for the pointer."""
+"""Buttons of a prompt at the right of its first row, for the pointer: the names of acts."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,7 +15,6 @@ from catena_store.records import Kind
 
 BRANCH_ACT = "branch"  # key of an act's name in a style's meta data
 
-_OFFERED = (("edit", "edit"), ("again", "again"), ("fork", "fork"))
 _SPACE = "  "
 _TEXT_KEPT = 8  # cells of the prompt that stay readable
 
@@ -25,8 +26,10 @@ def has_buttons(row: ColumnRow) -> bool:
     return prompt and row.part == 0 and row.row == 0 and row.line is not None
 
 
-def add_buttons(strip: Strip, row: ColumnRow, renderer: RowRenderer, *, over_text: bool) -> Strip:
-    """Draw as many buttons as fit at the end of a row, left of the siblings.
+def add_buttons(
+    strip: Strip, row: ColumnRow, renderer: RowRenderer, acts: Sequence[str], *, over_text: bool
+) -> Strip:
+    """Draw as many buttons as fit at the end of a row, one for each of the acts, left of the siblings.
 
     With ``over_text`` they may cover the prompt's text.
     """
@@ -38,12 +41,12 @@ def add_buttons(strip: Strip, row: ColumnRow, renderer: RowRenderer, *, over_tex
     base = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
     segments: list[Segment] = []
     cells = 0
-    for act, word in _OFFERED:
-        if cells + len(_SPACE) + len(word) > room:
+    for act in acts:
+        if cells + len(_SPACE) + len(act) > room:
             break
         segments.append(Segment(_SPACE, base))
-        segments.append(Segment(word, palette.link + Style(meta={BRANCH_ACT: act})))
-        cells += len(_SPACE) + len(word)
+        segments.append(Segment(act, palette.link + Style(meta={BRANCH_ACT: act})))
+        cells += len(_SPACE) + len(act)
     if not cells or not (over_text or strip.crop(end - cells, end).text.isspace()):
         return strip
     return Strip.join(
