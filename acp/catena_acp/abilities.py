@@ -28,6 +28,7 @@ class Quirks:
     resume_replays: bool = False  # resume replays the history, as load does
     load_destroys: bool = False  # loading may lose the transcript: never load just to probe
     replay_faithful: bool | None = None  # None: to be found out
+    replay_ends_with_commands: bool = False  # sends a history behind the answer, and its commands behind that
     replay_notes: tuple[str, ...] = ()  # patterns of its own messages among the person's when it replays
     load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
@@ -93,7 +94,15 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
     ("@agentclientprotocol/codex-acp", Quirks(replay_faithful=True, fork_at_key="air")),
     ("codex-acp", Quirks(replay_faithful=True)),
     ("opencode", Quirks(replay_faithful=True)),
-    ("gemini-cli", Quirks(replay_faithful=False, load_destroys=True, missing_files_must_be_empty=True)),
+    (
+        "gemini-cli",
+        Quirks(
+            replay_faithful=False,
+            replay_ends_with_commands=True,
+            load_destroys=True,
+            missing_files_must_be_empty=True,
+        ),
+    ),
     ("kimi code cli", Quirks(replay_faithful=False)),
     ("copilot", Quirks(load_twice_breaks=True)),
     (

@@ -114,6 +114,7 @@ class Limits:
     """Time limits of requests, in seconds; a prompt has none."""
 
     opening: float = 120  # a session: agents start servers and read long transcripts
+    replay: float = 20  # the end of a history that comes behind the answer
     setting: float = 60
     closing: float = 5
     login: float = 600  # a person may be logging in in a browser

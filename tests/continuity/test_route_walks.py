@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.continuity.routing.prior_context import BEGIN, END
 from catena_store.database.database import Database
 from support.agents.model import Profile
 from support.walks.client import owned_task
@@ -49,9 +50,21 @@ _PLAIN_LIES = (
 )
 _LIES_THAT_A_REPLAY_SHOWS = (("open", "empty"), ("open", "half"), ("fork", "empty"))
 
+_BEGINNINGS = (
+    "<div> is not closed:",
+    "[Image of it]",
+    "Caveat:",
+    "[Request interrupted]",
+    f"{BEGIN} means",
+    BEGIN,
+    END,
+)
+
 _ARGUMENTS: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]] = {
     "turn": (16, lambda r: (_n(r), _budget(r), r.random() < 0.2)),
     "send": (8, lambda r: (_n(r), r.choice([None, 0, 1, 2, 3, 4, 5, 6]), _budget(r), r.random() < 0.2)),
+    "command": (3, lambda r: (_n(r),)),
+    "odd_turn": (2, lambda r: (_n(r), r.choice(_BEGINNINGS))),
     "advance": (8, lambda r: (_n(r), r.choice([None, 1, 2, 3]))),
     "queue": (4, lambda r: (_n(r),)),
     "send_queued": (1, lambda r: (_n(r),)),
@@ -268,11 +281,12 @@ def _profile(r: random.Random, *, faithful: bool) -> Profile:
         return r.random() < p
 
     replays = faithful or often(0.7)
+    late = not faithful and often(0.2)
     return Profile(
         resume=often(0.7),
         load=faithful or often(0.8),
         replays=replays,
-        faithful=True if faithful else r.choice([replays, replays, None]),
+        faithful=None if late else True if faithful else r.choice([replays, replays, None]),
         fork=often(0.8),
         fork_cold=often(0.7),
         fork_running=often(0.7),
@@ -283,6 +297,10 @@ def _profile(r: random.Random, *, faithful: bool) -> Profile:
         cancel_keeps=r.choice(["user", "partial", "nothing"]),
         error_keeps=r.choice(["user", "partial", "nothing"]),
         orphan_finishes=often(),
+        greets=r.choice(["", "", "behind", "before"]),
+        replays_late=late,
+        commands=r.choice(["heard", "local"]),
+        forks_asleep=often(0.3),
         reopen_keeps=often(0.3),
         reuses_ids=not faithful and often(0.1),
     )

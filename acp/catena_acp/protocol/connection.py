@@ -204,11 +204,18 @@ class Connection:
 
     async def load_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
         self._require(self._abilities.load, "session/load")
-        return await self._reopen(self._sdk.load_session, session_id, setup)
+        late = self._abilities.quirks.replay_ends_with_commands
+        return await self._reopen(self._sdk.load_session, session_id, setup, late=late)
 
     async def _reopen(
-        self, method: Callable[..., Awaitable[object]], session_id: str, setup: SessionSetup
+        self,
+        method: Callable[..., Awaitable[object]],
+        session_id: str,
+        setup: SessionSetup,
+        *,
+        late: bool = False,
     ) -> SessionOpened:
+        """Open a session again; ``late``: its history comes behind the answer, and its commands behind that."""
         with self._delivery.collect_replay(session_id) as replay:
             answer = await self._requests.send(
                 lambda: method(
@@ -221,7 +228,9 @@ class Connection:
                 session_id=session_id,
                 opening=True,
             )
-        return self._session_opened(answer, session_id, replay, setup)
+            if late:
+                await replay.until_commands(self._limits.replay)
+        return self._session_opened(answer, session_id, replay.events, setup)
 
     async def fork_session(
         self, session_id: str, setup: SessionSetup, at: str | None = None

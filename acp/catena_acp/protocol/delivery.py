@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from catena_acp.errors import AgentSilent
-from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, TextChunk
+from catena_acp.session_events import (
+    CommandsChanged,
+    Event,
+    PermissionRequested,
+    PermissionWithdrawn,
+    TextChunk,
+)
 
 Listener = Callable[[Event], None]
 
@@ -17,6 +23,27 @@ MAX_UNCLAIMED_SESSIONS = 32
 MAX_UNCLAIMED_SIZE = 16 * 1024 * 1024  # characters over all these sessions
 
 _ASKS = (PermissionRequested, PermissionWithdrawn)
+
+
+class Replay:
+    """The events of a session while it is being opened, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._added = asyncio.Event()
+
+    def add(self, event: Event) -> None:
+        self.events.append(event)
+        self._added.set()
+
+    async def until_commands(self, seconds: float) -> None:
+        """Wait for the session's commands among the events that come from now on, for so long at most."""
+        seen = len(self.events)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not any(isinstance(event, CommandsChanged) for event in self.events[seen:]):
+                    self._added.clear()
+                    await self._added.wait()
 
 
 class EventDelivery:
@@ -31,7 +58,7 @@ class EventDelivery:
         self._listeners: dict[str, list[Listener]] = {}
         self._unclaimed: dict[str, deque[Event]] = {}
         self._unclaimed_size = 0  # an upper bound
-        self._replays: dict[str, list[list[Event]]] = {}
+        self._replays: dict[str, list[Replay]] = {}
         self._abandoned: set[str] = set()  # sessions whose opening request was cancelled or timed out
 
     def deliver(self, session_id: str, event: Event) -> None:
@@ -39,7 +66,7 @@ class EventDelivery:
         replays = self._replays.get(session_id)
         if replays and not isinstance(event, _ASKS):
             for replay in replays:
-                replay.append(event)
+                replay.add(event)
             return
         if session_id in self._abandoned and not isinstance(event, _ASKS):
             return
@@ -79,9 +106,9 @@ class EventDelivery:
         return unsubscribe
 
     @contextmanager
-    def collect_replay(self, session_id: str) -> Iterator[list[Event]]:
+    def collect_replay(self, session_id: str) -> Iterator[Replay]:
         """Collect the session's events as its replay instead of delivering them."""
-        replay: list[Event] = []
+        replay = Replay()
         self._replays.setdefault(session_id, []).append(replay)
         try:
             yield replay

@@ -29,6 +29,8 @@ from catena_acp.session_events import (
 
 Gate = Callable[[str], Awaitable[None]]
 
+GREETING = "Welcome, whoever you are"
+
 
 async def open_gate(_: str) -> None:
     """Lets every request through at once."""
@@ -55,6 +57,10 @@ class Profile:
     orphan_finishes: bool = False  # when the client dies, the agent finishes its turn before it goes
     reopen_keeps: bool = False  # opening a session that is open keeps what is in memory
     reuses_ids: bool = False  # session ids are counted from 0 in every process, and nothing is kept
+    greets: str = ""  # behind | before: says something about the answer to a new session
+    replays_late: bool = False  # … and a loaded session's history behind the answer
+    commands: str = "heard"  # like any prompt | local: run by itself, in no session | refused
+    forks_asleep: bool = False  # a fork is not live until it is opened
 
     @property
     def reopens(self) -> bool:
@@ -207,6 +213,9 @@ class Upstream:
         self.requests: list[tuple[str, str | None]] = []
         self.prompts: list[tuple[str, tuple[str, ...]]] = []  # session id and text blocks, as they were heard
         self.prompted: Callable[[ModelAgent, LiveCopy, tuple[str, ...]], None] = lambda *_: None
+        self.run_command: Callable[[str], str] = lambda text: (
+            f"{text} was run here"
+        )  # gives what it says of it
         self._sessions = itertools.count(1)
         self._messages = itertools.count(1)
         self._pids = itertools.count(1)
@@ -274,6 +283,7 @@ class ModelAgent:
         self._alive = True
         self._ids = itertools.count()
         self._listeners: dict[str, list[Callable[[Event], None]]] = {}
+        self._unclaimed: dict[str, list[Event]] = {}  # of sessions that nobody listens to yet
         self._exit_callbacks: list[Callable[[], None]] = []
 
     # --- what it is
@@ -304,7 +314,14 @@ class ModelAgent:
         await self._asked("new", None)
         if self.upstream.down:
             raise self.upstream.down
-        return await self._answered(SessionOpened(self._born([]), None, (), ()))
+        session_id, greets = self._born([]), self.upstream.profile.greets
+        greeting = TextChunk("agent", GREETING, self.upstream.message_id())
+        if greets == "before":
+            self.tell(session_id, greeting)
+        opened = await self._answered(SessionOpened(session_id, None, (), ()))
+        if greets == "behind":
+            self._tell_soon(session_id, [greeting])
+        return opened
 
     async def resume_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
         return await self._open("resume", session_id)
@@ -344,10 +361,13 @@ class ModelAgent:
         born = self._born(content)
         if session_id in upstream.spoilt:
             upstream.spoilt.add(born)
+        if profile.forks_asleep:
+            del self.sessions[born]
         return await self._answered(SessionOpened(born, None, (), ()))
 
     async def close_session(self, session_id: str) -> None:
         await self._asked("close", session_id)
+        self._unclaimed.pop(session_id, None)
         live = self.sessions.pop(session_id, None)
         if live and live.running and not live.running.over:
             live.running.end("cancelled")
@@ -367,8 +387,15 @@ class ModelAgent:
             self.upstream.lies.pop("prompt", None)
         if live is None or lie in ("refused", "always refused"):
             raise SessionGone(-32002, "session not found")
+        commands = self.upstream.profile.commands
+        if texts[-1].startswith("/") and commands == "refused":
+            raise AgentRefused(-32603, "Slash command not supported")
         self.upstream.prompts.append((session_id, texts))
         self.upstream.prompted(self, live, texts)
+        if texts[-1].startswith("/") and commands == "local":
+            words = self.upstream.run_command(texts[-1])
+            self.tell(session_id, TextChunk("agent", words, self.upstream.message_id()))
+            return PromptEnded("end_turn", None)
         running = Running(self, live, texts, len(live.transcript.content))
         said = Said("user", "\n".join(texts))
         live.content.append(said)
@@ -425,6 +452,8 @@ class ModelAgent:
     def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
         listeners = self._listeners.setdefault(session_id, [])
         listeners.append(listener)
+        for event in self._unclaimed.pop(session_id, ()):
+            listener(event)
 
         def leave() -> None:
             if listener in listeners:
@@ -434,8 +463,20 @@ class ModelAgent:
 
     def tell(self, session_id: str, event: Event) -> None:
         """Put an update on the wire."""
-        for listener in list(self._listeners.get(session_id, ())):
+        listeners = list(self._listeners.get(session_id, ()))
+        if not listeners:
+            self._unclaimed.setdefault(session_id, []).append(event)
+        for listener in listeners:
             listener(event)
+
+    def _tell_soon(self, session_id: str, events: Sequence[Event]) -> None:
+        """Put updates on the wire right behind an answer."""
+
+        def tell() -> None:
+            for event in events if self._alive else ():
+                self.tell(session_id, event)
+
+        asyncio.get_running_loop().call_soon(tell)
 
     async def stop(self) -> None:
         self.die(0)
@@ -518,7 +559,11 @@ class ModelAgent:
         else:
             self.sessions[session_id] = LiveCopy(session_id, transcript, list(content))
         replay = [_chunk(said) for said in content] if how == "load" and upstream.profile.replays else []
-        return await self._answered(SessionOpened(session_id, None, (), tuple(replay)))
+        if not upstream.profile.replays_late:
+            return await self._answered(SessionOpened(session_id, None, (), tuple(replay)))
+        opened = await self._answered(SessionOpened(session_id, None, (), ()))
+        self._tell_soon(session_id, replay)
+        return opened
 
 
 def _chunk(said: Said) -> TextChunk:

@@ -124,7 +124,7 @@ class Agent:
         entry = {"content": "look around", "priority": "low", "status": "pending"}
         return [
             self.update(session_id, "plan", entries=[entry]),
-            self.text(session_id, "agent_thought", "hm").copy(),
+            self.update(session_id, "agent_thought_chunk", content={"type": "text", "text": "hm"}),
             self.update(
                 session_id, "tool_call", toolCallId="t", title="Scan the project", status="completed"
             ),
@@ -136,15 +136,15 @@ class Agent:
         if self.kept(session_id) is None:
             return self.not_found(request, session_id)
         self.live.add(session_id)
-        history = self.history(session_id)
+        history, answered = self.history(session_id), self.reply(request, {})
+        # All of it with a single write, so that what comes behind the answer comes before the client can go on.
         if "replays-late" in self.habits:
-            self.send(self.reply(request, {}), *history)
-            if "ends-late" in self.habits:
-                self.send(self.update(session_id, "available_commands_update", availableCommands=[]))
+            ended = [self.update(session_id, "available_commands_update", availableCommands=[])]
+            self.send(answered, *history, *(ended if "ends-late" in self.habits else []))
         else:
-            self.send(*history, self.reply(request, {}))
-        if "greets-loaded" in self.habits:
-            self.send(*self.greeting(session_id))
+            self.send(
+                *history, answered, *(self.greeting(session_id) if "greets-loaded" in self.habits else [])
+            )
         return None
 
     def session_resume(self, request: Message, params: Message) -> None:
@@ -191,7 +191,8 @@ class Agent:
             self.keep(session_id, said)
             self.send(self.text(session_id, "agent", prompt.removeprefix("fail: ")), over)
             return None
-        prompts = "|".join(words for who, words in said if who == "user")
+        # What was told stands in a block of its own before the prompt.
+        prompts = "|".join(words.rpartition("\n")[2] for who, words in said if who == "user")
         said.append(["agent", f"[heard] {prompts}"])
         self.keep(session_id, said)
         self.send(self.text(session_id, "agent", said[-1][1], f"{session_id}.{len(said) - 1}"), over)

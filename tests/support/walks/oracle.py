@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.agents.model import LiveCopy, ModelAgent, Profile
+from support.agents.model import GREETING, LiveCopy, ModelAgent, Profile
 
 TOKEN = re.compile(r"\b[uat]\d+z\b")
 _CONTENT = ("user", "agent", "tool")
@@ -132,9 +132,13 @@ def judge_delivery(
     held = tokens_of([*(said.text for said in live.content), *texts])
     shown = " ".join(f"{row.kind}:{','.join(TOKEN.findall(row.text))}" for row in path)
     start = next((at for at, row in enumerate(path) if row.id == delivery.unabridged_from), 0)
-    for row in path[start:]:
-        if row.kind == "tool" and live.session_id in agent.upstream.spoilt:
-            continue  # a replay is compared by what was said
+    commanded = False  # the row is of a turn whose prompt was a command
+    for at, row in enumerate(path):
+        commanded = row.text.startswith("/") if row.kind == "user" else commanded
+        if at < start:
+            continue
+        if (row.kind == "tool" or commanded) and live.session_id in agent.upstream.spoilt:
+            continue  # a replay is compared by what was said, and a command proves nothing in it
         missing = tokens_of([row.text]) - held - noise
         if row.kind in _CONTENT and missing:
             yield f"P1: {row.kind} {sorted(missing)} of [{shown}] is unknown to {live.session_id}: {sorted(held)}"
@@ -186,8 +190,8 @@ def judge_company(file: File, delivery: Delivery, live: LiveCopy, beside: Sequen
 
 def judge_telling(file: File, delivery: Delivery, profile: Profile, new_sessions: int) -> Iterable[str]:
     """What is wrong with what was told though nothing had happened that needs it: (5)."""
-    still_learning = profile.faithful is None and not profile.replays
-    if still_learning or not profile.reopens:
+    still_learning = profile.faithful is None and (not profile.replays or profile.replays_late)
+    if still_learning or not profile.reopens or (profile.replays_late and not profile.resume):
         return
     if delivery.told:
         yield f"P5: {delivery.told} messages were told, though nothing had happened"
@@ -215,6 +219,11 @@ def judge_file(file: File, texts: Iterable[str]) -> Iterable[str]:
             yield f"P0: turn {turn_id} ends at {last}, which is not below its prompt {prompt}"
     if file.all("SELECT 1 FROM message WHERE turn_id IS NOT NULL AND link_id IS NULL"):
         yield "P0: a row of a turn is not stamped with its link"
+    for token, rows in file.rows_of_tokens().items():
+        if token[0] != "u" and len(rows) > 1:  # a prompt may be said again
+            yield f"P11: {token} was said once, and stands in the rows {sorted(rows)}"
+    if file.all(f"SELECT 1 FROM message WHERE text LIKE '%{GREETING}%' AND kind <> 'notice'"):
+        yield "P10: what a session said before its first prompt is no notice"
     kept = {str(text) for (text,) in file.all("SELECT text FROM input")}
     shown = {
         str(text)

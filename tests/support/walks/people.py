@@ -32,20 +32,26 @@ class People(Stage):
     async def turn(self, n: int, budget: str, long: bool) -> None:
         """A whole turn with a clean end."""
         window = self._pick(self._ready(), n)
-        if window is None:
-            return
-        await self._say(window, None, budget, long)
-        await self.settle()
-        for running in self._running():
-            delivery = self._delivery(running)
-            if delivery and delivery.window_id == window.id:
-                self._stream(running, Said("agent", self._token("a")))
-                running.end()
+        if window is not None:
+            await self._say(window, None, budget, long)
+            await self._answer(window)
 
     async def send(self, n: int, steps: int | None, budget: str, long: bool) -> None:
         """A prompt, which goes so many steps."""
         if window := self._pick(self._ready(), n):
             await self._say(window, steps, budget, long)
+
+    async def command(self, n: int) -> None:
+        """A slash command of the agent's, to its end."""
+        if window := self._pick(self._ready(), n):
+            await self._say(window, None, "whole", False, f"/do {self._token('u')}")
+            await self._answer(window)
+
+    async def odd_turn(self, n: int, beginning: str) -> None:
+        """A whole turn whose prompt begins as something of an agent's own would."""
+        if window := self._pick(self._ready(), n):
+            await self._say(window, None, "whole", False, f"{beginning} {self._token('u')}")
+            await self._answer(window)
 
     async def queue(self, n: int) -> None:
         """Another prompt while one is on its way."""
@@ -205,11 +211,23 @@ class People(Stage):
 
     # --- within
 
-    async def _say(self, window: Window, steps: int | None, budget: str, long: bool) -> None:
-        words = [self._token("u")]
-        if long:
-            words += ["much " * 12, self._token("u"), "more " * 12, self._token("u")]
-        text = " ".join(words)
+    async def _answer(self, window: Window) -> None:
+        """The window's turn comes to a clean end."""
+        await self.settle()
+        for running in self._running():
+            delivery = self._delivery(running)
+            if delivery and delivery.window_id == window.id:
+                self._stream(running, Said("agent", self._token("a")))
+                running.end()
+
+    async def _say(
+        self, window: Window, steps: int | None, budget: str, long: bool, text: str | None = None
+    ) -> None:
+        if text is None:
+            words = [self._token("u")]
+            if long:
+                words += ["much " * 12, self._token("u"), "more " * 12, self._token("u")]
+            text = " ".join(words)
         client = self._clients[window.slot]
 
         async def say() -> None:

@@ -19,7 +19,7 @@ from catena_store.database.database import Database
 from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.records import AgentGroup, StopReason, Turn
 from catena_store.windows import windows
-from support.agents.model import LiveCopy, ModelAgent, Profile, Running, Said, Upstream
+from support.agents.model import GREETING, LiveCopy, ModelAgent, Profile, Running, Said, Upstream
 from support.walks.client import Client, Crash, Journey, Window
 from support.walks.loop import StraightConnection
 from support.walks.oracle import (
@@ -48,6 +48,7 @@ class Stage:
         self.upstreams = {name: Upstream(name, profile) for name, profile in profiles.items()}
         for upstream in self.upstreams.values():
             upstream.prompted = self._prompted
+            upstream.run_command = self._run_command
         self.file = File(path)
         self.wrong: list[str] = []
         self.innocent = True  # nothing has happened that would need telling
@@ -361,6 +362,12 @@ class Stage:
             if birth.turn_id == turn.id and token not in self._strays and token not in stored:
                 self.violate(f"P9: {token} came before the end of its turn, and is not kept")
 
+    def _run_command(self, text: str) -> str:
+        """What an agent says of a command that it runs itself: no session holds that, nor the command."""
+        token = self._token("a")
+        self._noise |= {token, *tokens_of([text])}
+        return token
+
     def _prompted(self, agent: ModelAgent, live: LiveCopy, texts: tuple[str, ...]) -> None:
         upstream = agent.upstream
         slot = next(client.slot for client in self._clients.values() if agent in client.agents)
@@ -381,6 +388,8 @@ class Stage:
             *judge_delivery(self.file, delivery, agent, live, texts, self._births, self._noise),
             *judge_company(self.file, delivery, live, beside),
         ]
+        if any(GREETING in text for text in texts):
+            found.append(f"P10: {live.session_id} was told what another session said of its own accord")
         if self.innocent:
             new_sessions = window.journey.new_sessions if window.journey else 0
             found += judge_telling(self.file, delivery, upstream.profile, new_sessions)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from catena_acp.continuity import context_summary
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, TurnStarted
@@ -75,10 +76,12 @@ class Claim:
                 event="carried",
             )
             seam = await self._add_seam(tx, turn, link, before, abridged=abridged, again=again)
+            greeting = await self._add_greeting(tx, turn, live, below=seam.id if seam else row.id)
         live.version = link.version
         live.opened = ContextSource.CONTINUED
         live.listener = context.host  # another conversation of the family may have opened it, to fork it
-        last_id = seam.id if seam else row.id
+        added = [message for message in (seam, greeting) if message]
+        last_id = added[-1].id if added else row.id
         running = RunningTurn(
             context.services,
             context.tenure,
@@ -92,8 +95,8 @@ class Claim:
         context.host.set_carrier(self._window_id, live)
         context.host.publish(TurnStarted(self._window_id, turn))
         context.host.publish(MessageChanged(self._window_id, stamped))
-        if seam:
-            context.host.publish(MessageAdded(self._window_id, seam))
+        for message in added:
+            context.host.publish(MessageAdded(self._window_id, message))
         return running
 
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
@@ -134,34 +137,51 @@ class Claim:
             return None
         summary = context_summary.ContextSummary.of_turn(turn)
         carrier_before = await links.get(tx, before.link_id) if before else None
-        seam = await messages.insert(
+        data = {
+            "how": turn.how.value,
+            "cause": turn.cause,
+            "abridged": abridged,
+            "again": again,
+            "told": turn.told,
+            "told_total": turn.told_total,
+            "tools_listed": turn.tools_listed,
+            "left_out": turn.left_out,
+            "route": self._route.words(link, carrier_before),
+        }
+        text = context_summary.seam_text(summary, turn.cause, abridged=abridged, again=again)
+        return await self._add(tx, turn, Kind.SEAM, text, data, below=self._row.id)
+
+    async def _add_greeting(self, tx: Writer, turn: Turn, live: LiveSession, *, below: str) -> Message | None:
+        """Insert what the session said before its first prompt as a notice, which is told to nobody."""
+        greeting = live.take_greeting()
+        return (
+            await self._add(tx, turn, Kind.NOTICE, greeting, {"greeting": True}, below=below)
+            if greeting
+            else None
+        )
+
+    async def _add(
+        self, tx: Writer, turn: Turn, kind: Kind, text: str, data: Mapping[str, Any], *, below: str
+    ) -> Message:
+        """Insert a row of the turn, before anything that the agent says in it."""
+        added = await messages.insert(
             tx,
             NewMessage(
                 id=self._context.services.new_id(),
                 conversation_id=turn.conversation_id,
-                parent_id=self._row.id,
-                kind=Kind.SEAM,
-                text=context_summary.seam_text(summary, turn.cause, abridged=abridged, again=again),
+                parent_id=below,
+                kind=kind,
+                text=text,
                 turn_id=turn.id,
                 link_id=turn.link_id,
-                data={
-                    "how": turn.how.value,
-                    "cause": turn.cause,
-                    "abridged": abridged,
-                    "again": again,
-                    "told": turn.told,
-                    "told_total": turn.told_total,
-                    "tools_listed": turn.tools_listed,
-                    "left_out": turn.left_out,
-                    "route": self._route.words(link, carrier_before),
-                },
+                data=data,
             ),
         )
-        await turns.set_last(tx, turn.id, seam.id)
+        await turns.set_last(tx, turn.id, added.id)
         window = await windows.get(tx, self._window_id)
-        if window and window.leaf_id == self._row.id:
-            await windows.advance(tx, self._window_id, seam.id)
-        return seam
+        if window and window.leaf_id == below:
+            await windows.advance(tx, self._window_id, added.id)
+        return added
 
 
 _COMMAND_FIRST = (

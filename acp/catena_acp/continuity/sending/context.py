@@ -12,7 +12,7 @@ from catena_acp.abilities import Abilities
 from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, Tenure
-from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers
+from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers, reopens
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
@@ -147,7 +147,7 @@ class SendContext:
             return await kept_powers(reader, self.spec.name)
         known = await agents.abilities(reader, abilities.name, abilities.version)
         return route.SessionCapabilities(
-            reopens=abilities.reopens,
+            reopens=await reopens(reader, abilities),
             forks=abilities.fork,
             forks_at=abilities.fork and known.get(FORK_AT) == "honoured",
         )

@@ -22,7 +22,7 @@ from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, NotSent, RefusedAtOnce, SessionGone
 from catena_acp.port import AgentPort
-from catena_acp.session_events import PromptBlock, TextBlock
+from catena_acp.session_events import NoticeReported, PromptBlock, TextBlock
 from catena_acp.trouble.diagnosis import diagnose
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
@@ -216,6 +216,9 @@ class PromptCarrier:
             files = await attachments.of_message(reader, self._row.id)
         blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
         self._context.host.attach(running)
+        running.live.prompted = True
+        if greeting := running.live.take_greeting():  # it came after the claim
+            running.receive(NoticeReported(greeting, "info"))
         self._context.host.set_doing(self._window_id, Doing.WORKING)
         self.text_is_out = True
         try:

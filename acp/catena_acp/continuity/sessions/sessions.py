@@ -11,11 +11,13 @@ from typing import Any, Protocol, TypeVar
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, is_unproven, verdict
 from catena_acp.continuity.services import Services
+from catena_acp.continuity.sessions.agent_pool import REPLAY, REPLAYED_LATE, is_loadable
+from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.continuity.slash_commands import command_name
 from catena_acp.errors import AgentError, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.port import AgentPort, SessionSetup
-from catena_acp.session_events import Event, SessionOpened, TextChunk
+from catena_acp.session_events import Event, SessionOpened, TextChunk, TranscriptEvent
 from catena_store.chains import agents, links, turns
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, Link, Message, MessageState
@@ -24,8 +26,6 @@ T = TypeVar("T")
 
 _CLOSING_SECONDS = 1.0  # that an agent may take to close a session, or to answer an opening that was given up
 _PATIENCE_SECONDS = 10.0  # with an opening that was given up, before the same session is asked for again
-
-REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted" or "none"
 
 
 class SessionListener(Protocol):
@@ -58,6 +58,9 @@ class LiveSession:
     opened: ContextSource  # how its context got there; CONTINUED once it has carried a prompt
     state: SessionState
     listener: SessionListener
+    loaded: bool = False  # by `session/load`
+    prompted: bool = False  # since it was opened
+    early: list[TranscriptEvent] = field(default_factory=list)  # what it said before that
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
     setting: asyncio.Lock = field(default_factory=asyncio.Lock)  # its mode and options, by one at a time
     unlisten: Callable[[], None] = field(default=lambda: None)
@@ -72,6 +75,16 @@ class LiveSession:
         if state is not self.state:
             self.state = state
             self.listener.handle_state(self)
+
+    def take_greeting(self) -> str | None:
+        """Remove what the session said before its first prompt, and return it as the text of a notice.
+
+        None for a history that the agent told late: what it told before is kept, and this is no news.
+        """
+        early, self.early = self.early, []
+        if self.opened is not ContextSource.FRESH and any(is_prompt(event) for event in early):
+            return None
+        return greeting_text(early) or None
 
     def _receive(self, event: Event) -> None:
         self.take(event)
@@ -119,6 +132,8 @@ class Sessions:
         how: ContextSource,
         listener: SessionListener,
         place: SessionSetup,
+        *,
+        loaded: bool = False,
     ) -> LiveSession:
         """Register a session that was just opened, created or forked; its events are received from here on."""
         live = LiveSession(
@@ -129,6 +144,7 @@ class Sessions:
             opened=how,
             state=opened_state(agent, link.id, opened),
             listener=listener,
+            loaded=loaded,
             directories=place.additional_directories,
         )
         self.forget(link.id)
@@ -241,14 +257,15 @@ class Sessions:
     ) -> LiveSession:
         await self.drop_stale(link)
         abilities = agent.abilities
+        async with self._services.db.read() as reader:
+            loadable = await is_loadable(reader, abilities)
         faithful = await self._replay_is_faithful(agent)
-        look = abilities.load and faithful is not False and not abilities.quirks.load_destroys
-        if look:
+        look = loadable and faithful is not False and not abilities.quirks.load_destroys
+        loaded = look or (loadable and not abilities.resume)
+        if loaded:
             opened = await agent.load_session(link.session_id, place)
         elif abilities.resume:
             opened = await agent.resume_session(link.session_id, place)
-        elif abilities.load:
-            opened = await agent.load_session(link.session_id, place)
         else:
             raise NotOffered(-32601, f"{agent.spec.title} cannot open a session again")
         if opened.session_id != link.session_id:
@@ -256,7 +273,7 @@ class Sessions:
             raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
         if look:
             await self._compare(link, agent, opened, learn=faithful is None)
-        return self.adopt(link, agent, opened, ContextSource.RESUMED, listener, place)
+        return self.adopt(link, agent, opened, ContextSource.RESUMED, listener, place, loaded=loaded)
 
     async def check_fork(
         self, agent: AgentPort, opened: SessionOpened, place: SessionSetup, vouched: Link
@@ -301,6 +318,8 @@ class Sessions:
         name, version = agent.abilities.name, agent.abilities.version
         async with self._services.db.write() as tx:
             known = (await agents.abilities(tx, name, version)).get(REPLAY)
+            if known == REPLAYED_LATE:
+                return
             match found:
                 case Verdict.AGREES:
                     value = "faithful"
@@ -319,7 +338,7 @@ class Sessions:
         match learned.get(REPLAY):
             case "faithful":
                 return True
-            case "none":
+            case "none" | "late":
                 return False
             case _:
                 return None

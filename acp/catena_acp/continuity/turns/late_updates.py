@@ -1,4 +1,4 @@
-"""Updates that arrive when no turn of their session runs: late text, and histories replayed unasked."""
+"""Updates that arrive when no turn of their session runs: late text, greetings, and histories told too late."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.services import Services, Tenure
+from catena_acp.continuity.sessions.agent_pool import keep_replayed_late
+from catena_acp.continuity.sessions.greeting import is_prompt
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Reducer
@@ -20,6 +22,7 @@ from catena_store.records import Kind, Link, Message
 from catena_store.windows import windows
 
 SILENCE_SECONDS = 0.5  # after the last update, and the late text is taken to be complete
+_MOST_EARLY = 2_000  # events kept of what a session says before its first prompt
 
 
 @dataclass(slots=True)
@@ -43,10 +46,22 @@ class LateUpdates:
         self._tenure = tenure
         self._publish = publish
         self._flows: dict[str, _Flow] = {}
+        self._learning: set[asyncio.Task[None]] = set()
 
     def receive(self, live: LiveSession, event: Event) -> None:
-        """Take an event of a session, which becomes a row if it is a TranscriptEvent; never waits."""
+        """Take an event of a session, which becomes a row if it is a TranscriptEvent; never waits.
+
+        What a session says before its first prompt is none: it waits for that with the session.
+        """
         if isinstance(event, StateEvent | PermissionEvent):
+            return
+        if not live.prompted:
+            if is_prompt(event) and live.loaded and not any(map(is_prompt, live.early)):
+                task = asyncio.ensure_future(self._learn_replayed_late(live))
+                self._learning.add(task)
+                task.add_done_callback(self._learning.discard)
+            if len(live.early) < _MOST_EARLY:
+                live.early.append(event)
             return
         flow = self._flows.get(live.link_id)
         if flow is None:
@@ -55,8 +70,15 @@ class LateUpdates:
         flow.events.append(event)
         flow.wake.set()
 
+    async def _learn_replayed_late(self, live: LiveSession) -> None:
+        with contextlib.suppress(StoreError):
+            async with self._services.db.write() as tx:
+                await keep_replayed_late(tx, live.agent)
+
     async def settle(self, link_id: str) -> None:
         """Store the late events of a link's session; to be called before a turn begins on it."""
+        if self._learning:
+            await asyncio.wait(set(self._learning))
         if (flow := self._flows.get(link_id)) and flow.task:
             flow.ending = True
             flow.wake.set()
@@ -64,6 +86,8 @@ class LateUpdates:
 
     async def settle_all(self) -> None:
         """Store the late events of every session."""
+        if self._learning:
+            await asyncio.wait(set(self._learning))
         for link_id in list(self._flows):
             await self.settle(link_id)
 

@@ -94,7 +94,7 @@ class PlainOutput:
             case Kind.SEAM:
                 self._once(message, f"╌╌ {message.text} ╌╌")
             case Kind.NOTICE:
-                self._has_notice = True
+                self._has_notice = self._has_notice or "trouble" in message.data
                 self._once(message)
             case Kind.USER | Kind.AGENT | Kind.THOUGHT | Kind.TOOL | Kind.PLAN:
                 return
