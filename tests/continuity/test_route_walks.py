@@ -299,7 +299,7 @@ def _profile(r: random.Random, *, faithful: bool) -> Profile:
         orphan_finishes=often(),
         greets=r.choice(["", "", "behind", "before"]),
         replays_late=late,
-        commands=r.choice(["heard", "local"]),
+        commands=r.choice(["heard", "local", "refused"]),
         forks_asleep=often(0.3),
         reopen_keeps=often(0.3),
         reuses_ids=not faithful and often(0.1),

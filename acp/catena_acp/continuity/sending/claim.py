@@ -67,6 +67,7 @@ class Claim:
             stamped = await messages.set_turn(tx, row.id, turn.id, link.id)
             abridged = link.unabridged_from is not None and not (prior and prior.cut)
             again = link.knows is None and link.reach is not None
+            before_claim = link
             link = await links.move(
                 tx,
                 link.id,
@@ -78,7 +79,6 @@ class Claim:
             seam = await self._add_seam(tx, turn, link, before, abridged=abridged, again=again)
             greeting = await self._add_greeting(tx, turn, live, below=seam.id if seam else row.id)
         live.version = link.version
-        live.opened = ContextSource.CONTINUED
         live.listener = context.host  # another conversation of the family may have opened it, to fork it
         added = [message for message in (seam, greeting) if message]
         last_id = added[-1].id if added else row.id
@@ -89,6 +89,7 @@ class Claim:
             turn,
             self._window_id,
             last_id,
+            before_claim,
             context.host.publish,
             context.host.handle_permission,
         )

@@ -18,6 +18,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.slash_commands import command_name
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, NotSent, RefusedAtOnce, SessionGone
@@ -216,14 +217,16 @@ class PromptCarrier:
             files = await attachments.of_message(reader, self._row.id)
         blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
         self._context.host.attach(running)
-        running.live.prompted = True
-        if greeting := running.live.take_greeting():  # it came after the claim
+        live = running.live
+        if greeting := live.take_greeting():  # it came after the claim
             running.receive(NoticeReported(greeting, "info"))
+        opened, live.opened = live.opened, ContextSource.CONTINUED
         self._context.host.set_doing(self._window_id, Doing.WORKING)
         self.text_is_out = True
         try:
             return await running.run(blocks)
         except RefusedAtOnce as refused:
+            live.opened = opened
             return await self._refused(running, refused.error)
 
     async def _refused(self, running: RunningTurn, error: AgentRefused) -> Ending | None:
@@ -232,11 +235,15 @@ class PromptCarrier:
         self._last_error = error
         self._route.failed(running.live.link_id, f"it refused the prompt: {short(str(error))}")
         self.text_is_out = False  # nothing of it was heard: where the store fails now, it is given back
-        await shielded(with_retries(lambda: running.mark_not_sent(error)))
+        # A command goes to the agent's own program: what that does not serve no session hears.
+        command = command_name(self._row.text) is not None and not isinstance(error, SessionGone)
+        await shielded(with_retries(lambda: running.mark_not_sent(error, unheard=command)))
         # What the session still tells is not this prompt's any more, and must raise the session's reach.
         self._context.host.detach(running)
         self.turn = None
         raise_if_cancelled()
+        if command:
+            raise NotSent(error)  # another session would be asked for the same
         async with self._context.services.db.read() as reader:
             link = await links.get(reader, running.live.link_id)
         if link and isinstance(error, SessionGone):

@@ -55,12 +55,11 @@ class LiveSession:
     session_id: str
     agent: AgentPort
     version: int
-    opened: ContextSource  # how its context got there; CONTINUED once it has carried a prompt
+    opened: ContextSource  # how its context got there; CONTINUED once it has taken a prompt
     state: SessionState
     listener: SessionListener
     loaded: bool = False  # by `session/load`
-    prompted: bool = False  # since it was opened
-    early: list[TranscriptEvent] = field(default_factory=list)  # what it said before that
+    early: list[TranscriptEvent] = field(default_factory=list)  # what it said before its first prompt
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
     setting: asyncio.Lock = field(default_factory=asyncio.Lock)  # its mode and options, by one at a time
     unlisten: Callable[[], None] = field(default=lambda: None)
@@ -75,6 +74,11 @@ class LiveSession:
         if state is not self.state:
             self.state = state
             self.listener.handle_state(self)
+
+    @property
+    def prompted(self) -> bool:
+        """True once it has taken a prompt since it was opened."""
+        return self.opened is ContextSource.CONTINUED
 
     def take_greeting(self) -> str | None:
         """Remove what the session said before its first prompt, and return it as the text of a notice.

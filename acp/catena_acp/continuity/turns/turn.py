@@ -64,11 +64,14 @@ class RunningTurn:
         turn: Turn,
         window_id: str,
         last_id: str,
+        before: Link,
         publish: Callable[[ConversationEvent], None],
         asked: Callable[[LiveSession, PermissionRequested | PermissionWithdrawn], None],
     ) -> None:
+        """``before`` is the link as it was before it was claimed."""
         self._services = services
         self._tenure = tenure
+        self._before = before
         self._asked = asked
         self.live = live
         self.turn = turn
@@ -219,10 +222,21 @@ class RunningTurn:
         self._events.clear()
         return events
 
-    async def mark_not_sent(self, error: AgentRefused) -> None:
-        """Close a turn whose prompt was refused at once: nothing of it was received; the leaf is the prompt again."""
+    async def mark_not_sent(self, error: AgentRefused, *, unheard: bool = False) -> None:
+        """Close a turn whose prompt was refused at once: nothing of it was received; the leaf is the prompt again.
+
+        ``unheard``: nor can any of it be in the session, whose link is as it was before the claim.
+        """
         async with self._tenure.write() as tx:
             await turns.end(tx, self.turn.id, stop_reason=StopReason.NOT_SENT, error=str(error))
+            if unheard:
+                link = await links.move(
+                    tx,
+                    self.live.link_id,
+                    reach=self._before.reach,
+                    unabridged_from=self._before.unabridged_from,
+                )
+                self.live.version = link.version
             window = await windows.get(tx, self.window_id)
             if window and window.leaf_id == self.reducer.last_id:
                 await windows.advance(tx, self.window_id, self.turn.prompt_id)
