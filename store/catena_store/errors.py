@@ -2,7 +2,8 @@
 
 StoreError
 ├── StoreUnusable            the file cannot be opened
-│   └── StoreDamaged         the file is no longer sound
+│   ├── StoreDamaged         the file is no longer sound
+│   └── StoreGone            the file was deleted or replaced while it was open
 ├── StoreFull                the disk is full
 ├── StoreReadOnly            the file may not be written
 ├── StoreBusy                another process held the file for longer than we wait
@@ -45,6 +46,13 @@ class StoreDamaged(StoreUnusable):
         super().__init__(
             path, f"is damaged ({how}): `catena doctor --salvage` saves what can be read", may_be_damaged=True
         )
+
+
+class StoreGone(StoreUnusable):
+    """The file was deleted, moved or replaced while it was open: what would be written, nobody would find."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "was deleted or replaced: nothing can be saved until Catena is started again")
 
 
 class StoreFull(StoreError):

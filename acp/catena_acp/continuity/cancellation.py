@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from catena_store.errors import Fenced, StoreError
+from catena_store.errors import Fenced, StoreError, StoreGone
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ async def with_retries(step: Callable[[], Awaitable[T]]) -> T:
     for pause in _PAUSES:
         try:
             return await step()
-        except Fenced:
+        except (Fenced, StoreGone):
             raise
         except StoreError:
             await asyncio.sleep(pause)

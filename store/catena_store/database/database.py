@@ -25,10 +25,10 @@ from catena_store.database.connection import (
     primary_code,
     store_error,
 )
-from catena_store.database.location import data_directory, default_path, make_private, may_write
+from catena_store.database.location import data_directory, default_path, identity, make_private, may_write
 from catena_store.database.repair import repair
 from catena_store.database.schema import Migration, shipped
-from catena_store.errors import StoreDamaged, StoreError, StoreReadOnly, StoreUnusable
+from catena_store.errors import StoreDamaged, StoreError, StoreGone, StoreReadOnly, StoreUnusable
 from catena_store.ids import to_milliseconds, utc_now
 
 __all__ = ["Database", "Reader", "Writer", "data_directory", "default_path"]
@@ -171,6 +171,7 @@ class Database:
         self._holder: asyncio.Task[Any] | None = None
         self._closed = False
         self._repairs_left = _MOST_REPAIRS
+        self._identity = identity(path)
         self._unreported: list[str] = []
         self._report_repair: Callable[[str], None] | None = None
 
@@ -257,14 +258,20 @@ class Database:
     async def write(self) -> AsyncIterator[Writer]:
         """A transaction to write in.
 
-        Raises StoreBusy, StoreFull or StoreReadOnly, at any statement and at the end of the block.
+        Raises StoreBusy, StoreFull, StoreGone or StoreReadOnly, at any statement and at the end of the block.
         """
         if self.read_only:
             raise StoreReadOnly(self.path)
+        self.check_in_place()
         writer = Writer(self._connection, self.path, self._clock, self._repair_file)
         # A transaction that begins by reading may fail when it first writes; one that begins as a writer waits.
         async with self._transaction(writer):
             yield writer
+
+    def check_in_place(self) -> None:
+        """Raise StoreGone unless the open file is still the one at its path."""
+        if identity(self.path) != self._identity:
+            raise StoreGone(self.path)
 
     async def copy_to(self, target: Path) -> None:
         """Write what is committed into a new file. Raises StoreUnusable."""
@@ -295,7 +302,7 @@ class Database:
 
     async def _repair_file(self) -> bool:
         """Repair indexes and auxiliary tables, with no transaction of ours open; False where that fails."""
-        if self.read_only or not self._repairs_left:
+        if self.read_only or not self._repairs_left or identity(self.path) != self._identity:
             return False
         self._repairs_left -= 1
         try:
@@ -313,6 +320,7 @@ class Database:
         return True
 
     async def _open_second(self) -> None:
+        self.check_in_place()
         second = connect_to_read(self.path)
         await second
         self._second = second

@@ -50,6 +50,16 @@ def may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, **effective) and os.access(path.parent, os.W_OK, **effective)
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """The device and inode of a file, which its path leads to; None where it leads to nothing."""
+    # Never by a descriptor: see ``make_private``.
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
+
+
 def _restrict(file: Path) -> None:
     try:
         status = file.stat()

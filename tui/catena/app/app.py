@@ -143,6 +143,8 @@ class CatenaApp(App[None], inherit_bindings=False):
                 await self._exited.wait()
                 self.unsent_lines = waiting_prompt_lines(tabs.tabs, utc_now())
                 self.resume_id = await tabs.leave()
+                if trouble := tabs.store_trouble:
+                    self.unsent_lines.append(f"catena: {trouble}")
                 self.unsent_lines += unsaved_draft_lines(tabs.unsaved_drafts)
                 self.unsent_lines += unstored_lines(tabs.pending.homeless)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message

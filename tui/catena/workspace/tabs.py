@@ -23,7 +23,7 @@ from catena_acp.port import AgentSpec
 from catena_store.chains import turns
 from catena_store.conversations import branches, conversations, messages
 from catena_store.database.database import Database, Reader
-from catena_store.errors import NotFound, StoreError
+from catena_store.errors import NotFound, StoreError, StoreGone
 from catena_store.ids import utc_now
 from catena_store.records import Attachment, Kind, Message, Summary, WindowRecord, Workspace
 from catena_store.windows import attachments, inputs, queue, windows
@@ -38,6 +38,7 @@ PAGE = 60
 _FOREIGN_SILENCE = timedelta(seconds=60)
 _MOST_ROWS = 2_000  # read at once to come back to a place far up
 _INPUTS = 500
+_STORE_LOOK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,9 +286,10 @@ class OpenTabs:
             self.active = self.tabs[min(index, len(self.tabs) - 1)] if self.tabs else None
 
     async def leave(self) -> str | None:
-        """Save every tab for the next start, and return the id of the conversation to resume, None if there is none.
+        """Save every tab for the next start, and return the id of the conversation to resume.
 
-        A draft that the store does not take is in ``unsaved_drafts`` afterwards.
+        None if there is none, or the store is gone. A draft that the store does not take is in ``unsaved_drafts``
+        afterwards.
         """
         await self.pending.restore_all()
         for tab, event in self.events:  # published, and not handled by a screen that is gone
@@ -299,7 +301,7 @@ class OpenTabs:
             try:
                 gone = await self._keep_at_last(tab)
             except StoreError as error:
-                gone = False
+                gone = isinstance(error, StoreGone)
                 if (unsent := tab.unsent()[0]).strip():
                     self.unsaved_drafts.append((unsent, error))
             if not gone and (come_back is None or tab is self.active):
@@ -309,6 +311,24 @@ class OpenTabs:
                 async with self._db.write() as tx:
                     await windows.release_workspace(tx, self._workspace_id, self._conversations.owner.id)
         return come_back
+
+    async def watch_store(self, tell: Callable[[str], None]) -> None:
+        """Tell, within two seconds, that the store's file was deleted or replaced; runs until cancelled."""
+        told = False
+        while True:
+            await asyncio.sleep(_STORE_LOOK_SECONDS)
+            if (trouble := self.store_trouble) and not told:
+                tell(trouble)
+            told = trouble is not None
+
+    @property
+    def store_trouble(self) -> str | None:
+        """Why nothing can be saved any more, None while the store's file is in its place."""
+        try:
+            self._db.check_in_place()
+        except StoreGone as error:
+            return str(error)
+        return None
 
     async def _keep_at_last(self, tab: Tab) -> bool:
         """Save a tab as it is left; True if it left no trace."""

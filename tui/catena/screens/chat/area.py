@@ -300,6 +300,8 @@ class ChatArea(Vertical):
         self.run_worker(presenter.follow(), group="events")
         commands.run(commands.begin())
         tabs.on_repair(self.say)
+        trouble = tabs.watch_store(lambda text: self.prompt.hints.say(text, wrong=True))
+        self.run_worker(trouble, group="store")
 
     def run(self, work: Awaitable[None]) -> None:
         """Run work in the background for as long as the area is on the screen."""
