@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -32,7 +33,7 @@ def shipped() -> tuple[Migration, ...]:
 
 
 async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
-    """Bring the file to the newest version, each step in a transaction of its own.
+    """Bring the file to the newest version, each step in a transaction of its own, a new file in a single one.
 
     A file with an older schema is first copied to ``NAME.vVERSION`` beside it. Raises StoreUnusable for a
     file of another program or of a newer Catena, and sqlite3.Error.
@@ -44,15 +45,22 @@ async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tupl
         return
     if version > 0:
         await _keep_copy(connection, path, version)
-    for migration in migrations:
+    # Who opens a new file meanwhile finds it empty or whole, and never takes it for an old one.
+    for steps in [(migration,) for migration in migrations] if version > 0 else [migrations]:
         async with _rolled_back_unless_committed(connection, "BEGIN IMMEDIATE"):
-            # Another process may have applied it already.
-            if await _version(connection, path, newest) < migration.version:
-                for statement in _statements(migration.script.read_text("utf-8")):
-                    await connection.execute(statement)
-                await connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                await connection.execute(f"PRAGMA user_version = {migration.version}")
+            # Another process may have applied some already.
+            version = await _version(connection, path, newest)
+            for migration in steps:
+                if version < migration.version:
+                    await _apply(connection, migration)
             await connection.commit()
+
+
+async def _apply(connection: aiosqlite.Connection, migration: Migration) -> None:
+    for statement in _statements(migration.script.read_text("utf-8")):
+        await connection.execute(statement)
+    await connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    await connection.execute(f"PRAGMA user_version = {migration.version}")
 
 
 async def check_version(
@@ -110,7 +118,7 @@ async def _keep_copy(connection: aiosqlite.Connection, path: Path, version: int)
     _remove_unfinished(copy)
     if copy.exists():
         return
-    unfinished = path.with_name(f"{copy.name}.{os.getpid()}")
+    unfinished = path.with_name(f"{copy.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         make_private(unfinished)
         await connection.execute("VACUUM INTO ?", (str(unfinished),))
@@ -123,14 +131,14 @@ def _remove_unfinished(copy: Path) -> None:
     """Remove unfinished copies that dead processes left."""
     for file in copy.parent.glob(f"{copy.name}.*"):
         maker = file.name.removeprefix(f"{copy.name}.").partition("-")[0]
-        if maker.isdecimal() and (int(maker) == os.getpid() or not _is_alive(int(maker))):
+        if maker.isdecimal() and not _is_alive(int(maker)):
             file.unlink(missing_ok=True)
 
 
 def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # a number that no process has
         return False
     except PermissionError:
         return True

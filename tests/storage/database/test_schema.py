@@ -120,3 +120,16 @@ async def test_several_that_open_a_new_file_at_once_all_succeed(tmp_path: Path) 
     await asyncio.gather(*(open_and_write(number) for number in range(8)))
     async with store(tmp_path) as db, db.read() as r:
         assert await r.one("SELECT count(*) FROM conversation") == (8,)
+    assert names_in(tmp_path) == {"catena.db"}, "nobody took it for an old one"
+
+
+async def test_several_that_open_an_old_file_at_once_all_succeed_and_keep_one_copy(tmp_path: Path) -> None:
+    async with Database.open(tmp_path / "catena.db", migrations=shipped()[:1]) as db, db.write() as tx:
+        await new_conversation(tx, "old")
+
+    async def open_and_read() -> None:
+        async with store(tmp_path) as db, db.read() as r:
+            assert await r.one("SELECT count(*) FROM conversation") == (1,)
+
+    await asyncio.gather(*(open_and_read() for _ in range(8)))
+    assert names_in(tmp_path) == {"catena.db", "catena.db.v1"}
