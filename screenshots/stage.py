@@ -24,6 +24,7 @@ from textual.pilot import Pilot
 from catena.app.app import CatenaApp
 from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Start
+from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.conversation.conversations import Conversations
@@ -137,7 +138,9 @@ async def stage(folder: Path, *, agent: bool = True, size: tuple[int, int] = SIZ
         ) as conversations,
         app.run_test(size=size) as pilot,
     ):
-        tabs = OpenTabs(database, conversations, directory=str(project), new_id=new_id)
+        tabs = OpenTabs(
+            database, conversations, outgoing=OutgoingTexts(), directory=str(project), new_id=new_id
+        )
         await app.chat.begin(tabs)
         commands = app.chat.area.commands
         if isinstance(commands, Commands):  # between two keys of a scene no time goes by

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena.workspace.undo import undone, what
@@ -155,7 +156,7 @@ async def room(world: World) -> AsyncIterator[Room]:
         Database.open(world.store) as db,
         Conversations.serve(db, specs=specs, client_version="test") as served,
     ):
-        tabs = OpenTabs(db, served, directory=str(world.project), new_id=new_id)
+        tabs = OpenTabs(db, served, outgoing=OutgoingTexts(), directory=str(world.project), new_id=new_id)
         await tabs.restore()
         yield Room(db, served, tabs, specs["rehearsal"], specs["other"])
         await tabs.leave()

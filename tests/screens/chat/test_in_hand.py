@@ -13,7 +13,7 @@ import pytest
 from textual import events
 
 from catena.app.app import CatenaApp
-from catena.workspace import pending
+from catena.workspace import outgoing
 from catena_acp.continuity.conversation_events import PromptReturned
 from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreFull
@@ -125,7 +125,7 @@ async def leave_meanwhile(
         patched.setattr(db, "write", slow)
         patched.setattr(tabs, "leave", left)
         await act(person)
-        await person.until(lambda: tabs.pending._steps, "something to be on its way")
+        await person.until(lambda: tabs.outgoing._steps, "something to be on its way")
     return person.app
 
 
@@ -271,14 +271,14 @@ async def test_h14_a_walk_that_is_left_for_another_tab_loses_neither_draft(tmp_p
 async def test_a_step_that_takes_too_long_when_we_leave_is_ended_and_its_text_put_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pending, "_PATIENCE", 0.0)
-    hands, back = pending.PendingTexts(), list[str]()
-    late, sent = hands.hold(lambda: back.append("late")), hands.hold(lambda: back.append("sent"))
-    await hands.see_through(asyncio.sleep(0), sent)
-    waiting = asyncio.ensure_future(hands.see_through(asyncio.Event().wait(), late))
+    monkeypatch.setattr(outgoing, "_PATIENCE", 0.0)
+    texts, draft = outgoing.OutgoingTexts(), outgoing.UnplacedDraft()
+    late, sent = texts.add("late", draft), texts.add("sent", draft)
+    await texts.store(sent, asyncio.sleep(0))
+    waiting = asyncio.ensure_future(texts.store(late, asyncio.Event().wait()))
     await asyncio.sleep(0)
-    await hands.restore_all()
-    assert back == ["late"]
-    assert not late.release()
+    await texts.restore_all()
+    assert texts.unplaced == ["late"]
+    assert not texts.remove(late)
     with pytest.raises(asyncio.CancelledError):
         await waiting

@@ -31,6 +31,7 @@ from catena.terminal.output import write_within
 from catena.terminal.sequences import clipboard, notification
 from catena.text.safe_strips import SafeStrips
 from catena.widgets.text_fields import SafeInput, SafeTextArea
+from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -70,6 +71,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._safe_strips = SafeStrips()
         self._environment = environment
         self._gate = KeyGate(self, fields=(SafeInput, SafeTextArea))
+        self._outgoing = OutgoingTexts()
         self._first_frame_shown = asyncio.Event()
         self._exited = asyncio.Event()
         self.resume_id: str | None = None  # the active conversation at exit, once its tabs are stored
@@ -92,6 +94,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             self._start,
             environment=self._environment,
             gate=self._gate,
+            outgoing=self._outgoing,
             notify_terminal=self._notify_terminal,
             leave=self.exit,
         )
@@ -134,11 +137,10 @@ class CatenaApp(App[None], inherit_bindings=False):
         if self._exited.is_set():
             return
         try:
-            from catena.workspace.pending import unsaved_draft_lines, unstored_lines
             from catena.workspace.tab import waiting_prompt_lines
             from catena_store.ids import utc_now
 
-            async with _open_tabs(self._start) as tabs:
+            async with _open_tabs(self._start, self._outgoing) as tabs:
                 await self._show(tabs)
                 await self._exited.wait()
                 self.unsent_lines = waiting_prompt_lines(tabs.tabs, utc_now())
@@ -146,7 +148,7 @@ class CatenaApp(App[None], inherit_bindings=False):
                 if trouble := tabs.store_trouble:
                     self.unsent_lines.append(f"catena: {trouble}")
                 self.unsent_lines += unsaved_draft_lines(tabs.unsaved_drafts)
-                self.unsent_lines += unstored_lines(tabs.pending.homeless)
+                self.unsent_lines += unstored_lines(self._outgoing.unplaced)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
 
@@ -213,7 +215,7 @@ class CatenaApp(App[None], inherit_bindings=False):
 
 
 @asynccontextmanager
-async def _open_tabs(start: Start) -> AsyncIterator[OpenTabs]:
+async def _open_tabs(start: Start, outgoing: OutgoingTexts) -> AsyncIterator[OpenTabs]:
     """The tabs, for as long as the store is open. Raises StoreError."""
     await _import_parts()
     gc.freeze()  # the imported modules stay; a collection through all of them would hold up the screen
@@ -228,7 +230,7 @@ async def _open_tabs(start: Start) -> AsyncIterator[OpenTabs]:
         Database.open(default_path()) as db,
         serve_conversations(db, start.settings, chosen=start.agent, tools=True) as conversations,
     ):
-        yield OpenTabs(db, conversations, directory=start.directory, new_id=new_id)
+        yield OpenTabs(db, conversations, outgoing=outgoing, directory=start.directory, new_id=new_id)
 
 
 async def _import_parts() -> None:

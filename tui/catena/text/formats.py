@@ -87,3 +87,8 @@ def title_of(prompt: str) -> str:
     """The default title of a conversation: the first line of its first prompt, at most 60 characters."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def joined(*texts: str) -> str:
+    """The texts that are not blank, one below the other."""
+    return "\n".join(text for text in texts if text.strip())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -13,38 +12,15 @@ from textual.message import Message
 
 from catena.widgets.text_fields import SafeTextArea
 
-if TYPE_CHECKING:  # an empty composer needs no tab
-    from catena.workspace.tab import Tab
-
-
 PLACEHOLDER = "Message"
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-@dataclass(frozen=True, slots=True)
-class ComposerSnapshot:
-    """The text of the composer at one moment, before and behind the cursor."""
-
-    before: str
-    after: str
-
-    @property
-    def text(self) -> str:
-        """The whole text."""
-        return self.before + self.after
-
-    def typed_since(self, text: str) -> str | None:
-        """The text typed at the cursor since; None if the text was changed elsewhere."""
-        as_it_was = text.startswith(self.before) and text.endswith(self.after)
-        if not as_it_was or len(text) < len(self.text):
-            return None
-        return text[len(self.before) : len(text) - len(self.after)]
 
 
 class Composer(SafeTextArea):
     """A text area for one message.
 
-    It posts what the person wants done; the receiver does it and restores the text if it fails.
+    ``enter`` is called at once with the text on which Enter was pressed, and empties the composer if it takes it: what
+    is typed behind it finds its place changed already.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -68,20 +44,6 @@ class Composer(SafeTextArea):
         &:focus { border: none; }
     }
     """
-
-    class Submitted(Message):
-        """Enter was pressed on a text that is not blank; the composer is empty already.
-
-        ``tab`` is the one that it was written for, as far as it was there.
-        """
-
-        def __init__(self, text: str, tab: Tab | None = None) -> None:
-            super().__init__()
-            self.text = text
-            self.tab = tab
-
-    class Held(Message):
-        """Enter was pressed on a text that is not blank, and has to wait."""
 
     class SentEmpty(Message):
         """Enter was pressed in an empty composer."""
@@ -123,17 +85,15 @@ class Composer(SafeTextArea):
             self.before = before
             self.after = after
 
-    class Typed(Message):
-        """A key was pressed that is the composer's own."""
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, placeholder=PLACEHOLDER, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False
         self.match_cursor_bracket = False
-        self.handed: list[Composer.Submitted] = []  # not handled yet
         self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
-        self.tab: Tab | None = None  # the tab that the text belongs to
-        self.hold: Callable[[], bool] = lambda: False  # called on Enter; True: the text has to wait
+        self.enter: Callable[[str], None] = lambda text: None
+        self.before_typing: Callable[[], None] = lambda: (
+            None
+        )  # called before a key or a paste is handled here
 
     @property
     def blank(self) -> bool:
@@ -145,19 +105,6 @@ class Composer(SafeTextArea):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
-    def snapshot(self) -> ComposerSnapshot:
-        """The text now, before and behind the cursor."""
-        start, cursor, end = (0, 0), self.cursor_location, self.document.end
-        return ComposerSnapshot(
-            self.document.get_text_range(start, cursor), self.document.get_text_range(cursor, end)
-        )
-
-    def restore_snapshot(self, snapshot: ComposerSnapshot) -> None:
-        """Restore an earlier text, with the cursor where it was."""
-        self.load_text(snapshot.text)
-        lines = snapshot.before.split("\n")
-        self.move_cursor((len(lines) - 1, len(lines[-1])))
-
     def restore(self, text: str) -> None:
         """Restore a text that was not sent, before what was typed meanwhile."""
         meanwhile = self.text
@@ -168,20 +115,19 @@ class Composer(SafeTextArea):
         if self.completing:
             self.post_message(self.CompletionTaken(run=True))
         elif self.blank:
-            if not self.hold():
-                self.post_message(self.SentEmpty())
+            self.post_message(self.SentEmpty())
         else:
             self.submit()
 
     def submit(self) -> None:
-        """Submit the text, unless it has to wait."""
-        if self.hold():
-            self.post_message(self.Held())
-            return
-        submitted = self.Submitted(self.text.strip("\n").rstrip(), self.tab)
-        self.handed.append(submitted)
-        self.load_text("")
-        self.post_message(submitted)
+        """Send the text."""
+        self.enter(self.text.strip("\n").rstrip())
+
+    def quote(self, text: str) -> None:
+        """Append a text, below what is written."""
+        self.before_typing()
+        before = self.text.rstrip()
+        self.put(f"{before}\n\n{text}" if before else text)
 
     def action_newline(self) -> None:
         """Insert a line end."""
@@ -253,17 +199,18 @@ class Composer(SafeTextArea):
                 ):
                     event.stop()
                     event.prevent_default()
-                    if node is self:
-                        self.post_message(self.Typed())
+                    if node is self and binding.action != "send":
+                        self.before_typing()
                     await self.app.run_action(binding.action, node)
                     return
-        self.post_message(self.Typed())
+        self.before_typing()
         await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert pasted text with plain line ends and without control characters."""
         event.prevent_default()
         event.stop()
+        self.before_typing()
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         kept = _CONTROLS.sub("", text)
         before = self.text

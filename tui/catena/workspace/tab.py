@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, assert_never
 
-from catena.text.formats import title_of
+from catena.text.formats import joined, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.conversation_events import (
@@ -54,19 +54,20 @@ class LeftEdit:
 
 @dataclass(slots=True)
 class Editing:
-    """The edit of one prompt. What is attached to the edit is what the tab has attached meanwhile."""
+    """The edit of one prompt."""
 
     prompt: Message
     text: str  # in the composer
-    draft_files: tuple[Attachment, ...]  # attached to the draft that waits
-    price: str  # what sending it would need, in words
-    priced_for: object  # what that depended on
+    files: tuple[Attachment, ...]  # attached to it
     read_at: int | None  # the scroll position before the edit
-    prompt_files: Sequence[Attachment] = ()
+    price: str = ""  # what sending it would need, in words; "" until that is known
+    priced_for: object = None  # what that depended on
+    prompt_files: tuple[Attachment, ...] = ()
 
-    def differs(self, files: Sequence[Attachment]) -> bool:
+    @property
+    def differs(self) -> bool:
         """True if the text or the attachments of the prompt were changed."""
-        return self.text != self.prompt.text or list(files) != list(self.prompt_files)
+        return self.text != self.prompt.text or self.files != self.prompt_files
 
 
 _EVENT_DELAY = 1.0  # seconds that the beginning of a turn may lie back when its event comes
@@ -93,11 +94,9 @@ class Tab:
     unread: bool = False
     failed: bool = False
     trouble: TabTrouble = field(default_factory=TabTrouble)
-    attachments: tuple[Attachment, ...] = ()  # of the draft
+    draft_files: tuple[Attachment, ...] = ()
     prepared: bool = False  # its session was prepared
-    sending: int = (
-        0  # prompts on their way to the store, and moves to a leaf; the draft is not ours to save meanwhile
-    )
+    moving: int = 0  # steps under way that move it to another leaf; its draft is not ours to save meanwhile
     growing: dict[str, list[str]] = field(default_factory=dict)  # published text of messages that still grow
     editing: Editing | None = None  # a prompt is in the composer to be sent again, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
@@ -131,6 +130,18 @@ class Tab:
         """The text in the composer: the draft, or the prompt that is edited."""
         return self.editing.text if self.editing else self.draft
 
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """What is attached to that text."""
+        return self.editing.files if self.editing else self.draft_files
+
+    @attachments.setter
+    def attachments(self, files: tuple[Attachment, ...]) -> None:
+        if self.editing:
+            self.editing.files = files
+        else:
+            self.draft_files = files
+
     def write(self, text: str) -> bool:
         """Take over the composer's text; False if it has not changed."""
         if self.written == text:
@@ -143,19 +154,15 @@ class Tab:
 
     def restore(self, text: str, files: Sequence[Attachment] = ()) -> None:
         """Restore a text that was not sent to the draft, before what was written meanwhile."""
-        if self.editing:
-            self.editing.draft_files = (*files, *self.editing.draft_files)
-        else:
-            self.attachments = (*files, *self.attachments)
+        self.draft_files = (*files, *self.draft_files)
         self.draft = f"{text}\n{self.draft}" if self.draft.strip() else text
 
     def unsent(self) -> tuple[str, tuple[Attachment, ...]]:
         """Everything that was written here and not sent, in one text: a draft after the edit that it waits for."""
         edit = self.editing
-        if edit is None or not edit.differs(self.attachments):
-            return self.draft, edit.draft_files if edit else self.attachments
-        text = "\n".join(each for each in (edit.text, self.draft) if each.strip())
-        return text, (*self.attachments, *edit.draft_files)
+        if edit is None or not edit.differs:
+            return self.draft, self.draft_files
+        return joined(edit.text, self.draft), (*edit.files, *self.draft_files)
 
     @property
     def busy(self) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from catena.text.formats import title_of
+from catena.text.formats import joined, title_of
 from catena.transcript.widget.viewport import ReadingPosition
-from catena.workspace.pending import PendingTexts
+from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tab import Tab
 from catena.workspace.undo import TabUndo
 from catena_acp.agents.process_group import process_start_time
@@ -61,6 +61,7 @@ class OpenTabs:
         db: Database,
         conversations: Conversations,
         *,
+        outgoing: OutgoingTexts,
         directory: str,
         new_id: Callable[[], str],
     ) -> None:
@@ -76,7 +77,7 @@ class OpenTabs:
         self.published = asyncio.Event()
         # Drafts that could not be saved when they were left.
         self.unsaved_drafts: list[tuple[str, StoreError]] = []
-        self.pending = PendingTexts()
+        self.outgoing = outgoing
         self.on_repair = db.on_repair
         self.undoing = TabUndo(self, db, conversations)
 
@@ -192,7 +193,7 @@ class OpenTabs:
     async def _read_about(self, tab: Tab) -> None:
         async with self._db.read() as reader:
             tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if not each.steering)
-            tab.attachments = tuple(await attachments.of_draft(reader, tab.window_id))
+            tab.draft_files = tuple(await attachments.of_draft(reader, tab.window_id))
             first_prompt = await messages.first_prompt(reader, tab.conversation.id)
         tab.title = title_of(first_prompt or "")
 
@@ -215,8 +216,8 @@ class OpenTabs:
             conversation = await self._conversations.open(window.conversation_id)
             self._unsubscribe.pop(tab.window_id)()
             left.leave(tab.window_id)
-            for pending in [each for each in self.events if each[0] is tab]:
-                self.events.remove(pending)  # events of the other conversation
+            for event in [each for each in self.events if each[0] is tab]:
+                self.events.remove(event)  # events of the other conversation
             tab.change_conversation(conversation)
             self._listen(tab)
         tab.reload(window)
@@ -242,7 +243,7 @@ class OpenTabs:
         Raises AgentError, StoreError: then everything is as it was.
         """
         await self.keep(tab)
-        tab.sending += not beside
+        tab.moving += not beside
         try:
             made = await self._conversations.fork(
                 tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside
@@ -253,7 +254,7 @@ class OpenTabs:
                 return shown, made.price
             await self.reload(tab)
         finally:
-            tab.sending -= not beside
+            tab.moving -= not beside
         return tab, made.price
 
     async def make_active(self, tab: Tab) -> None:
@@ -271,9 +272,15 @@ class OpenTabs:
                 await journal.close_window(tx, window_id=tab.window_id)
         await self.detach(tab)
 
+    def beside(self, tab: Tab) -> Tab | None:
+        """The tab that takes a tab's place if it is closed; None for the last one."""
+        index = self.tabs.index(tab)
+        others = [other for other in self.tabs if other is not tab]
+        return others[min(index, len(others) - 1)] if others else None
+
     async def detach(self, tab: Tab) -> None:
         """Detach a tab whose window is closed."""
-        index = self.tabs.index(tab)
+        beside = self.beside(tab)
         self.tabs.remove(tab)
         self._unsubscribe.pop(tab.window_id)()
         tab.conversation.leave(tab.window_id)
@@ -283,7 +290,7 @@ class OpenTabs:
             async with self._db.write() as tx:
                 await conversations.delete_if_empty(tx, tab.conversation.id)
         if self.active is tab:
-            self.active = self.tabs[min(index, len(self.tabs) - 1)] if self.tabs else None
+            self.active = beside if beside in self.tabs else next(iter(self.tabs), None)
 
     async def leave(self) -> str | None:
         """Save every tab for the next start, and return the id of the conversation to resume.
@@ -291,7 +298,7 @@ class OpenTabs:
         None if there is none, or the store is gone. A draft that the store does not take is in ``unsaved_drafts``
         afterwards.
         """
-        await self.pending.restore_all()
+        await self.outgoing.restore_all()
         for tab, event in self.events:  # published, and not handled by a screen that is gone
             if isinstance(event, PromptReturned):
                 tab.restore(event.text, event.attachments)
@@ -333,7 +340,7 @@ class OpenTabs:
     async def _keep_at_last(self, tab: Tab) -> bool:
         """Save a tab as it is left; True if it left no trace."""
         await self.keep(tab)
-        if tab.attachments:
+        if tab.unsent()[1]:
             await self.keep_attachments(tab)
         async with self._db.write() as tx:
             # A conversation that another client has is not ours to delete.
@@ -344,14 +351,21 @@ class OpenTabs:
         return gone
 
     async def keep(self, tab: Tab) -> None:
-        """Save a tab's draft and place."""
-        if tab.sending or (self._db.read_only and not tab.draft):
+        """Save a tab's draft, with what waits to be sent there, and its scroll position.
+
+        Not while another step has the draft in the store: what is to be saved is saved after that.
+        """
+        if self._in_other_hands(tab) or (self._db.read_only and not tab.draft):
             return
         async with self._db.write() as tx:
-            if tab.sending:  # by now; what is to be kept there is kept with that
+            if self._in_other_hands(tab):  # by now
                 return
-            await windows.set_draft(tx, tab.window_id, tab.unsent()[0])
+            waiting = [each.text for each in self.outgoing.waiting(tab)]
+            await windows.set_draft(tx, tab.window_id, joined(*waiting, tab.unsent()[0]))
             await windows.set_scroll(tx, tab.window_id, tab.scroll)
+
+    def _in_other_hands(self, tab: Tab) -> bool:
+        return tab.moving > 0 or self.outgoing.storing(tab)
 
     async def keep_behind(
         self, tab: Tab, draft: str, files: Sequence[Attachment], scroll: int | None

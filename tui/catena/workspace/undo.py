@@ -152,7 +152,7 @@ class TabUndo:
         undo, scope = ConversationUndo(self._db, self._conversations), self._scope(tab)
         if tab is not None:
             await self._tabs.keep(tab)
-            tab.sending += 1  # the draft belongs to the leaf before the step
+            tab.moving += 1  # the draft belongs to the leaf before the step
         try:
             step = await (undo.undo(scope) if back else undo.redo(scope))
             if step is None:
@@ -160,7 +160,7 @@ class TabUndo:
             look_at = await self._bring_along(step)
         finally:
             if tab is not None:
-                tab.sending -= 1
+                tab.moving -= 1
         async with self._db.read() as reader:
             done = await _named(reader, step.entry)
             coming = await _named(reader, step.next) if step.next else None

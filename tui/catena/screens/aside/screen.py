@@ -16,6 +16,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from catena.screens.common.reading_screen import ReadingScreen
+from catena.text.formats import joined
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.transcript.widget.view import FRAME
@@ -136,6 +137,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
             directory=directory, id="answer", frame=_SLOW_FRAME if still else FRAME
         )
         self._more = Composer(id="more")
+        self._more.enter = self._enter
 
     def compose(self) -> ComposeResult:
         """Title, transcript, message, composer, key hints."""
@@ -314,17 +316,15 @@ class AsideScreen(ReadingScreen[AsideResult]):
         """Send the question, as Enter in the composer does."""
         self._more.action_send()
 
-    def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Ask the question; while an answer comes, restore it."""
-        event.stop()
-        self._more.handed.remove(event)
+    def _enter(self, text: str) -> None:
+        """Ask the question, unless an answer comes."""
         if self._since is not None:
-            self._more.restore(event.text)
             self.say(_NOT_WHOLE)
         else:
+            self._more.load_text("")
             edit, self._edit = self._edit, None
             self._close_composer()
-            self._begin(event.text, f"/btw {event.text}", edit)
+            self._begin(text, f"/btw {text}", edit)
 
     def _close_composer(self) -> None:
         self.remove_class("-asking")
@@ -392,9 +392,8 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     def restore(self, tab: Tab) -> None:
         """Restore to the draft of a tab what was typed here and is not stored: the program ends."""
-        unasked = [*(each.text for each in self._more.handed), self._unasked]
-        typed = [self._asking, *(f"/btw {text}" for text in unasked if text.strip())]
-        if text := "\n".join(each for each in typed if each.strip()):
+        unasked = self._unasked
+        if text := joined(self._asking, f"/btw {unasked}" if unasked.strip() else ""):
             tab.restore(text)
 
     def _close(self, destination: Destination) -> None:

@@ -20,6 +20,7 @@ from catena.screens.chat.panel_stack import PanelStack
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
+from catena.workspace.outgoing import OutgoingTexts, unstored_lines
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.bars.tabs import TabLabel
@@ -80,6 +81,7 @@ class ChatArea(Vertical):
         *,
         environment: Mapping[str, str],
         gate: KeyGate,
+        outgoing: OutgoingTexts,
         notify_terminal: Callable[[str], None],
         leave: Callable[[], None],
         id: str | None = None,
@@ -94,7 +96,7 @@ class ChatArea(Vertical):
         self._notify_terminal = notify_terminal
         self._keeping: Timer | None = None
         self._asked: str | None = None  # the permission request that was drawn last
-        self._startup = StartupCommands(leave)
+        self._startup = StartupCommands(outgoing, leave)
         self._commands: AreaCommands = self._startup
         self.lineage = LineageLine(id="lineage")
         self.conversation = ConversationArea(do=self.do, id="conversation")
@@ -314,12 +316,7 @@ class ChatArea(Vertical):
 
     def unstored_lines(self) -> list[str]:
         """Lines for the terminal with what was typed before the store failed to open."""
-        from catena.workspace.pending import unstored_lines
-
-        composer = self.prompt.composer
-        return unstored_lines(
-            self.commands.unstored_texts([*(each.text for each in composer.handed), composer.text])
-        )
+        return unstored_lines(self.commands.unstored_texts(self.prompt.composer.text))
 
     def on_unmount(self) -> None:
         """Write what is on the screen back to its tab."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,7 +10,7 @@ from textual.app import App
 from textual.timer import Timer
 from textual.widget import Widget
 
-from catena.screens.chat.drafts import Handover
+from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
@@ -19,7 +19,6 @@ from catena.workspace.tabs import OpenTabs
 
 if TYPE_CHECKING:
     from catena.transcript import Transcript
-    from catena_store.records import Attachment
 
 
 class ChatHost(Protocol):
@@ -89,7 +88,7 @@ class ChatContext:
     parts: Parts
     tabs: OpenTabs
     presenter: TabPresenter
-    handover: Handover
+    drafts: Drafts
     run: Callable[[Awaitable[None]], None]  # runs an action, and shows its error
 
     @property
@@ -125,10 +124,6 @@ class ChatContext:
     def say(self, text: str, *, wrong: bool = False) -> None:
         """Show a text in the hint line; ``wrong`` if something failed."""
         self.parts.hints.say(text, wrong=wrong)
-
-    def restore(self, tab: Tab, text: str, files: Sequence[Attachment] = ()) -> None:
-        """Restore a text that was not sent to its draft, with what was attached to it."""
-        self.handover.rewrite(tab, lambda: tab.restore(text, files))
 
     def place(self) -> object:
         """The focused widget and the composer's text, to compare before and after a wait."""

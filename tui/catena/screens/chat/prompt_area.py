@@ -45,6 +45,8 @@ class PromptArea(Vertical):
         self.attached = AttachmentBar(id="attached")
         self.completion = CompletionList(SLASH_COMMANDS, id="completions")
         self.composer = Composer(id="composer")
+        self.composer.enter = self._enter
+        self.composer.before_typing = self._begin_typing
         self.hints = HintLine(id="hints")
 
     def compose(self) -> ComposeResult:
@@ -68,8 +70,7 @@ class PromptArea(Vertical):
 
     def quote(self, text: str) -> None:
         """Append a quote to the text."""
-        before = self.composer.text.rstrip()
-        self.composer.put(f"{before}\n\n{text}\n\n" if before else f"{text}\n\n")
+        self.composer.quote(f"{text}\n\n")
         self.screen.set_focus(self.composer)
 
     def close_completions(self) -> None:
@@ -83,16 +84,15 @@ class PromptArea(Vertical):
 
     # Sending.
 
-    def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        """Submit the text."""
-        event.stop()
-        self.composer.handed.remove(event)
-        self.commands.submit(event.text, event.tab)
-
-    def on_composer_held(self, event: Composer.Held) -> None:
-        """Report that the text waits, if that takes noticeably long."""
-        event.stop()
-        self.set_timer(_WONDERED_AT, self._say_what_waits)
+    def _enter(self, text: str) -> None:
+        """Submit a text; report that it waits, if that takes noticeably long."""
+        self._key_pressed()
+        if not self.commands.may_submit:
+            return
+        self.composer.load_text("")
+        self.commands.submit(text)
+        if self.commands.text_waits:
+            self.set_timer(_WONDERED_AT, self._say_what_waits)
 
     def _say_what_waits(self) -> None:
         if self.commands.text_waits:
@@ -101,6 +101,7 @@ class PromptArea(Vertical):
     def on_composer_sent_empty(self, event: Composer.SentEmpty) -> None:
         """Let held prompts go: Enter was pressed on nothing."""
         event.stop()
+        self._key_pressed()
         self.commands.handle(event)
 
     # Writing.
@@ -120,11 +121,14 @@ class PromptArea(Vertical):
         elif not self._take_offer():
             self.post_message(self.DecisionWanted())
 
-    def on_composer_typed(self, event: Composer.Typed) -> None:
+    def _key_pressed(self) -> None:
         """Replace the shown message by the hints: it was read by the next key."""
-        event.stop()
         self.hints.hush()
         self.commands.typed()
+
+    def _begin_typing(self) -> None:
+        self._key_pressed()
+        self.commands.begin_typing()
 
     def on_text_area_changed(self, event: Composer.Changed) -> None:
         """Keep the draft, and complete a beginning slash."""

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from catena.screens.chat.area import ChatArea
 from catena.screens.chat.bars.tabs import TabBar
 from catena.terminal.key_gate import KeyGate
+from catena.workspace.outgoing import OutgoingTexts
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.settings.settings import Start
@@ -45,6 +46,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         *,
         environment: Mapping[str, str],
         gate: KeyGate,
+        outgoing: OutgoingTexts,
         notify_terminal: Callable[[str], None],
         leave: Callable[[], None],
     ) -> None:
@@ -52,7 +54,13 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         super().__init__()
         self.tab_bar = TabBar(start.directory, id="tabs")
         self.area = ChatArea(
-            start, environment=environment, gate=gate, notify_terminal=notify_terminal, leave=leave, id="area"
+            start,
+            environment=environment,
+            gate=gate,
+            outgoing=outgoing,
+            notify_terminal=notify_terminal,
+            leave=leave,
+            id="area",
         )
 
     def compose(self) -> ComposeResult:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
 from catena.text.safe_text import safe
+from catena.workspace.outgoing import Stage
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
@@ -48,12 +48,11 @@ class AsideActions:
             context.say("There is no conversation yet to ask about.")
             context.parts.composer.restore(typed)
             return
-        held = context.tabs.pending.hold(lambda: tab.restore(typed))
+        asked = context.tabs.outgoing.add(typed, tab, stage=Stage.HELD)
         try:
             aside = await tab.conversation.asides.begin(tab.window)
         except (AgentError, StoreError, ReadOnly):
-            if held.release():
-                context.restore(tab, typed)
+            context.drafts.restore_outgoing(asked)
             raise
         screen = AsideScreen(
             aside,
@@ -64,31 +63,27 @@ class AsideActions:
             open_link=context.screen.open_link,
             still=context.screen.still,
         )
-        held.back = lambda: screen.restore(tab)
+        asked.back = lambda: screen.restore(tab)
         try:
             left = await context.app.push_screen_wait(screen)
         finally:
             # It is closed beside what the person does next.
             context.run(aside.close())
-        held.release()
+        context.tabs.outgoing.remove(asked)
         await self._go_on(tab, left)
 
-    @hands_over
     async def _go_on(self, tab: Tab, left: AsideResult) -> None:
         from catena.screens.aside.screen import Destination
 
         context = self._context
-        composer = context.parts.composer
         context.write_here()
         if left.unasked:
-            context.restore(tab, f"/btw {left.unasked}")
+            context.drafts.restore(tab, f"/btw {left.unasked}")
         match left.destination:
             case Destination.NOWHERE:
                 pass
             case Destination.COMPOSER:
-                before = composer.text.rstrip()
-                answer = safe(left.answer)
-                composer.put(f"{before}\n\n{answer}" if before else answer)
+                context.parts.composer.quote(safe(left.answer))
             case Destination.NEW_CONVERSATION:
                 spec = choices.kept_agent(tab, context.settings)
                 if spec is None:
@@ -96,9 +91,8 @@ class AsideActions:
                         "The agent of this conversation is not here any more; i puts it into the composer."
                     )
                     return
-                opened = await context.tabs.open_new(spec, cwd=tab.conversation.record.cwd)
-                opened.write(f"{safe(left.answer)}\n\n")
-                await self._tabs.show(opened)
+                cwd = tab.conversation.record.cwd
+                await self._tabs.open_with(spec, cwd=cwd, draft=f"{safe(left.answer)}\n\n")
                 context.say("Add what you want to be done, and send it: nothing is sent yet.")
             case _:
                 assert_never(left.destination)

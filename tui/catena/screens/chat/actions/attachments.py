@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
+from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Tab
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.windows.attachments import MOST_FILES, read_file
@@ -18,38 +18,35 @@ class AttachmentActions:
     def __init__(self, context: ChatContext) -> None:
         self._context = context
 
-    @hands_over
-    async def attach(self, argument: str = "") -> None:
-        """Attach the file of this path; without a path, let the person type one."""
-        if not argument:
-            self._context.handover.prepend("/attach ")
-            return
+    async def attach(self, argument: str) -> None:
+        """Attach the file of this path."""
         if tab := self._context.tab:
             await self._attach_all(tab, [_unquoted(argument)])
 
-    def attach_pasted(self, paths: Sequence[str]) -> Awaitable[None]:
+    def attach_pasted(self, tab: Tab, paths: Sequence[str]) -> Awaitable[None]:
         """Attach files whose paths were pasted; the path of a file that cannot be attached is restored.
 
-        Enter waits for them: they go along with what is written.
+        What is sent next in the tab waits for them: they go along with it.
         """
-        context, tab = self._context, self._context.tab
-        step = context.handover.begin()
-        held = context.tabs.pending.hold(lambda: tab.restore("\n".join(paths)) if tab else None)
+        outgoing = self._context.tabs.outgoing.add("\n".join(paths), tab, stage=Stage.STORING)
+        return self._attach_pasted(tab, paths, outgoing)
+
+    async def _attach_pasted(self, tab: Tab, paths: Sequence[str], outgoing: OutgoingText) -> None:
+        drafts = self._context.drafts
+        left: list[str] = []
 
         async def attach() -> None:
-            try:
-                left = await self._attach_all(tab, paths) if tab else []
-            except StoreError:  # they are attached; only that is not kept yet
-                held.release()
-                raise
-            if held.release() and tab and left:
-                context.restore(tab, "\n".join(left))
+            left.extend(await self._attach_all(tab, paths))
 
-        async def with_what_is_written() -> None:
-            with step:
-                await attach()
-
-        return with_what_is_written()
+        try:
+            await self._context.tabs.outgoing.store(outgoing, attach())
+        except StoreError:  # they are attached; only that is not kept yet
+            self._context.tabs.outgoing.remove(outgoing)
+            drafts.release()
+            raise
+        if left:
+            drafts.restore(tab, "\n".join(left))
+        drafts.release()
 
     async def _attach_all(self, tab: Tab, paths: Sequence[str]) -> list[str]:
         """Attach files, and return the paths of those that cannot be attached."""

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from catena.screens.chat.actions.editing import WENT_ON, EditActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
 from catena.screens.chat.panels.fork import ENTER, ForkQuestion
 from catena.screens.common.picker import Picker
 from catena.text.chain_text import kin_name
 from catena.text.formats import age
 from catena.widgets.row_list import Row
+from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_acp.errors import ReadOnly
 from catena_store.ids import utc_now
@@ -117,39 +117,43 @@ class BranchActions:
         """Fork at a message without asking."""
         await self._fork(tab, message_id, beside=beside)
 
-    @hands_over
     async def _fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
+        way = self._context.drafts.set_out()
+        with self._context.drafts.under_way(way):
+            await self._fork_on(way, tab, message_id, beside=beside)
+
+    async def _fork_on(self, way: UnplacedDraft, tab: Tab, message_id: str | None, *, beside: bool) -> None:
         context = self._context
         if not beside:
             self._edits.restore_draft(tab)
         if tab is context.presenter.shown:
             tab.scroll = context.parts.transcript.position()
         context.say("Forking …")
-        draft, files = tab.draft, tab.attachments
+        draft, files = tab.draft, tab.draft_files
         shown, price = await context.tabs.fork(tab, at=message_id, beside=beside)
         stayed, where = "", "This tab shows the fork; its source is in the history"
         if shown is not tab:
             where = "This is the fork" if context.tab is tab else "The fork is in a tab of its own"
             if context.tab is tab:  # else the person went to another tab meanwhile, and stays there
-                await self._tabs.show(shown)
+                await self._tabs.show(shown, way)
+            else:
+                context.drafts.arrive(way, shown)
         else:
-            if not tab.draft.strip() and not tab.attachments:
-                tab.draft, tab.attachments = draft, files
+            if not tab.draft.strip() and not tab.draft_files:
+                tab.draft, tab.draft_files = draft, files
                 await self._edits.keep(tab)
             elif draft.strip() and tab.draft != draft:
                 stayed = _DRAFT_STAYED
-            await self._shown_anew(tab)
+            await self._shown_anew(tab, way)
             context.run(tab.window.prepare())
         context.say(f"{where}. Its first prompt: {price.words}.{stayed}")
 
     # --- from branch to branch
 
-    @hands_over
     async def sibling_before(self) -> None:
         """Go to the sibling before the browsed prompt."""
         await self._step_aside(-1)
 
-    @hands_over
     async def sibling_after(self) -> None:
         """Go to the sibling after the browsed prompt."""
         await self._step_aside(1)
@@ -172,15 +176,22 @@ class BranchActions:
         """Go to a sibling of a prompt, with the branch, the scroll position and the draft that were left there."""
         context, transcript = self._context, self._context.parts.transcript
         browsed = self._edits.here() is not None
-        moved = await self.elsewhere(tab, lambda: tab.window.to_sibling(prompt.id, step))
+        way = context.drafts.set_out()
+        moved = await self.elsewhere(tab, lambda: tab.window.to_sibling(prompt.id, step), way)
         if not moved:
             context.say("This is the newest version." if step > 0 else "This is the oldest version.")
         elif browsed and tab is context.seen and (beside := transcript.prompt_below(prompt.parent_id)):
             transcript.focus_message(beside.id)
 
-    @hands_over
-    async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
-        """Move a tab's window to another leaf, and show the draft and the scroll position kept there."""
+    async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]], way: UnplacedDraft) -> bool:
+        """Move a tab's window to another leaf, and show the draft and the scroll position kept there.
+
+        ``way`` is what is written meanwhile; it goes behind the draft there. False if ``move`` led nowhere.
+        """
+        with self._context.drafts.under_way(way):
+            return await self._move(tab, move, way)
+
+    async def _move(self, tab: Tab, move: Callable[[], Awaitable[bool]], way: UnplacedDraft) -> bool:
         context = self._context
         self._edits.restore_draft(tab)
         if tab is context.presenter.shown:
@@ -188,26 +199,23 @@ class BranchActions:
         await context.tabs.keep(tab)
         # A turn that is stopped first is seen to its end; else nothing is drawn of a way that is half gone.
         context.presenter.moving = None if tab.at_work else tab
-        tab.sending += 1
+        tab.moving += 1
         try:
             if moved := await move():
                 await context.tabs.reload(tab)
         finally:
             context.presenter.moving = None
-            tab.sending -= 1
+            tab.moving -= 1
         if moved:
-            await self._shown_anew(tab)
+            await self._shown_anew(tab, way)
             context.run(tab.window.prepare())
-        elif tab is context.handover.tab:
-            context.handover.switch(tab)
         return moved
 
-    async def _shown_anew(self, tab: Tab) -> None:
+    async def _shown_anew(self, tab: Tab, way: UnplacedDraft) -> None:
         context = self._context
         if tab is context.tab:  # else the person went to another one meanwhile
             await context.presenter.show(tab)
-        if tab is context.handover.tab:
-            context.handover.switch(tab)
+        context.drafts.arrive(way, tab)
 
     async def branch_point_before(self) -> None:
         """Go to the next prompt above that has siblings."""
@@ -229,7 +237,6 @@ class BranchActions:
         if not self._context.parts.transcript.move_to_branch_point(1):
             self._context.say("There is no branch point below.")
 
-    @hands_over
     async def lineage(self) -> None:
         """Open the conversation that this one was forked from, or a fork of it."""
         context = self._context
@@ -252,4 +259,4 @@ class BranchActions:
                 Picker("forks", rows, hint="enter go there · esc leave")
             )
         if chosen is not None:
-            await self._tabs.show(await context.tabs.open_conversation(chosen))
+            await self._tabs.open_conversation(chosen)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from catena.screens.chat.actions.branches import BranchActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
 from catena.text.checkpoint_text import FREQUENCY_CHOICES, FREQUENCY_SENTENCES, checkpoint_name
+from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 
@@ -28,18 +30,12 @@ class CheckpointActions:
             back = f"/rewind {made.label or made.id[:6]}"
             self._context.say(f"Checkpoint {known}: {back} comes back here. Files are not part of it.")
 
-    @hands_over
-    async def label(self, argument: str = "") -> None:
+    async def label(self, argument: str) -> None:
         """Label the newest checkpoint."""
-        if not (tab := self._context.tab):
-            return
-        if argument:
+        if tab := self._context.tab:
             kept = await tab.conversation.checkpoints.name(argument)
             self._context.say(f"The newest checkpoint is called {checkpoint_name(kept)} now.")
-        else:
-            self._context.handover.prepend("/label ")
 
-    @hands_over
     async def checkpoints(self, argument: str = "") -> None:
         """List the checkpoints; with an argument, set how often they are made here."""
         tab = self._context.tab
@@ -55,27 +51,31 @@ class CheckpointActions:
             return
         match choice.act:
             case CheckpointAct.REWIND:
-                await self._rewind(tab, choice.checkpoint)
+                await self._rewind(tab, choice.checkpoint, self._context.drafts.set_out())
             case CheckpointAct.FORK | CheckpointAct.FORK_BESIDE:
                 beside = choice.act is CheckpointAct.FORK_BESIDE
                 await self._fork(tab, choice.checkpoint, beside=beside)
 
-    @hands_over
-    async def rewind(self, argument: str = "") -> None:
+    def rewind(self, argument: str = "") -> Awaitable[None]:
         """Rewind to the checkpoint of this label or id; without one, to the newest."""
-        if tab := self._context.tab:
-            await self._rewind(tab, await tab.conversation.checkpoints.find(argument or None))
+        return self._rewind_named(argument, self._context.drafts.set_out())
 
-    async def _rewind(self, tab: Tab, checkpoint: Checkpoint) -> None:
+    async def _rewind_named(self, argument: str, way: UnplacedDraft) -> None:
+        with self._context.drafts.under_way(way):
+            if tab := self._context.tab:
+                await self._rewind(tab, await tab.conversation.checkpoints.find(argument or None), way)
+
+    async def _rewind(self, tab: Tab, checkpoint: Checkpoint, way: UnplacedDraft) -> None:
         if checkpoint.message_id == tab.leaf_id:
-            self._context.say(f"You stand at {checkpoint_name(checkpoint)} already.")
+            with self._context.drafts.under_way(way):
+                self._context.say(f"You stand at {checkpoint_name(checkpoint)} already.")
             return
 
         async def go() -> bool:
             await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id)
             return True
 
-        await self._branches.elsewhere(tab, go)
+        await self._branches.elsewhere(tab, go, way)
         price = await tab.conversation.chain.price(tab.window)
         self._context.say(
             f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price.words}. {_STAYED}"

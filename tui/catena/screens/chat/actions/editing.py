@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 
 from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.actions.prompts import BUSY
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
 from catena.screens.chat.panels.fork import ENTER, ForkQuestion
 from catena.settings.agents import find_agent
-from catena.workspace.pending import PendingText
+from catena.text.formats import joined
+from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Editing, LeftEdit, Tab
-from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.port import AgentSpec
-from catena_store.errors import StoreError
 from catena_store.records import Attachment, Message
 
 _TWICE = 0.5  # seconds within which a second Esc belongs to the first
@@ -86,29 +85,31 @@ class EditActions:
         return _nothing()
 
     def edit_prompt(self, tab: Tab, prompt: Message) -> Awaitable[None]:
-        """Put a prompt into the composer with its attachments, and show the price of sending it again.
-
-        The composer has the keys at once: what is typed before the prompt is there goes behind it.
-        """
-        transcript = self._context.parts.transcript
+        """Put a prompt into the composer, with its attachments and the price of sending it again behind it."""
+        context, transcript = self._context, self._context.parts.transcript
         read_at = self._read_at if transcript.choosing else transcript.position()
-        self._context.write_here()
-        return self._edit(tab, prompt, read_at)
-
-    @hands_over
-    async def _edit(self, tab: Tab, prompt: Message, read_at: int | None) -> None:
-        context = self._context
-        price = await tab.conversation.chain.price(tab.window, leaf_id=prompt.parent_id)
-        files = tuple(await context.tabs.attachments_of(prompt.id))
-        if tab is not context.tab:
-            return
-        self.restore_draft(tab)
+        context.write_here()
         left = tab.left_edits.get(prompt.id)
-        text = left.text if left else prompt.text
-        tab.editing = Editing(prompt, text, tab.attachments, price.words, _state(tab), read_at, files)
-        tab.attachments = left.files if left else files
-        context.handover.switch(tab)
+        editing = Editing(prompt, *((left.text, left.files) if left else (prompt.text, ())), read_at)
+        context.drafts.rewrite(tab, lambda: self._begin(tab, editing))
+        files = context.tabs.outgoing.add("", tab, stage=Stage.STORING)  # what is sent waits for them
         context.presenter.refresh()
+        return self._attach_files(editing, files, left=left is not None)
+
+    def _begin(self, tab: Tab, editing: Editing) -> None:
+        self.restore_draft(tab)
+        tab.editing = editing
+
+    async def _attach_files(self, editing: Editing, outgoing: OutgoingText, *, left: bool) -> None:
+        """Attach the files of the prompt to its edit, unless it was ``left`` before with those that it has."""
+        try:
+            editing.prompt_files = tuple(await self._context.tabs.attachments_of(editing.prompt.id))
+        finally:
+            self._context.tabs.outgoing.remove(outgoing)
+        if not left:
+            editing.files = (*editing.prompt_files, *editing.files)
+        self._context.presenter.refresh()
+        self._context.drafts.release()
 
     def price_anew(self) -> None:
         """Price the edit again if the agent has changed or a turn has begun or ended."""
@@ -124,11 +125,11 @@ class EditActions:
 
     def leave_edit(self) -> bool:
         """Leave the edit and restore the draft; False if no prompt is edited."""
-        context, tab = self._context, self._context.handover.tab
-        if tab is None or tab.editing is None or context.handover.waits:
+        context, tab = self._context, self._context.drafts.tab
+        if tab is None or tab.editing is None:
             return False
-        context.handover.write()
-        changed, read_at = tab.editing.differs(tab.attachments), tab.editing.read_at
+        context.drafts.write()
+        changed, read_at = tab.editing.differs, tab.editing.read_at
         self.restore_draft(tab)
         if tab is context.presenter.shown:
             context.parts.transcript.restore_position(read_at)
@@ -147,76 +148,53 @@ class EditActions:
         """Restore the draft and its attachments in place of an edited prompt."""
         if (editing := tab.editing) is None:
             return
-        if editing.differs(tab.attachments):
-            tab.left_edits[editing.prompt.id] = LeftEdit(editing.text, tab.attachments)
+        if editing.differs:
+            tab.left_edits[editing.prompt.id] = LeftEdit(editing.text, editing.files)
         else:
             tab.left_edits.pop(editing.prompt.id, None)
-        tab.editing, tab.attachments = None, editing.draft_files
+        tab.editing = None
 
     async def keep(self, tab: Tab) -> None:
         """Save the draft, the scroll position and the attachments."""
         await self._context.tabs.keep(tab)
         await self._context.tabs.keep_attachments(tab)
 
-    def send(self, tab: Tab, text: str) -> Awaitable[None]:
+    def submit(self, tab: Tab, text: str) -> None:
         """Send the edited prompt as a sibling; the draft stays on the branch that is left.
 
-        What is typed from now on is the next prompt's.
+        The edit is over for the composer: what is typed from now on is the next prompt's.
         """
-        handover = self._context.handover
-        held = self._context.tabs.pending.hold(lambda: tab.restore(text))
-        step = handover.begin(sent=True, stays=True) if tab is handover.tab else nullcontext()
-        return self._send(tab, text, held, step)
+        context, editing = self._context, tab.editing
+        assert editing is not None
+        editing.text = text
+        sent = _SentEdit(editing, tab.draft, tab.draft_files)
+        context.tabs.outgoing.add(
+            text, tab, back=lambda: sent.edit_on(tab), send=partial(self._send, tab, sent)
+        )
+        tab.editing, tab.draft, tab.draft_files = None, "", ()
+        context.drafts.write()
+        context.presenter.refresh()
 
-    async def _send(self, tab: Tab, text: str, held: PendingText, step: AbstractContextManager[None]) -> None:
-        with step:
-            await self._say_edited(tab, text, held)
-
-    async def _say_edited(self, tab: Tab, text: str, held: PendingText) -> None:
-        editing, files = tab.editing, tab.attachments
-        if editing is None:  # it was left meanwhile
-            if held.release():
-                self._context.restore(tab, text)
-            return
-        draft, tab.draft = tab.draft, ""
-        tab.editing, tab.attachments = None, ()
+    async def _send(self, tab: Tab, sent: _SentEdit, outgoing: OutgoingText) -> None:
+        context, editing = self._context, sent.editing
         tab.scroll = editing.read_at
-
-        def edit_on() -> None:
-            tab.draft = f"{draft}\n{tab.draft}" if draft.strip() and tab.draft.strip() else draft or tab.draft
-            editing.text, editing.draft_files = text, (*editing.draft_files, *tab.attachments)
-            tab.editing, tab.attachments = editing, files
-
-        held.back = edit_on
-        self._context.presenter.refresh()
+        context.presenter.refresh()
         try:
-            await self._context.tabs.pending.see_through(
-                self._said_instead(tab, editing, text, files, draft), held
-            )
-        except (AgentError, StoreError, ReadOnly):
-            if held.release():
-                edit_on()
-            self._context.presenter.refresh()
-            raise
+            await context.drafts.store(outgoing, self._say(tab, sent))
+        finally:
+            context.presenter.refresh()
         tab.left_edits.pop(editing.prompt.id, None)
         tab.scroll = None
-        if tab is self._context.handover.tab:
-            self._context.handover.switch(tab)
         await self.keep(tab)
-        if tab is self._context.presenter.shown:
-            self._context.parts.transcript.follow()
-        if draft.strip():
-            self._context.say(_DRAFT_LEFT)
+        if tab is context.presenter.shown:
+            context.parts.transcript.follow()
+        if sent.draft.strip():
+            context.say(_DRAFT_LEFT)
 
-    async def _said_instead(
-        self, tab: Tab, editing: Editing, text: str, files: Sequence[Attachment], draft: str
-    ) -> None:
-        tab.sending += 1
-        try:
-            await self._context.tabs.keep_behind(tab, draft, editing.draft_files, editing.read_at)
-            await tab.window.edit(editing.prompt.id, text, files)
-        finally:
-            tab.sending -= 1
+    async def _say(self, tab: Tab, sent: _SentEdit) -> None:
+        editing = sent.editing
+        await self._context.tabs.keep_behind(tab, sent.draft, sent.draft_files, editing.read_at)
+        await tab.window.edit(editing.prompt.id, editing.text, editing.files)
 
     # --- retry
 
@@ -287,6 +265,26 @@ class EditActions:
             self._context.parts.conversation.browse()
         else:
             self._context.write_here()
+
+
+@dataclass(slots=True)
+class _SentEdit:
+    """An edit that has left the composer, and the draft that stays behind."""
+
+    editing: Editing
+    draft: str
+    draft_files: tuple[Attachment, ...]
+
+    def edit_on(self, tab: Tab) -> None:
+        """Edit on, since it was not sent; what was written behind it stays behind it."""
+        editing = self.editing
+        if tab.editing is not None:  # another prompt by now
+            tab.draft = joined(editing.text, self.draft, tab.draft)
+            tab.draft_files = (*editing.files, *self.draft_files, *tab.draft_files)
+            return
+        editing.text = joined(editing.text, tab.draft)
+        editing.files = (*editing.files, *tab.draft_files)
+        tab.editing, tab.draft, tab.draft_files = editing, self.draft, self.draft_files
 
 
 async def _nothing() -> None:

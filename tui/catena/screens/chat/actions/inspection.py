@@ -12,7 +12,6 @@ from catena.errors import CommandRefused
 from catena.screens.chat.actions.branches import BranchActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
 from catena.screens.common.page import PageScreen
 from catena.screens.common.picker import Picker
 from catena.screens.files import files_page
@@ -87,7 +86,6 @@ class TreeActions:
         self._tabs = tabs
         self._branches = branches
 
-    @hands_over
     async def tree(self) -> None:
         """Show the tree, and go to, fork at or quote what the person chooses."""
         from catena.screens.tree.rows import quote
@@ -112,8 +110,7 @@ class TreeActions:
         node = choice.nodes[0]
         match choice.act:
             case "go" if choice.tree.foreign(node.id):
-                opened = await context.tabs.open_conversation(node.conversation_id)
-                await self._tabs.show(opened)
+                opened = await self._tabs.open_conversation(node.conversation_id)
                 if opened is context.tab:
                     await self._go(opened, node)
             case "go":
@@ -144,7 +141,7 @@ class TreeActions:
             return True
 
         context.write_here()
-        await self._branches.elsewhere(tab, go)
+        await self._branches.elsewhere(tab, go, context.drafts.set_out())
         where = f"You are at “{title_of(node.preview)}”."
         try:
             price = await tab.conversation.chain.price(tab.window)

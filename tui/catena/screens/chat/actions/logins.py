@@ -155,7 +155,7 @@ class LoginActions:
 
     def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
         """Remove the prompt from the draft and keep what was typed behind it; False if the prompt was changed."""
-        composer, shown = self._context.parts.composer, tab is self._context.handover.tab
+        composer, shown = self._context.parts.composer, tab is self._context.drafts.tab
         draft = composer.text if shown else tab.draft
         if draft.strip() in ("", prompt.strip()):  # empty: the command itself was typed in its place
             rest = ""

@@ -6,18 +6,13 @@ import time
 from collections.abc import Awaitable, Sequence
 
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
-from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.presenter import STOP_PATIENCE
 from catena.screens.common.picker import Picker
-from catena.widgets.composer import Composer
 from catena.widgets.row_list import Row
-from catena.workspace.pending import PendingText
+from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import Doing, PermissionOpened
-from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.session_events import PermissionOption
-from catena_store.errors import StoreError
 from catena_store.records import Attachment, QueueItem
 
 
@@ -84,58 +79,43 @@ class PromptActions:
     def __init__(self, context: ChatContext) -> None:
         self._context = context
         self._inputs = InputHistory()
-        self._walks_in: Tab | None = None
+        self._walks_in: DraftPlace | None = None
 
-    def hold(self, tab: Tab | None, text: str) -> PendingText:
-        """Hold a text that has just left the composer until it is stored or restored."""
-        pending = self._context.tabs.pending
-        if tab is None:
-            return pending.hold(lambda: pending.homeless.append(text))
-        return pending.hold(lambda: tab.restore(text))
-
-    def hold_all(self, texts: Sequence[str], composer: Composer, permission: PermissionPanel) -> None:
-        """Hold every text of a screen that is left: submitted and not handled, or in no tab's draft."""
+    def detach(self) -> None:
+        """End the walk through earlier inputs, and keep a reason that is being typed: the screen is left."""
         self._break_off()
-        for text in texts:
-            self.hold(self._context.tab, text)
-        for submitted in composer.handed:
-            self.hold(submitted.tab or self._context.tab, submitted.text)
-        composer.handed.clear()
-        if permission.ask is not None and permission.reason:
-            self.hold(self.asks(permission.ask), permission.reason)
-        if composer.tab is None and not composer.blank:
-            self.hold(self._context.tab, composer.text)
+        permission, outgoing = self._context.parts.permission, self._context.tabs.outgoing
+        if permission.ask is not None and permission.reason and (tab := self.asks(permission.ask)):
+            outgoing.add(permission.reason, tab)
 
     async def send(
-        self, tab: Tab, text: str, *, is_draft: bool = True, held: PendingText | None = None
+        self, tab: Tab, text: str, *, is_draft: bool = True, outgoing: OutgoingText | None = None
     ) -> None:
         """Send a prompt, or queue it while a turn runs; if neither works, restore the text.
 
-        ``is_draft``: its attachments are sent with it. ``held`` has held the text until now.
+        ``is_draft``: its attachments are sent with it. ``outgoing`` is the text where it has left the composer before.
         """
+        context = self._context
         self._inputs.add(text)
         files: tuple[Attachment, ...] = ()
         if is_draft:
-            files, tab.attachments = tab.attachments, ()
-        held = held or self.hold(tab, text)
-        held.back = lambda: tab.restore(text, files)
-        if tab is self._context.presenter.shown:  # at once: a person who scrolls up meanwhile reads on there
-            self._context.parts.transcript.follow()
-        try:
-            await self._context.tabs.pending.see_through(_said(tab, text, files), held)
-        except (AgentError, StoreError, ReadOnly):
-            if held.release():
-                self._context.restore(tab, text, files)
-            raise
+            files, tab.draft_files = tab.draft_files, ()
+        outgoing = outgoing or context.tabs.outgoing.add(text, tab)
+        outgoing.back = lambda: tab.restore(text, files)
+        if tab is context.presenter.shown:  # at once: a person who scrolls up meanwhile reads on there
+            context.parts.transcript.follow()
+        await context.drafts.store(outgoing, tab.window.say(text, files))
         if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
-            await self._context.tabs.keep(tab)
-        if tab.attachments:
-            await self._context.tabs.keep_attachments(tab)
+            await context.tabs.keep(tab)
+        if tab.unsent()[1]:
+            await context.tabs.keep_attachments(tab)
 
     async def go_on(self) -> None:
         """Send the prompts that an error held back."""
-        tab = self._context.tab
-        if tab is not None and tab.queue and (not tab.busy or any(item.held for item in tab.queue)):
+        tab = self._context.seen
+        if tab is None or tab is not self._context.drafts.tab or not tab.queue:
+            return
+        if not tab.busy or any(item.held for item in tab.queue):
             await tab.window.send_queued()
 
     async def clear(self) -> None:
@@ -146,16 +126,11 @@ class PromptActions:
             else:
                 await tab.window.clear()
 
-    @hands_over
-    async def rename(self, argument: str = "") -> None:
+    async def rename(self, argument: str) -> None:
         """Give the conversation a title."""
-        if not (tab := self._context.tab):
-            return
-        if argument:
+        if tab := self._context.tab:
             await tab.conversation.rename(argument, by=tab.window_id)
             self._context.say(f"This conversation is now called “{argument}”.")
-        else:
-            self._context.handover.prepend("/rename ")
 
     async def stop(self) -> None:
         """Stop the turn; if the agent goes on for a while, end its process."""
@@ -174,8 +149,10 @@ class PromptActions:
 
     def answer(self, ask: PermissionOpened, option: PermissionOption, reason: str) -> Awaitable[None]:
         """Answer a permission request in its tab; a reason is the next prompt there."""
-        tab = self.asks(ask)
-        return self._answer(tab, ask, option, reason, self.hold(tab, reason) if reason else None)
+        tab, outgoing = self.asks(ask), None
+        if reason and tab is not None:
+            outgoing = self._context.tabs.outgoing.add(reason, tab, stage=Stage.HELD)
+        return self._answer(tab, ask, option, outgoing)
 
     def asks(self, ask: PermissionOpened) -> Tab | None:
         """The tab that a permission request belongs to."""
@@ -187,13 +164,12 @@ class PromptActions:
         tab: Tab | None,
         ask: PermissionOpened,
         option: PermissionOption,
-        reason: str,
-        held: PendingText | None,
+        reason: OutgoingText | None,
     ) -> None:
         if tab:
             await tab.conversation.answer(ask.ask_id, option.id)
             if reason:
-                await self.send(tab, reason, is_draft=False, held=held)
+                await self.send(tab, reason.text, is_draft=False, outgoing=reason)
 
     async def unqueue(self) -> None:
         """Restore the newest waiting prompt to the draft."""
@@ -203,7 +179,7 @@ class PromptActions:
     async def restore_queued(self, tab: Tab, item: QueueItem) -> None:
         """Restore a waiting prompt to the draft, with its attachments."""
         self._context.write_here()
-        await self._context.tabs.pending.see_through(tab.window.queue.restore(item.id))
+        await self._context.tabs.outgoing.finish(tab.window.queue.restore(item.id))
 
     async def walk(self, *, older: bool) -> None:
         """Show an older or newer input; ↑ in an empty composer restores a waiting prompt first."""
@@ -218,34 +194,33 @@ class PromptActions:
             await self.unqueue()
             return
         if not self._inputs.loaded:
-            tab, stood = composer.tab, composer.text
+            place, stood = context.drafts.place, composer.text
             texts = await context.tabs.recent_inputs()
             if not self._inputs.loaded:  # else another ↑ has
                 self._inputs.load(texts)
-            if composer.tab is not tab or composer.text != stood:
+            if context.drafts.place is not place or composer.text != stood:
                 return  # the person went on writing, and the text is theirs
-        if self._walks_in is not composer.tab:
+        if self._walks_in is not context.drafts.place:
             self._break_off()
-            self._walks_in = composer.tab
+            self._walks_in = context.drafts.place
         text = self._inputs.older(composer.text) if older else self._inputs.newer()
         if text is not None:
             composer.put(text)
 
     def _break_off(self) -> None:
-        """End the walk in its tab, and restore the draft that the walk began at."""
-        tab = self._walks_in
-        if self._inputs.walking and tab is not None:
+        """End the walk where it began, and restore the draft that it began at."""
+        place = self._walks_in
+        if self._inputs.walking and place is not None:
             draft, shown = self._inputs.leave()
-            if tab.written == shown:
-                tab.write(draft)
+            if place.written == shown:
+                place.write(draft)
             elif draft.strip():
-                tab.restore(draft)
+                place.restore(draft)
 
     def stop_walking(self) -> None:
         """End the walk: the text of the composer has become the draft."""
         self._inputs.stop()
 
-    @hands_over
     async def search_inputs(self) -> None:
         """Let the person choose from the history of inputs."""
         context, composer = self._context, self._context.parts.composer
@@ -260,15 +235,7 @@ class PromptActions:
             )
         )
         if chosen is not None:
-            context.handover.replace(next(row.label for row in rows if row.key == chosen))
-
-
-async def _said(tab: Tab, text: str, files: Sequence[Attachment]) -> None:
-    tab.sending += 1
-    try:
-        await tab.window.say(text, files)
-    finally:
-        tab.sending -= 1
+            composer.put(next(row.label for row in rows if row.key == chosen))
 
 
 def _may_restore_queued(tab: Tab) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable
 from contextlib import suppress
 
 from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
 from catena.screens.history.picker import HistoryActs, HistoryScreen
 from catena.settings.agents import default_agent, find_agent
+from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port import AgentSpec
@@ -22,22 +23,30 @@ class TabActions:
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
+        self._unreadable: Tab | None = (
+            None  # the active tab, where it could not be shown, and no other one is
+        )
 
-    async def begin(self) -> None:
-        """Restore the tabs, or open the first one."""
+    @property
+    def on_the_way(self) -> bool:
+        """True until the transcript of the active tab is on the screen, unless that cannot be read."""
+        return self._context.seen is not self._context.tab is not self._unreadable
+
+    async def begin(self, way: UnplacedDraft) -> None:
+        """Restore the tabs, or open the first one; ``way`` is what is written meanwhile."""
         context, start = self._context, self._context.start
         await context.tabs.restore()
         if context.tabs.read_only:
-            await self._begin_to_read()
+            await self._begin_to_read(way)
             return
         if start.conversation_id is not None:
-            await self.show(await context.tabs.open_conversation(start.conversation_id))
+            await self.show(await context.tabs.open_conversation(start.conversation_id), way)
         elif start.agent is not None:
-            await self.show(self._empty_tab(start.agent) or await context.tabs.open_new(start.agent))
+            await self.show(self._empty_tab(start.agent) or await context.tabs.open_new(start.agent), way)
         elif context.tab is not None:
-            await self.show(context.tab)
+            await self.show(context.tab, way)
         elif not start.picker:
-            await self.first_tab()
+            await self.first_tab(way)
         if start.picker:
             await self.history()
         if not context.tabs.workspace_is_ours:
@@ -45,16 +54,16 @@ class TabActions:
                 "Another Catena has this directory's tabs; ctrl+o opens their conversations, read only."
             )
 
-    async def _begin_to_read(self) -> None:
+    async def _begin_to_read(self, way: UnplacedDraft) -> None:
         """Begin with a store that may only be read: nothing can be sent."""
         context, start = self._context, self._context.start
         context.say(
             "The store may not be written: what was said can be read, and nothing be sent.", wrong=True
         )
         if start.conversation_id is not None:
-            await self.show(await context.tabs.open_conversation(start.conversation_id))
+            await self.show(await context.tabs.open_conversation(start.conversation_id), way)
         elif context.tab is not None:
-            await self.show(context.tab)
+            await self.show(context.tab, way)
         else:
             await self.history()
 
@@ -64,15 +73,18 @@ class TabActions:
             (tab for tab in self._context.tabs.tabs if tab.untouched and tab.answered_by(agent)), None
         )
 
-    async def first_tab(self) -> None:
-        """Open the first tab, with the agent of the settings or with one that the person chooses."""
+    async def first_tab(self, way: UnplacedDraft) -> None:
+        """Open the first tab, with the agent of the settings or with one that the person chooses.
+
+        ``way`` is what is written until it is there.
+        """
         context = self._context
         if context.settings.agent is not None:
             spec: AgentSpec | None = find_agent(context.settings.agent, context.settings)
         else:
             spec = await self._first_agent()
         if spec is not None:
-            await self.show(await context.tabs.open_new(spec))
+            await self.show(await context.tabs.open_new(spec), way)
         elif context.tab is None:
             context.say("No agent is chosen: /agent lists them. Ctrl+O opens the history without one.")
 
@@ -87,19 +99,32 @@ class TabActions:
             context.app, "which agent?", context.settings, choices.row_of(last_used, context.settings)
         )
 
-    async def show(self, tab: Tab) -> None:
+    async def show(self, tab: Tab, way: UnplacedDraft | None = None) -> None:
         """Show a tab; the one before keeps its draft and scroll position.
 
-        The composer is this tab's at once; the transcript follows when it is read. Where that fails, the tab that is
-        on the screen stays.
+        The composer is this tab's at once, with what was written on the ``way`` to it; the transcript follows when
+        it is read. Where that fails, the tab that is on the screen stays.
         """
+        await self._read(tab, self._turn_to(tab, way))
+
+    def _turn_to(self, tab: Tab, way: UnplacedDraft | None = None) -> Tab | None:
+        """Give the composer and the keys to a tab; return the one whose transcript is on the screen."""
         context = self._context
         before = context.presenter.shown
         if before is not None and before in context.tabs.tabs:  # a closed one keeps what it had
             self._leave(before)
         context.presenter.want(tab)
-        context.handover.switch(tab)
+        if way is None:
+            context.drafts.show(tab)
+        else:
+            context.drafts.arrive(way, tab)
         context.write_here()
+        return before
+
+    async def _read(self, tab: Tab, before: Tab | None) -> None:
+        """Put the transcript of a tab on the screen, and send what waits for that."""
+        context = self._context
+        self._unreadable = None
         try:
             await context.screen.ready_to_show()
             if context.tab is tab:
@@ -110,7 +135,7 @@ class TabActions:
         if not self._is_there(tab):  # another one was wanted meanwhile
             return
         context.screen.tab_shown()
-        context.handover.release()
+        context.drafts.release()
         if not tab.prepared and not tab.conversation.read_only:
             tab.prepared = True
             if before is None or tab.untouched:
@@ -125,30 +150,41 @@ class TabActions:
 
     def _leave(self, tab: Tab) -> None:
         """Save the draft and the scroll position of the tab that is on the screen."""
-        self._context.handover.write()
+        self._context.drafts.write()
         if tab is not self._context.presenter.moving:  # else this place may be of another leaf
             tab.scroll = self._context.parts.transcript.position()
         self._context.run(self._context.tabs.keep(tab))
 
     def _stay_at(self, tab: Tab | None, *, instead_of: Tab) -> None:
         context = self._context
-        context.handover.give_up(instead_of)
-        if context.tab is instead_of and tab is not None and tab in context.tabs.tabs:
-            context.presenter.want(tab)
-            context.handover.switch(tab)
-            context.handover.release()
+        context.drafts.give_up(instead_of)
+        if context.tab is not instead_of:
+            return
+        if tab is None or tab not in context.tabs.tabs:
+            self._unreadable = instead_of
+            return
+        context.presenter.want(tab)
+        context.drafts.show(tab)
+        context.drafts.release()
 
-    @hands_over
-    async def new(self) -> None:
+    def try_again(self, tab: Tab) -> None:
+        """Show the active tab if it could not be read before."""
+        if tab is self._unreadable:
+            self._context.run(self.show(tab))
+
+    def new(self) -> Awaitable[None]:
         """Open a new conversation with the agent of this tab in a new tab."""
+        return self._new(self._context.drafts.set_out())
+
+    async def _new(self, way: UnplacedDraft) -> None:
         context = self._context
         spec = choices.kept_agent(context.tab, context.settings) if context.tab else context.start.agent
-        if spec is None:
-            await self.first_tab()
-        else:
-            await self.show(await context.tabs.open_new(spec))
+        with context.drafts.under_way(way):
+            if spec is None:
+                await self.first_tab(way)
+            else:
+                await self.show(await context.tabs.open_new(spec), way)
 
-    @hands_over
     async def history(self) -> None:
         """Let the person choose a conversation, and show it in its tab or in a new one."""
         context = self._context
@@ -159,69 +195,91 @@ class TabActions:
             )
         )
         gone = context.presenter.shown is not None and context.presenter.shown not in context.tabs.tabs
-        if gone and chosen is None:
-            await self.show_what_is_left(context.presenter.shown)
-            return
-        if chosen is not None:
-            await self.show(await context.tabs.open_conversation(chosen))
-        elif context.tab is None:
-            await self.first_tab()
+        way = context.drafts.set_out()
+        with context.drafts.under_way(way):
+            if chosen is not None:
+                await self.show(await context.tabs.open_conversation(chosen), way)
+            elif gone:
+                await self.show_what_is_left(context.presenter.shown, way)
+            elif context.tab is None:
+                await self.first_tab(way)
 
-    @hands_over
-    async def close(self) -> None:
+    def close(self) -> Awaitable[None]:
         """Close the active tab; a new one takes the place of the last."""
         context = self._context
         if (tab := context.tab) is None:
-            return
-        if not context.tabs.read_only:  # /undo brings it back as it is
-            if tab is context.presenter.shown:
-                tab.scroll = context.parts.transcript.position()
-            await context.tabs.keep(tab)
-        await context.tabs.close(tab)
-        await self.show_what_is_left(tab)
+            return _nothing()
+        if tab is context.presenter.shown:
+            tab.scroll = context.parts.transcript.position()
+        if (beside := context.tabs.beside(tab)) is None:
+            return self._close_last(tab, context.drafts.set_out())
+        return self._close(tab, beside, self._turn_to(beside))
 
-    async def show_what_is_left(self, gone: Tab | None) -> None:
+    async def _close(self, tab: Tab, beside: Tab, before: Tab | None) -> None:
+        try:
+            await self._keep_and_close(tab)
+        except StoreError:
+            if tab in self._context.tabs.tabs:
+                await self.show(tab)
+            raise
+        await self._read(beside, before)
+
+    async def _close_last(self, tab: Tab, way: UnplacedDraft) -> None:
+        with self._context.drafts.under_way(way):
+            await self._keep_and_close(tab)
+            await self.show_what_is_left(tab, way)
+
+    async def _keep_and_close(self, tab: Tab) -> None:
+        if not self._context.tabs.read_only:  # /undo brings it back as it is
+            await self._context.tabs.keep(tab)
+        await self._context.tabs.close(tab)
+
+    async def show_what_is_left(self, gone: Tab | None, way: UnplacedDraft) -> None:
         """Show another tab after one is gone; after the last one, a new tab with its agent."""
         context = self._context
         spec = choices.kept_agent(gone, context.settings) if gone else None
         if context.tab is not None:
-            await self.show(context.tab)
+            await self.show(context.tab, way)
         elif spec is not None:
-            await self.show(await context.tabs.open_new(spec))
+            await self.show(await context.tabs.open_new(spec), way)
         else:
-            context.handover.switch(None)
-            await self.first_tab()
+            await self.first_tab(way)
 
     def step(self, step: int) -> None:
         """Go to the next tab, around the ends."""
-        if len(self._context.tabs.tabs) > 1:
-            self._context.write_here()
-            self._context.run(self._step(step))
+        tabs, tab = self._context.tabs.tabs, self._context.tab
+        if tab in tabs and len(tabs) > 1:
+            self._go_to(tabs[(tabs.index(tab) + step) % len(tabs)])
 
     def go_to(self, index: int) -> None:
         """Go to a tab, counted from 0."""
         tabs = self._context.tabs.tabs
         if index < len(tabs) and not self._is_there(tabs[index]):
-            self._context.write_here()
-            self._context.run(self._go_to(tabs[index]))
+            self._go_to(tabs[index])
+
+    def _go_to(self, tab: Tab) -> None:
+        self._context.run(self._read(tab, self._turn_to(tab)))
 
     def _is_there(self, tab: Tab) -> bool:
         return tab is self._context.presenter.shown and tab is self._context.tab
 
-    @hands_over
-    async def _step(self, step: int) -> None:
-        tabs, tab = self._context.tabs.tabs, self._context.tab
-        if tab in tabs:  # as it is by now: the keys before this one have had their effect
-            await self.show(tabs[(tabs.index(tab) + step) % len(tabs)])
+    async def open_with(self, spec: AgentSpec, *, cwd: str | None = None, draft: str = "") -> None:
+        """Open a new conversation with an agent in a new tab, with a text to begin with."""
+        context = self._context
+        way = context.drafts.set_out()
+        with context.drafts.under_way(way):
+            tab = await context.tabs.open_new(spec, cwd=cwd)
+            tab.write(draft)
+            await self.show(tab, way)
 
-    @hands_over
-    async def _go_to(self, tab: Tab) -> None:
-        if tab in self._context.tabs.tabs and not self._is_there(tab):
-            await self.show(tab)
-
-    async def open_with(self, spec: AgentSpec) -> None:
-        """Open a new conversation with an agent in a new tab."""
-        await self.show(await self._context.tabs.open_new(spec))
+    async def open_conversation(self, conversation_id: str) -> Tab:
+        """Show a conversation in its tab, or in a new one."""
+        context = self._context
+        way = context.drafts.set_out()
+        with context.drafts.under_way(way):
+            tab = await context.tabs.open_conversation(conversation_id)
+            await self.show(tab, way)
+        return tab
 
     async def take_over(self) -> None:
         """Take over a conversation whose Catena is gone; one that lives is named."""
@@ -240,3 +298,7 @@ class TabActions:
             self._context.say("No shell started this Catena, and nobody could bring it back.")
         else:
             self._context.app.action_suspend_process()
+
+
+async def _nothing() -> None:
+    """Do nothing."""

@@ -175,7 +175,7 @@ class TroubleActions:
 
     async def _send_returned(self, tab: Tab, prompt: str | None) -> None:
         context = self._context
-        shown = tab is context.handover.tab
+        shown = tab is context.drafts.tab
         composer = context.parts.composer
         draft = composer.text if shown else tab.draft
         rest = _behind(prompt, draft)

@@ -6,10 +6,10 @@ from collections.abc import Awaitable
 
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.drafts import hands_over
 from catena.screens.common.picker import Picker
 from catena.text.formats import age
 from catena.widgets.row_list import Row
+from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena.workspace.undo import JournalLine, UndoResult, done_again, undone, what
 from catena_acp.errors import AgentMissing, ReadOnly
@@ -30,21 +30,22 @@ class UndoActions:
         self._context = context
         self._tabs = tabs
 
-    @hands_over
-    async def undo(self) -> None:
+    def undo(self) -> Awaitable[None]:
         """Undo the newest act in the active tab or on a closed one."""
-        if not self._in_edit():
-            taken = await self._moving(self._context.tabs.undoing.undo(self._as_it_is()))
-            self._context.say(await self._warning(taken) + undone(taken) if taken else _NOTHING)
+        return _nothing() if self._in_edit() else self._undo(self._context.drafts.set_out())
 
-    @hands_over
-    async def redo(self) -> None:
+    async def _undo(self, way: UnplacedDraft) -> None:
+        taken = await self._moving(self._context.tabs.undoing.undo(self._as_it_is()), way)
+        self._context.say(await self._warning(taken) + undone(taken) if taken else _NOTHING)
+
+    def redo(self) -> Awaitable[None]:
         """Redo the act that was undone last."""
-        if not self._in_edit():
-            taken = await self._moving(self._context.tabs.undoing.redo(self._as_it_is()))
-            self._context.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)
+        return _nothing() if self._in_edit() else self._redo(self._context.drafts.set_out())
 
-    @hands_over
+    async def _redo(self, way: UnplacedDraft) -> None:
+        taken = await self._moving(self._context.tabs.undoing.redo(self._as_it_is()), way)
+        self._context.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)
+
     async def reflog(self) -> None:
         """List every act of the journal; Enter undoes down to an act, or redoes up to it."""
         context = self._context
@@ -75,7 +76,8 @@ class UndoActions:
 
     async def _go_to(self, done: JournalLine) -> None:
         context = self._context
-        taken = await self._moving(context.tabs.undoing.go_back_to(self._as_it_is(), done.entry.id))
+        going = context.tabs.undoing.go_back_to(self._as_it_is(), done.entry.id)
+        taken = await self._moving(going, context.drafts.set_out())
         if taken is None:
             context.say(
                 "Something else was done since it was undone; it stays in the history and in the tree."
@@ -86,25 +88,29 @@ class UndoActions:
             said = done_again(taken) if done.entry.undone else undone(taken)
             context.say(await self._warning(taken) + said)
 
-    async def delete(self) -> None:
+    def delete(self) -> Awaitable[None]:
         """Delete this conversation: lists hide it, the tab closes, and /undo brings it back."""
-        await self._archive(Act.DELETE, "Deleted from every list, and still in the file")
+        return self._leave_by(Act.DELETE, "Deleted from every list, and still in the file")
 
-    async def archive(self) -> None:
+    def archive(self) -> Awaitable[None]:
         """Archive this conversation: it moves to the end of the history."""
-        await self._archive(Act.ARCHIVE, "Archived: it stands at the end of the history")
+        return self._leave_by(Act.ARCHIVE, "Archived: it stands at the end of the history")
 
-    @hands_over
-    async def _archive(self, act: Act, said: str) -> None:
+    def _leave_by(self, act: Act, said: str) -> Awaitable[None]:
+        tab = self._context.tab
+        if tab is None or self._in_edit():
+            return _nothing()
+        return self._archive(tab, act, said, self._context.drafts.set_out())
+
+    async def _archive(self, tab: Tab, act: Act, said: str, way: UnplacedDraft) -> None:
         context = self._context
-        if (tab := context.tab) is None or self._in_edit():
-            return
-        if await context.tabs.undoing.nothing_said(tab):
-            context.say(_UNTOUCHED)
-            return
-        self._as_it_is()
-        await context.tabs.undoing.archive(tab.conversation.id, act, by=tab)
-        await self._tabs.show_what_is_left(tab)
+        with context.drafts.under_way(way):
+            if await context.tabs.undoing.nothing_said(tab):
+                context.say(_UNTOUCHED)
+                return
+            self._as_it_is()
+            await context.tabs.undoing.archive(tab.conversation.id, act, by=tab)
+            await self._tabs.show_what_is_left(tab, way)
         context.say(f"{said}. /undo brings it back.")
 
     def _in_edit(self) -> bool:
@@ -114,19 +120,23 @@ class UndoActions:
             self._context.say(_IN_EDIT)
         return editing
 
-    async def _moving(self, taking: Awaitable[UndoResult | None]) -> UndoResult | None:
-        """Await a step and show its tab; events of the tab wait until it has moved."""
+    async def _moving(self, taking: Awaitable[UndoResult | None], way: UnplacedDraft) -> UndoResult | None:
+        """Await a step and show its tab; events of the tab wait until it has moved.
+
+        ``way`` is what is written meanwhile.
+        """
         context, presenter = self._context, self._context.presenter
-        before = presenter.moving = context.tab
-        try:
-            taken = await taking
-        finally:
-            presenter.moving = None
-        if context.tab is before or before not in context.tabs.tabs:
-            await self._show(taken)
-        else:  # the person went to another tab meanwhile, and stays there
-            presenter.refresh()
-        return taken
+        with context.drafts.under_way(way):
+            before = presenter.moving = context.tab
+            try:
+                taken = await taking
+            finally:
+                presenter.moving = None
+            if context.tab is before or before not in context.tabs.tabs:
+                await self._show(taken, way)
+            else:  # the person went to another tab meanwhile, and stays there
+                presenter.refresh()
+            return taken
 
     @staticmethod
     async def _warning(taken: UndoResult) -> str:
@@ -147,7 +157,7 @@ class UndoActions:
             shown.scroll = context.parts.transcript.position()
         return context.tab
 
-    async def _show(self, taken: UndoResult | None) -> None:
+    async def _show(self, taken: UndoResult | None, way: UnplacedDraft) -> None:
         """Show the tab of the acts; the focus stays."""
         context = self._context
         if taken is None:
@@ -155,12 +165,16 @@ class UndoActions:
         tab = taken.look_at
         if tab is None or tab not in context.tabs.tabs:
             if context.presenter.shown not in context.tabs.tabs:
-                await self._tabs.show_what_is_left(context.presenter.shown)
+                await self._tabs.show_what_is_left(context.presenter.shown, way)
             return
         if tab is not context.presenter.shown:
-            await self._tabs.show(tab)
+            await self._tabs.show(tab, way)
             return
         await context.presenter.show(tab)
-        context.handover.switch(tab)
+        context.drafts.arrive(way, tab)
         if not tab.conversation.read_only:
             context.run(tab.window.prepare())
+
+
+async def _nothing() -> None:
+    """Do nothing."""

@@ -46,14 +46,18 @@ class AreaCommands(Protocol):
         """The tab whose transcript is on the screen; behind ``tab`` while a page is being read."""
 
     @property
+    def may_submit(self) -> bool:
+        """False if Enter does nothing: the person has not seen yet what it would send."""
+
+    @property
     def text_waits(self) -> bool:
         """True while a text on which Enter was pressed waits to go out."""
 
     def do(self, name: str) -> None:
         """Run the command of this name."""
 
-    def submit(self, text: str, tab: Tab | None = None) -> None:
-        """Submit a text; ``tab`` is the one that it was written for."""
+    def submit(self, text: str) -> None:
+        """Submit a text that has left the composer."""
 
     def handle(self, event: ChatEvent) -> None:
         """Handle a key or a click in a widget."""
@@ -66,6 +70,9 @@ class AreaCommands(Protocol):
 
     def typed(self) -> None:
         """Note that another key was pressed."""
+
+    def begin_typing(self) -> None:
+        """Get the composer ready for what is about to be typed."""
 
     def write(self) -> None:
         """Write the composer's text to its tab."""
@@ -88,8 +95,8 @@ class AreaCommands(Protocol):
     def go_to_tab(self, index: int) -> None:
         """Go to a tab, counted from 0."""
 
-    def unstored_texts(self, written: Sequence[str]) -> list[str]:
-        """Return the texts that no store will keep; ``written``: the texts in the composer or just submitted."""
+    def unstored_texts(self, written: str) -> list[str]:
+        """Return the texts that no store will keep; ``written`` is what the composer shows."""
 
     def detach(self) -> None:
         """Write everything on the screen back to its tab, before the area is removed."""

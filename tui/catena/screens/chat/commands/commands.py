@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Protocol, TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS, command, slash_command
 from catena.screens.chat.context import ChatContext, ChatHost
-from catena.screens.chat.drafts import Handover
+from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.edit import EditPanel
 from catena.screens.chat.panels.permission import PermissionPanel
@@ -21,7 +20,7 @@ from catena.terminal.programs import EditorFailed
 from catena.transcript import Transcript
 from catena.widgets.commands import split_slash
 from catena.widgets.composer import Composer
-from catena.workspace.pending import PendingText
+from catena.workspace.outgoing import OutgoingText, Stage, UnplacedDraft
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.errors import AgentError, ReadOnly
@@ -46,22 +45,20 @@ class Commands:
         presenter: TabPresenter,
         startup: StartupCommands,
     ) -> None:
-        """``startup`` takes submitted texts until the tabs are there."""
-        handover = Handover(
+        """``startup`` has the texts that were written before the tabs were there."""
+        drafts = Drafts(
             parts.composer,
             tabs,
             presenter,
-            send=self._submit_in,
-            show=lambda tab: self.run(self.actions.tabs.show(tab)),
+            startup.draft,
+            go=self._go,
             keep=lambda tab: self.run(tabs.keep(tab)),
             changed=screen.keep_soon,
-            is_command=_is_command,
         )
-        self.context = context = ChatContext(screen, parts, tabs, presenter, handover, self.run)
+        self.context = context = ChatContext(screen, parts, tabs, presenter, drafts, self.run)
         self.actions = ChatActions(context, commands=SLASH_COMMANDS, do=self._act)
-        self._startup = startup
+        self._first = startup.draft
         self._submissions = Submissions(context, self.actions)
-        self._taking: _Taking = startup
 
     @property
     def tab(self) -> Tab | None:
@@ -74,18 +71,20 @@ class Commands:
         return self.context.presenter.shown
 
     @property
+    def may_submit(self) -> bool:
+        """False for a draft that is left, and for one that nobody touched, of a tab that is not on the screen yet."""
+        drafts = self.context.drafts
+        return not (drafts.left_behind or (drafts.untouched and self.actions.tabs.on_the_way))
+
+    @property
     def text_waits(self) -> bool:
         """True while a text on which Enter was pressed waits to go out."""
-        return self.context.handover.has_sent
+        return bool(self.context.tabs.outgoing.waiting())
 
     async def begin(self) -> None:
-        """Bring the tabs back, then send what was sent before they were there."""
-        try:
-            await self.actions.tabs.begin()
-        finally:
-            self._taking = self._submissions
-            for text in self._startup.take():
-                self.submit(text)
+        """Bring the tabs back; what was sent before they were there goes out then."""
+        with self.context.drafts.under_way(self._first):
+            await self.actions.tabs.begin(self._first)
 
     def run(self, act: Awaitable[None]) -> None:
         """Let an action go on by itself, and say what goes wrong."""
@@ -104,12 +103,12 @@ class Commands:
     def _act(self, name: str) -> Awaitable[None]:
         return _action(name, "", self.actions, self.context)
 
-    def submit(self, text: str, tab: Tab | None = None) -> None:
-        """Take a text on which Enter was pressed; ``tab`` is the one that it was written for."""
-        self._taking.submit(text, tab)
+    def submit(self, text: str) -> None:
+        """Take a text on which Enter was pressed."""
+        self._submissions.submit(text)
 
-    def _submit_in(self, text: str, tab: Tab) -> None:
-        self._submissions.submit(text, tab)
+    def _go(self, outgoing: OutgoingText) -> None:
+        self._submissions.go(outgoing)
 
     def handle(self, event: ChatEvent) -> None:
         """Do what the person wants by a key or a click in a widget."""
@@ -119,7 +118,7 @@ class Commands:
                 self.run(actions.prompts.answer(event.ask, event.option, event.reason))
             case PermissionPanel.ReasonLeft():  # without its question it is a text like any other
                 if asking := actions.prompts.asks(event.ask):
-                    context.restore(asking, event.text)
+                    context.drafts.restore(asking, event.text)
             case TroublePanel.Taken():
                 self.run(actions.trouble.take(event.offer))
             case (
@@ -167,7 +166,8 @@ class Commands:
 
     def attach(self, paths: Sequence[str]) -> None:
         """Attach files whose paths were pasted."""
-        self.run(self.actions.attachments.attach_pasted(paths))
+        if tab := self.context.tab:
+            self.run(self.actions.attachments.attach_pasted(tab, paths))
 
     def escaped(self, *, idle: bool) -> None:
         """Note that Esc was pressed; pressed twice while ``idle``, a prompt is to be chosen."""
@@ -177,13 +177,17 @@ class Commands:
         """Note that another key was pressed."""
         self.actions.edits.typed()
 
+    def begin_typing(self) -> None:
+        """Empty the composer of a text that is left behind."""
+        self.context.drafts.begin_typing()
+
     def write(self) -> None:
         """Take the text of the composer over into its tab."""
-        self.context.handover.write()
+        self.context.drafts.write()
 
     def save(self) -> None:
         """Save the draft and the scroll position of the tab that is written for."""
-        if tab := self.context.handover.tab:
+        if tab := self.context.drafts.tab:
             self.run(self.context.tabs.keep(tab))
 
     def drawn(self) -> None:
@@ -207,84 +211,87 @@ class Commands:
         """Go to a tab, counted from 0."""
         self.actions.tabs.go_to(index)
 
-    def unstored_texts(self, written: Sequence[str]) -> list[str]:
+    def unstored_texts(self, written: str) -> list[str]:
         """Return nothing: every text is kept with its tab."""
         return []
 
     def detach(self) -> None:
         """Write everything on the screen back to its tab."""
-        parts = self.context.parts
-        self.context.handover.detach()
+        self.context.drafts.detach()
         self.context.presenter.detach()
-        self.actions.prompts.hold_all(self._startup.take(), parts.composer, parts.permission)
-
-
-class _Taking(Protocol):
-    """Where a text goes on which Enter was pressed."""
-
-    def submit(self, text: str, tab: Tab | None = None) -> None: ...
+        self.actions.prompts.detach()
 
 
 class Submissions:
-    """What Enter does once the tabs are there: a command of ours is done, anything else goes to the agent."""
+    """What Enter does: a command of ours is done, anything else goes to the agent."""
 
     def __init__(self, context: ChatContext, actions: ChatActions) -> None:
         self._context = context
         self._actions = actions
 
-    def submit(self, text: str, tab: Tab | None = None) -> None:
-        """Do a command, or send a prompt.
-
-        ``tab`` is the one that the text was written for; if there was none, the one that is looked at.
-        """
-        slash = split_slash(text)
-        wanted = slash_command(slash[0]) if slash else None
+    def submit(self, text: str) -> None:
+        """Submit a text that has left the composer; it goes out as soon as its place is there."""
         context, actions = self._context, self._actions
         actions.prompts.stop_walking()
-        tab = tab or context.tab
-        entered = context.handover.entered()
-        if entered is None and tab is not None and context.handover.defer(text, tab):
-            return
-        with entered or nullcontext():
-            if tab is not None and tab not in context.tabs.tabs:  # closed since: there is nowhere to show it
-                context.parts.composer.restore(text)
-            elif slash and wanted:
-                self._do(wanted.name, slash[1], text, tab)
-            elif tab and tab.editing:
-                context.run(actions.edits.send(tab, text))
-            else:
-                context.run(self._send(text, tab, actions.prompts.hold(tab, text)))
-
-    def _do(self, name: str, argument: str, text: str, tab: Tab | None) -> None:
-        """Do a command that was entered with this text."""
-        context = self._context
-        if tab is not None and tab is not context.tab:  # it would be done to another one
-            context.restore(tab, text)
-            return
-        if tab and tab.editing and tab is context.handover.tab:  # the edited prompt takes its place
-            context.handover.replace(tab.editing.prompt.text)
-        held = self._actions.prompts.hold(tab, text)
-        context.run(_begun(_action(name, argument, self._actions, context), held))
-
-    async def _send(self, text: str, tab: Tab | None, held: PendingText) -> None:
-        composer = self._context.parts.composer
-        try:
-            if tab is None:
-                await self._actions.tabs.first_tab()
-                tab = self._context.tab
-        except (AgentError, StoreError, ReadOnly):
-            if held.release():
-                composer.restore(text)
-            raise
+        tab = context.drafts.tab
+        if tab is not None and tab.editing and not _is_command(text):
+            actions.edits.submit(tab, text)
+        else:
+            context.drafts.write()
+            outgoing = context.tabs.outgoing.add(text, context.drafts.place)
+            if tab is None and not context.drafts.leads_somewhere and not _is_command(text):
+                context.run(self._send_in_first_tab(outgoing))
         if tab is not None:
-            await self._actions.prompts.send(tab, text, held=held)
-        elif held.release():
-            composer.restore(text)
+            actions.tabs.try_again(tab)
+        context.drafts.release()
+
+    async def _send_in_first_tab(self, outgoing: OutgoingText) -> None:
+        """Open the first tab for a text that was written without one."""
+        way = outgoing.draft
+        assert isinstance(way, UnplacedDraft)
+        with self._context.drafts.under_way(way):
+            await self._actions.tabs.first_tab(way)
+
+    def go(self, outgoing: OutgoingText) -> None:
+        """Do a command, or send a prompt: its place is there."""
+        context, text = self._context, outgoing.text
+        tab = None if isinstance(outgoing.draft, UnplacedDraft) else outgoing.draft
+        slash = split_slash(text)
+        wanted = slash_command(slash[0]) if slash else None
+        if tab is not None and tab not in context.tabs.tabs:  # closed since: there is nowhere to show it
+            context.tabs.outgoing.remove(outgoing)
+            context.parts.composer.restore(text)
+        elif outgoing.send is not None:
+            context.run(outgoing.send(outgoing))
+        elif slash and wanted:
+            self._do(wanted.name, slash[1], outgoing, tab)
+        elif tab is not None:
+            context.run(self._actions.prompts.send(tab, text, outgoing=outgoing))
+
+    def _do(self, name: str, argument: str, outgoing: OutgoingText, tab: Tab | None) -> None:
+        """Do a command that was entered."""
+        context = self._context
+        if tab is not context.tab:  # it would be done to another one
+            context.drafts.restore_outgoing(outgoing)
+            return
+        if tab and tab.editing and tab is context.drafts.tab:  # the edited prompt takes its place
+            context.parts.composer.put(tab.editing.prompt.text)
+        outgoing.stage = Stage.HELD
+        context.run(self._begun(_action(name, argument, self._actions, context), outgoing))
+        context.drafts.release()
+
+    async def _begun(self, act: Awaitable[None], outgoing: OutgoingText) -> None:
+        """The command is under way, and answers for itself."""
+        self._context.tabs.outgoing.remove(outgoing)
+        await act
 
 
 def _action(name: str, argument: str, actions: ChatActions, context: ChatContext) -> Awaitable[None]:
     """What the command of this name does; the keys wait for it where it leads them elsewhere."""
     wanted = command(name)
+    if wanted.needs_argument and not argument:
+        context.drafts.prefix(f"/{name} ")
+        return _nothing()
     act = wanted.action(actions, argument)
     return context.gate.led(act) if wanted.leads else act
 
@@ -294,7 +301,5 @@ def _is_command(text: str) -> bool:
     return slash is not None and slash_command(slash[0]) is not None
 
 
-async def _begun(act: Awaitable[None], held: PendingText) -> None:
-    """The command is under way, and answers for itself."""
-    held.release()
-    await act
+async def _nothing() -> None:
+    """Do nothing."""

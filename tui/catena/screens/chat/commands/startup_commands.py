@@ -5,36 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from catena.workspace.outgoing import OutgoingTexts, UnplacedDraft
+
 if TYPE_CHECKING:
     from catena.screens.chat.commands.area_commands import ChatEvent
     from catena.workspace.tab import Tab
 
 
 class StartupCommands:
-    """The commands of a chat area before its tabs are there: quit, and keep what is submitted."""
+    """The commands of a chat area before its tabs are there: quit, and keep what is submitted.
+
+    ``draft`` is where everything is written until then.
+    """
 
     tab: Tab | None = None
     shown: Tab | None = None
+    may_submit = True
     text_waits = False
 
-    def __init__(self, leave: Callable[[], None]) -> None:
+    def __init__(self, outgoing: OutgoingTexts, leave: Callable[[], None]) -> None:
         """``leave`` ends the program."""
+        self._outgoing = outgoing
         self._leave = leave
-        self._texts: list[str] = []
-
-    def take(self) -> list[str]:
-        """Take the submitted texts, oldest first."""
-        texts, self._texts = self._texts, []
-        return texts
+        self.draft = UnplacedDraft()
 
     def do(self, name: str) -> None:
         """Quit; no other command is possible yet."""
         if name == "quit":
             self._leave()
 
-    def submit(self, text: str, tab: Tab | None = None) -> None:
+    def submit(self, text: str) -> None:
         """Keep a text until the tabs are there."""
-        self._texts.append(text)
+        self._outgoing.add(text, self.draft)
 
     def handle(self, event: ChatEvent) -> None:
         """Do nothing: no widget shows a tab yet."""
@@ -46,6 +48,9 @@ class StartupCommands:
         """Do nothing: there is no prompt to be chosen."""
 
     def typed(self) -> None:
+        """Do nothing."""
+
+    def begin_typing(self) -> None:
         """Do nothing."""
 
     def write(self) -> None:
@@ -70,9 +75,9 @@ class StartupCommands:
     def go_to_tab(self, index: int) -> None:
         """Do nothing: there are no tabs yet."""
 
-    def unstored_texts(self, written: Sequence[str]) -> list[str]:
-        """Return every submitted and written text."""
-        return [*self._texts, *written]
+    def unstored_texts(self, written: str) -> list[str]:
+        """Return every submitted text, and the written one."""
+        return [*(each.text for each in self._outgoing.waiting(self.draft)), written]
 
     def detach(self) -> None:
         """Do nothing: nothing has a tab yet."""

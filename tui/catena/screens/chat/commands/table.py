@@ -21,6 +21,7 @@ class ChatCommand:
     key: str = ""  # as the person presses it
     aliases: tuple[str, ...] = ()
     by_name: bool = True  # False: done by a key alone, and in no list
+    needs_argument: bool = False  # without one, the beginning of the command is put into the composer
     leads: bool = False  # it opens a screen or moves the focus: the keys behind it wait for that place
 
 
@@ -38,7 +39,11 @@ COMMANDS: tuple[ChatCommand, ...] = (
         "close", "close this tab; its conversation stays in the history", lambda do, _: do.tabs.close()
     ),
     ChatCommand(
-        "rename", "give this conversation a title", lambda do, text: do.prompts.rename(text), argument="TITLE"
+        "rename",
+        "give this conversation a title",
+        lambda do, text: do.prompts.rename(text),
+        argument="TITLE",
+        needs_argument=True,
     ),
     ChatCommand(
         "clear",
@@ -109,7 +114,11 @@ COMMANDS: tuple[ChatCommand, ...] = (
         argument="LABEL",
     ),
     ChatCommand(
-        "label", "name the newest checkpoint", lambda do, text: do.checkpoints.label(text), argument="LABEL"
+        "label",
+        "name the newest checkpoint",
+        lambda do, text: do.checkpoints.label(text),
+        argument="LABEL",
+        needs_argument=True,
     ),
     ChatCommand(
         "checkpoints",
@@ -228,6 +237,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
         "attach a file to this prompt",
         lambda do, text: do.attachments.attach(text),
         argument="PATH",
+        needs_argument=True,
     ),
     ChatCommand(
         "detach",
