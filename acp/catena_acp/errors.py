@@ -104,6 +104,10 @@ class ForkWrong(AgentError):
     """The fork does not hold what was asked for; its source may still be right."""
 
 
+class ForkEmpty(ForkWrong):
+    """A fork holds nothing, and so probably its source."""
+
+
 class NotKept(AgentError):
     """The store does not take what the agent says; it was asked to stop."""
 

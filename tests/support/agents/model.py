@@ -348,7 +348,9 @@ class ModelAgent:
             raise AgentRefused(-32602, "a turn is running")
         if not content and profile.fork_empty_refused:
             raise AgentRefused(-32602, "nothing to fork")
-        lie = upstream.lies.pop("fork", None)
+        lie = upstream.lies.get("fork")
+        if lie != "always empty":
+            upstream.lies.pop("fork", None)
         if lie == "same":
             return await self._answered(SessionOpened(session_id, None, (), ()))
         if at is not None and profile.fork_at:
@@ -356,7 +358,7 @@ class ModelAgent:
             if not ends:
                 raise AgentRefused(-32602, "no such message")
             content = content[: ends[-1] + 1]
-        if lie == "empty":
+        if lie in ("empty", "always empty"):
             content = []
         born = self._born(content)
         if session_id in upstream.spoilt:

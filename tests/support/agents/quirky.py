@@ -67,6 +67,9 @@ class Agent:
         self.keep(session_id, said)
         return session_id
 
+    def forgot(self, session_id: str) -> bool:
+        return self.kept(session_id) is None or ("forgets-forks" in self.habits and session_id != "q1")
+
     def history(self, session_id: str) -> list[Message]:
         said = self.kept(session_id) or []
         return [
@@ -133,7 +136,7 @@ class Agent:
 
     def session_load(self, request: Message, params: Message) -> None:
         session_id = params["sessionId"]
-        if self.kept(session_id) is None:
+        if self.forgot(session_id):
             return self.not_found(request, session_id)
         self.live.add(session_id)
         history, answered = self.history(session_id), self.reply(request, {})
@@ -149,7 +152,7 @@ class Agent:
 
     def session_resume(self, request: Message, params: Message) -> None:
         session_id = params["sessionId"]
-        if self.kept(session_id) is None or ("forgets-forks" in self.habits and session_id != "q1"):
+        if self.forgot(session_id):
             return self.not_found(request, session_id)
         self.live.add(session_id)
         self.send(self.reply(request, {}))

@@ -232,7 +232,7 @@ class SendContext:
         if opened.session_id == source.session_id:
             raise SessionContradicts(f"{self.spec.title} answered the fork with its source's own id")
         pointers = _pointers(source, at[0] if at else None)
-        await self.sessions.check_fork(agent, opened, self.place_for(window_id), pointers)
+        opened = await self.sessions.open_fork(agent, opened, place, pointers)
         cause = Cause.FORK_AT if at else Cause.FORK
         # What came before the fork was answered may be in it: the source has moved then.
         await self.sessions.settle(source.id)

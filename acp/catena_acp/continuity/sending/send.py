@@ -6,7 +6,7 @@ text goes out twice at most: the second time only where the first was refused be
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 
 from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.conversation_events import Doing
@@ -21,7 +21,15 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.slash_commands import command_name
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.errors import AgentError, AgentRefused, ForkWrong, NotSent, RefusedAtOnce, SessionGone
+from catena_acp.errors import (
+    AgentError,
+    AgentRefused,
+    ForkEmpty,
+    ForkWrong,
+    NotSent,
+    RefusedAtOnce,
+    SessionGone,
+)
 from catena_acp.port import AgentPort
 from catena_acp.session_events import NoticeReported, PromptBlock, TextBlock
 from catena_acp.trouble.diagnosis import diagnose
@@ -76,6 +84,8 @@ class PromptCarrier:
         self._tried: set[route.StepKey] = set()
         self._last_error: AgentError | None = None
         self._made: set[str] = set()  # links that it came to; what is empty cannot be opened again
+        self._asleep: dict[str, ContextSource] = {}  # … and forks of them that were not found when prompted
+        self._empty: set[str] = set()  # links whose fork held nothing
         self._lost: str | None = None  # why a session that should have carried it was lost on the way
         self._route = RouteRecord()
         self.turn: RunningTurn | None = None  # claimed
@@ -131,7 +141,8 @@ class PromptCarrier:
                 self._path = await messages.path(reader, self._row.id)
             situation = await self._context.situation(reader, agent, self._window_id, self._path)
             full = await was_full(reader, self._row)
-        untried = [step for step in route.candidates(situation) if route.key_of(step) not in self._tried]
+        possible = [step for step in route.candidates(situation) if route.key_of(step) not in self._tried]
+        untried = [step for step in possible if not _forks_one_of(step, self._empty)]
         steps = [step for step in untried if not full or begins_empty(step)]
         for step in untried:
             if not isinstance(step, route.New) and step not in steps:
@@ -157,8 +168,13 @@ class PromptCarrier:
         if live is None:
             try:
                 live = await self._context.sessions.open_cold(
-                    link, agent, self._context.place_for(self._window_id), self._context.host
+                    link,
+                    agent,
+                    self._context.place_for(self._window_id),
+                    self._context.host,
+                    made_here=link.id in self._asleep,
                 )
+                live.opened = self._asleep.get(link.id, live.opened)
             except AgentError as error:
                 await self._failed(link, error, "it could not be opened")
                 return None
@@ -192,6 +208,8 @@ class PromptCarrier:
         except ForkWrong as error:
             self._route.failed(link.id, f"{_FORK_FAILED}: {short(str(error))}")
             self._last_error = error
+            if isinstance(error, ForkEmpty):
+                self._empty.add(link.id)
         except AgentError as error:
             await self._failed(link, error, _FORK_FAILED)
 
@@ -247,9 +265,23 @@ class PromptCarrier:
         async with self._context.services.db.read() as reader:
             link = await links.get(reader, running.live.link_id)
         if link and isinstance(error, SessionGone):
+            if running.live.opened in _FORKED and link.id not in self._asleep:
+                # It was made, but is not live: it is opened, once, as any session of before.
+                self._asleep[link.id] = running.live.opened
+                self._made.discard(link.id)
+                self._tried.discard(route.key_of(route.Use(link)))
+                self._context.sessions.forget(link.id)
+                return None
             self._lost = f"session lost ({short(str(error))})"
             await self._context.lose(link, str(error), self._window_id)
         return None
+
+
+def _forks_one_of(step: route.Step, link_ids: Set[str]) -> bool:
+    return isinstance(step, route.Fork | route.ForkAt) and step.link.id in link_ids
+
+
+_FORKED = frozenset({ContextSource.FORKED, ContextSource.FORKED_AT})
 
 
 _FORK_FAILED = "fork failed"

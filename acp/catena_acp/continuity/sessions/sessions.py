@@ -15,7 +15,7 @@ from catena_acp.continuity.sessions.agent_pool import REPLAY, REPLAYED_LATE, is_
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.continuity.slash_commands import command_name
-from catena_acp.errors import AgentError, ForkWrong, NotOffered, SessionContradicts
+from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.port import AgentPort, SessionSetup
 from catena_acp.session_events import Event, SessionOpened, TextChunk, TranscriptEvent
 from catena_store.chains import agents, links, turns
@@ -213,11 +213,18 @@ class Sessions:
             await live.agent.close_session(live.session_id)
 
     async def open_cold(
-        self, link: Link, agent: AgentPort, place: SessionSetup, listener: SessionListener
+        self,
+        link: Link,
+        agent: AgentPort,
+        place: SessionSetup,
+        listener: SessionListener,
+        *,
+        made_here: bool = False,
     ) -> LiveSession:
         """Resume a link's session; by its replay, compared with the record, if the agent has a faithful one.
 
-        Raises SessionContradicts if it is proved to be another session than the link says, or any AgentError.
+        ``made_here``: this agent process made it, and may have it open. Raises SessionContradicts if it is proved to be
+        another session than the link says, or any AgentError.
         """
         # Two windows may want the same session at once; the second finds it open.
         async with self._opening.setdefault(link.id, asyncio.Lock()):
@@ -226,7 +233,7 @@ class Sessions:
                 link = await links.get(reader, link.id) or link
             if live := self.of(link):
                 return live
-            opening = asyncio.ensure_future(self._opened(link, agent, place, listener))
+            opening = asyncio.ensure_future(self._opened(link, agent, place, listener, made_here=made_here))
             try:
                 return await asyncio.shield(opening)
             except asyncio.CancelledError:
@@ -257,12 +264,19 @@ class Sessions:
                     await self.close(live)
 
     async def _opened(
-        self, link: Link, agent: AgentPort, place: SessionSetup, listener: SessionListener
+        self,
+        link: Link,
+        agent: AgentPort,
+        place: SessionSetup,
+        listener: SessionListener,
+        *,
+        made_here: bool = False,
     ) -> LiveSession:
         await self.drop_stale(link)
         abilities = agent.abilities
         async with self._services.db.read() as reader:
             loadable = await is_loadable(reader, abilities)
+        loadable = loadable and not (made_here and abilities.quirks.load_twice_breaks)
         faithful = await self._replay_is_faithful(agent)
         look = loadable and faithful is not False and not abilities.quirks.load_destroys
         loaded = look or (loadable and not abilities.resume)
@@ -279,35 +293,61 @@ class Sessions:
             await self._compare(link, agent, opened, learn=faithful is None)
         return self.adopt(link, agent, opened, ContextSource.RESUMED, listener, place, loaded=loaded)
 
-    async def check_fork(
-        self, agent: AgentPort, opened: SessionOpened, place: SessionSetup, vouched: Link
-    ) -> None:
-        """Compare a fresh fork with what it should hold, if the agent shows it; ``vouched`` has the pointers.
+    async def open_fork(
+        self, agent: AgentPort, forked: SessionOpened, place: SessionSetup, vouched: Link
+    ) -> SessionOpened:
+        """Open a fresh fork, and compare it with what it should hold, by the pointers of ``vouched``, if it is shown.
 
-        Closes the fork and raises ForkWrong where it is something else.
+        What an agent answers to a fork may name a session that is not live before it is opened, and say nothing of its
+        modes and options. Closes the fork and raises ForkWrong where it is something else, ForkEmpty if it is nothing.
         """
         expected = await self._expected(vouched)
-        notes = agent.abilities.quirks.replay_notes
-        told = any(isinstance(event, TextChunk) for event in opened.replay)
-        if told and await asyncio.to_thread(verdict, opened.replay, expected, notes) is Verdict.AGREES:
-            return
-        quirks, faithful = agent.abilities.quirks, await self._replay_is_faithful(agent)
-        can_look = agent.abilities.load and not quirks.load_twice_breaks and not quirks.load_destroys
-        if can_look and (faithful or (told and faithful is None)):
+        quirks = agent.abilities.quirks
+        told = any(isinstance(event, TextChunk) for event in forked.replay)
+        agrees = told and await self._verdict(agent, forked, expected) is Verdict.AGREES
+        async with self._services.db.read() as reader:
+            loadable = await is_loadable(reader, agent.abilities)
+        can_load = loadable and not quirks.load_twice_breaks and not quirks.load_destroys
+        faithful = await self._replay_is_faithful(agent)
+        if not agrees and can_load and (faithful or (told and faithful is None)):
             # OpenCode tells only the last twenty messages of a fork; what it loads is all of it.
-            replay = (await agent.load_session(opened.session_id, place)).replay
-            if await asyncio.to_thread(verdict, replay, expected, notes) is Verdict.AGREES:
-                return
-        elif not told:
-            return
-        await agent.close_session(opened.session_id)
+            opened = await agent.load_session(forked.session_id, place)
+            found = await self._verdict(agent, opened, expected)
+            if found is Verdict.AGREES and opened.session_id == forked.session_id:
+                return opened
+        elif agrees or not told:
+            return await self._woken(agent, forked, place, can_load=can_load)
+        else:
+            found = Verdict.CONTRADICTS
+        await agent.close_session(forked.session_id)
+        if found is Verdict.EMPTY:
+            raise ForkEmpty(f"{agent.spec.title}'s fork holds nothing")
         raise ForkWrong(f"{agent.spec.title}'s fork is not what was asked for")
+
+    async def _woken(
+        self, agent: AgentPort, forked: SessionOpened, place: SessionSetup, *, can_load: bool
+    ) -> SessionOpened:
+        """A fork that is live now, whether or not it was before; as it was answered where it cannot be opened."""
+        if agent.abilities.quirks.load_twice_breaks or not (agent.abilities.resume or can_load):
+            return forked
+        reopen = agent.resume_session if agent.abilities.resume else agent.load_session
+        try:
+            opened = await reopen(forked.session_id, place)
+        except AgentRefused:
+            return forked  # it may be live all the same; its first prompt will tell
+        if opened.session_id != forked.session_id:
+            await agent.close_session(opened.session_id)
+            return forked
+        return opened
+
+    async def _verdict(self, agent: AgentPort, opened: SessionOpened, expected: Expected) -> Verdict:
+        # A long session takes a while to compare; the screen goes on meanwhile.
+        notes = agent.abilities.quirks.replay_notes
+        return await asyncio.to_thread(verdict, opened.replay, expected, notes)
 
     async def _compare(self, link: Link, agent: AgentPort, opened: SessionOpened, *, learn: bool) -> None:
         expected = await self._expected(link)
-        # A long session takes a while to compare; the screen goes on meanwhile.
-        notes = agent.abilities.quirks.replay_notes
-        found = await asyncio.to_thread(verdict, opened.replay, expected, notes)
+        found = await self._verdict(agent, opened, expected)
         if learn and expected.holds:
             await self._learn_replay(agent, found)
         if found is not Verdict.AGREES:

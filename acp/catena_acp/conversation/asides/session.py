@@ -148,7 +148,7 @@ class AsideSessionOpener:
                 if turn
                 else source
             )
-            await context.sessions.check_fork(agent, opened, context.place, holds)
+            opened = await context.sessions.open_fork(agent, opened, context.place, holds)
             link = await self._kept_fork(agent, opened, source, at_turn=turn is not None)
             return (link, opened) if link else None
         except SessionHeld as held:
