@@ -186,7 +186,7 @@ class Sessions:
             raise
 
     def _attended(self, task: asyncio.Future[Any]) -> None:
-        del self._unattended[task]
+        self._unattended.pop(task, None)
         if not task.cancelled():
             task.exception()  # of a session that did not come to be, for which nobody waits
 
@@ -201,7 +201,9 @@ class Sessions:
     async def _wait_for_unattended(self, seconds: float, agent: AgentPort | None = None) -> None:
         made = {task for task, by in self._unattended.items() if agent in (by, None)}
         if made:
-            await asyncio.wait(made, timeout=seconds)
+            _, late = await asyncio.wait(made, timeout=seconds)
+            for task in late:  # waited for once; what comes of it all the same is stored
+                self._unattended.pop(task, None)
 
     async def drop_stale(self, link: Link) -> None:
         """Close our copy of a session that another process has written to since."""
