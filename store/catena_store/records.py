@@ -332,6 +332,16 @@ class QueueItem:
         """Turn, link and future row, while the prompt is being steered into a running turn."""
         return self.data.get("steering")
 
+    @property
+    def edits(self) -> str | None:
+        """The prompt that this text is to replace, while the edit waits for the running turn to stop."""
+        return self.data.get("edits")
+
+    @property
+    def waits(self) -> bool:
+        """True while it waits for its turn, and is not on its way into a running turn or to another branch."""
+        return not (self.steering or self.edits)
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -37,10 +36,9 @@ async def test_a_session_whose_making_was_stopped_has_a_link_and_carries_the_nex
         await desk.window.stop()
         assert (await desk.until_told(PromptReturned)).text == "say one", "nobody waits for the agent"
         await desk.window.wait_idle()
-        again = asyncio.ensure_future(desk.say("say two"))
         world.cue("made")
-        await again
-        (link,) = await desk.links()
+        link = await linked(desk, Cause.NEW)
+        await desk.say("say two")
         assert upstream(world) == {link.session_id}
     assert len(world.requests("session/new")) == 1
 

@@ -19,7 +19,8 @@ from catena_store.clients import leases
 from catena_store.conversations import conversations
 from catena_store.database.database import Database
 from catena_store.errors import StoreError
-from catena_store.records import AgentGroup
+from catena_store.records import AgentGroup, Kind
+from catena_store.windows import queue, windows
 from catena_store.windows.journal import Act
 from support.conversations.rehearsed import Desk, World
 
@@ -183,3 +184,59 @@ async def test_11_an_agent_that_is_started_while_another_conversation_of_its_fam
         async with asyncio.timeout(20):
             while await agents(fork.conversation.id) != running:
                 pass
+
+
+@pytest.mark.parametrize("when", ["before it is stored", "while it is stored"])
+async def test_x06_a_prompt_whose_sender_is_cut_off_by_a_slow_store_is_in_the_draft_once(
+    world: World, when: str
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        async with held(desk.db) as let_go:
+            saying = asyncio.ensure_future(desk.window.say("say two"))
+            await waits(saying, desk.db)
+            saying.cancel()  # whoever leaves waits no longer, and keeps the text as a draft
+            await asyncio.wait({saying})
+            keeping = asyncio.ensure_future(keep_draft(desk, "say two"))
+            if when == "before it is stored":
+                await waits(keeping, desk.db)
+            let_go.set()
+        await keeping
+        assert saying.cancelled()
+    async with world.client(resume=desk) as again:
+        assert (await again.stored_window()).draft == "say two"
+        assert [row.text for row in await again.branch() if row.kind is Kind.USER] == ["say one"]
+    assert world.prompts() == [["say one"]]
+
+
+async def keep_draft(desk: Desk, text: str) -> None:
+    async with desk.db.write() as tx:
+        await windows.set_draft(tx, desk.window_id, text)
+
+
+async def test_w16_a_prompt_whose_sender_is_cut_off_while_it_is_committed_to_the_queue_waits_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.client() as desk:
+        await desk.window.say("say busy; hang")
+        await world.heard("session/prompt")
+        committing, go_on = asyncio.Event(), asyncio.Event()
+        commit = desk.db._connection.commit
+
+        async def slow() -> None:
+            if asyncio.current_task() is not None and not go_on.is_set():
+                committing.set()
+                await go_on.wait()
+            await commit()
+
+        monkeypatch.setattr(desk.db._connection, "commit", slow)
+        saying = asyncio.ensure_future(desk.window.say("say two"))
+        await committing.wait()
+        saying.cancel()
+        go_on.set()
+        await saying
+        async with desk.db.read() as reader:
+            assert [item.text for item in await queue.items(reader, desk.window_id)] == ["say two"]
+        await desk.window.stop()
+        await desk.window.wait_idle()
+    assert [prompt[-1] for prompt in world.prompts()] == ["say busy; hang", "say two"]

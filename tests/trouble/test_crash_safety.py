@@ -23,9 +23,9 @@ from catena_store.chains import turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database
 from catena_store.records import Kind, StopReason
-from catena_store.windows import queue, windows
+from catena_store.windows import attachments, queue, windows
 from support.conversations.rehearsed import World
-from support.places import CRASH_CLIENT
+from support.places import CRASH_CLIENT, EDITING_CLIENT
 from support.walks.length import walks
 
 KILLS = walks(9)
@@ -180,6 +180,20 @@ async def test_r17_the_next_client_closes_the_cut_turn_and_goes_on(client: Clien
         assert window is not None and window.leaf_id == rows[-1].id
         over = await desk.say("echo")
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
+
+
+async def test_e01_an_edit_that_waits_for_a_turn_to_stop_is_the_draft_after_a_kill(tmp_path: Path) -> None:
+    (tmp_path / "next").mkdir()
+    world = World(tmp_path / "next")
+    command = [sys.executable, str(EDITING_CLIENT), str(world.store), str(tmp_path / "rehearsal")]
+    killed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    conversation_id, window_id = killed.stdout.split()
+    async with world.reopened(conversation_id, window_id, tmp_path / "rehearsal") as desk:
+        assert (await desk.stored_window()).draft == "say it better\na draft"
+        async with desk.db.read() as reader:
+            assert [file.name for file in await attachments.of_draft(reader, window_id)] == ["notes.txt"]
+            assert await queue.items(reader, window_id) == []
 
 
 def _agents_of(place: Path) -> list[int]:

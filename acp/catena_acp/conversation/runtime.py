@@ -272,7 +272,7 @@ class ConversationRuntime:
         """Store what sessions sent between turns, and close them."""
         if self._tasks:
             await asyncio.wait(set(self._tasks))
-        await self.sessions.close_unattended()
+        await self.sessions.settle_unattended()
         await self.settle()
         await asyncio.gather(*(self.sessions.close(live) for live in self.sessions if live.listener is self))
 

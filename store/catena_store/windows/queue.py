@@ -43,11 +43,11 @@ async def get(r: Reader, id: str) -> QueueItem | None:
 
 
 async def first(r: Reader, window_id: str) -> QueueItem | None:
-    """The prompt to be sent next, those that are being steered left out; None where there is none or it is held."""
+    """The prompt to be sent next, of those that wait for their turn; None where there is none or it is held."""
     found = await r.all(
         f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position", (window_id,)
     )
-    item = next((each for each in map(rows.queue_item, found) if not each.steering), None)
+    item = next((each for each in map(rows.queue_item, found) if each.waits), None)
     return None if item is None or item.held else item
 
 
@@ -73,6 +73,16 @@ async def steering_items(r: Reader, conversation_id: str) -> list[QueueItem]:
     """The conversation's queued prompts whose steering into a running turn did not finish."""
     found = await r.all(
         f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE json_extract(data, '$.steering') IS NOT NULL"
+        " AND window_id IN (SELECT id FROM window WHERE conversation_id = ?) ORDER BY position",
+        (conversation_id,),
+    )
+    return [rows.queue_item(row) for row in found]
+
+
+async def edits(r: Reader, conversation_id: str) -> list[QueueItem]:
+    """The edited prompts whose edit did not come to be."""
+    found = await r.all(
+        f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE json_extract(data, '$.edits') IS NOT NULL"
         " AND window_id IN (SELECT id FROM window WHERE conversation_id = ?) ORDER BY position",
         (conversation_id,),
     )

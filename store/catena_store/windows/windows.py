@@ -168,6 +168,14 @@ async def set_draft(tx: Writer, id: str, text: str) -> None:
     await _keep_at_leaf(tx, id, "draft", text)
 
 
+def restored_draft(text: str, *drafts: str) -> str:
+    """The draft once a text is restored to it: before the drafts, unless one of them begins with it already."""
+    behind = [draft for draft in dict.fromkeys(drafts) if draft.strip()]
+    if any(draft == text or draft.startswith(f"{text}\n") for draft in behind):
+        return "\n".join(behind)
+    return "\n".join([text, *behind])
+
+
 async def set_scroll(tx: Writer, id: str, scroll: int | None) -> None:
     """Store the scroll position at the window's leaf; None follows the end. Raises NotFound."""
     await _keep_at_leaf(tx, id, "scroll", scroll)

@@ -192,7 +192,7 @@ class OpenTabs:
 
     async def _read_about(self, tab: Tab) -> None:
         async with self._db.read() as reader:
-            tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if not each.steering)
+            tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if each.waits)
             tab.draft_files = tuple(await attachments.of_draft(reader, tab.window_id))
             first_prompt = await messages.first_prompt(reader, tab.conversation.id)
         tab.title = title_of(first_prompt or "")

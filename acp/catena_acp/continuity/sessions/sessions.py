@@ -190,20 +190,16 @@ class Sessions:
         if not task.cancelled():
             task.exception()  # of a session that did not come to be, for which nobody waits
 
-    async def settle_unattended(self, agent: AgentPort) -> None:
-        """Wait for the sessions that an agent still makes though their callers were cancelled."""
-        await self._wait_for_unattended(_PATIENCE_SECONDS, agent)
+    async def settle_unattended(self, agent: AgentPort | None = None) -> None:
+        """Wait for the sessions that an agent, or any, still makes though their callers were cancelled.
 
-    async def close_unattended(self) -> None:
-        """The same at the end of a conversation, which waits a second at most."""
-        await self._wait_for_unattended(_CLOSING_SECONDS)
-
-    async def _wait_for_unattended(self, seconds: float, agent: AgentPort | None = None) -> None:
+        Each is waited for once, and for a second at most: an agent that does not answer holds up nobody.
+        """
         made = {task for task, by in self._unattended.items() if agent in (by, None)}
         if made:
-            _, late = await asyncio.wait(made, timeout=seconds)
-            for task in late:  # waited for once; what comes of it all the same is stored
-                self._unattended.pop(task, None)
+            await asyncio.wait(made, timeout=_CLOSING_SECONDS)
+        for task in made:
+            self._unattended.pop(task, None)
 
     async def drop_stale(self, link: Link) -> None:
         """Close our copy of a session that another process has written to since."""

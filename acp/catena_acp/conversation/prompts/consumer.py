@@ -61,6 +61,7 @@ class PromptConsumer:
             await asyncio.shield(born)
         except asyncio.CancelledError:
             if not born.cancelled():
+                consumer.cancel()  # whoever says it takes it back
                 raise
             self._runtime.publish(PromptReturned(self._window_id, text, tuple(files)))
             self._runtime.publish(TurnEnded(self._window_id, None, None))

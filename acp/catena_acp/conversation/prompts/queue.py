@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import (
     Problem,
     PromptReturned,
@@ -17,7 +20,7 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import set_mode_and_model
 from catena_acp.conversation.prompts.rows import PromptRows
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.database.database import Writer
 from catena_store.errors import NotFound, StoreError
@@ -50,14 +53,39 @@ class PromptQueue:
         if files:
             data["attachments"] = [each.described() for each in files]
         item_id = self._runtime.services.new_id()
-        async with self._runtime.writable().write() as tx:
-            await inputs.add(tx, text, self._runtime.record.cwd)
-            await windows.set_draft(tx, self._window_id, "")
-            await attachments.set_draft(tx, self._window_id, ())
-            await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
-            await attachments.add_to_queue_item(tx, item_id, files)
+        try:
+            async with self._runtime.writable().write() as tx:
+                await inputs.add(tx, text, self._runtime.record.cwd)
+                await windows.set_draft(tx, self._window_id, "")
+                await attachments.set_draft(tx, self._window_id, ())
+                await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
+                await attachments.add_to_queue_item(tx, item_id, files)
+        except asyncio.CancelledError:
+            # Cancelled during its commit, it waits all the same: whoever restored it now would have it twice.
+            if not await shielded(self._is_stored(item_id)):
+                raise
         self.unserved = True
         await self.publish()
+
+    async def _is_stored(self, item_id: str) -> bool:
+        async with self._runtime.services.db.read() as reader:
+            return await queue.get(reader, item_id) is not None
+
+    async def keep_edit(self, prompt_id: str, text: str, files: Sequence[Attachment]) -> str:
+        """Keep an edited prompt while a turn is stopped for it; a client that comes after us restores it."""
+        item_id = self._runtime.services.new_id()
+        async with self._runtime.writable().write() as tx:
+            data = {"edits": prompt_id}
+            await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
+            await attachments.add_to_queue_item(tx, item_id, files)
+        return item_id
+
+    async def forget_edit(self, item_id: str) -> None:
+        """Forget an edited prompt that has a row now, or is its editor's again."""
+        # Not forgotten now, it is restored to the draft by the next client.
+        with contextlib.suppress(StoreError, ReadOnly, NotFound):
+            async with self._runtime.writable().write() as tx:
+                await queue.remove(tx, item_id)
 
     async def take_next(self, tenure: Tenure) -> TakenPrompt | None:
         """Make a row of the first one; None if there is none, or it waits for the person."""
@@ -116,7 +144,7 @@ class PromptQueue:
         """One that waits. Raises NotFound."""
         async with self._runtime.services.db.read() as reader:
             item = await queue.get(reader, item_id)
-        if item is None or item.window_id != self._window_id or item.steering:
+        if item is None or item.window_id != self._window_id or not item.waits:
             raise NotFound("queued prompt", item_id)
         return item
 
@@ -141,7 +169,7 @@ class PromptQueue:
             await self.publish()
 
     async def publish(self) -> None:
-        """Tell what waits; one that is on its way into the running turn does not.
+        """Tell what waits; one that is on its way into the running turn or to another branch does not.
 
         What cannot be read is told with the next change: what was changed is in the store, and goes on.
         """
@@ -150,13 +178,11 @@ class PromptQueue:
                 items = await queue.items(reader, self._window_id)
         except StoreError:
             return
-        self._runtime.publish(
-            QueueChanged(self._window_id, tuple(each for each in items if not each.steering))
-        )
+        self._runtime.publish(QueueChanged(self._window_id, tuple(each for each in items if each.waits)))
 
     async def _own(self, tx: Writer, item_id: str) -> QueueItem:
         item = await queue.get(tx, item_id)
-        if item is None or item.window_id != self._window_id or item.steering:
+        if item is None or item.window_id != self._window_id or not item.waits:
             raise NotFound("queued prompt", item_id)
         return item
 

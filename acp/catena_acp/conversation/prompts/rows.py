@@ -28,7 +28,7 @@ from catena_store.records import (
     QueueItem,
     StopReason,
 )
-from catena_store.windows import attachments, inputs, windows
+from catena_store.windows import attachments, inputs, queue, windows
 from catena_store.windows.journal import Act
 
 _CLEARING = frozenset({"/clear", "/new", "/reset"})  # agents that know these forget in silence
@@ -91,14 +91,24 @@ class PromptRows:
         return Attempt(row, came_from=row.parent_id), MessageAdded(self._window_id, row)
 
     async def add_sibling(
-        self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
+        self,
+        prompt: Message,
+        text: str,
+        files: Sequence[Attachment],
+        agent: AgentSpec | None,
+        kept_as: str | None = None,
     ) -> Birth:
-        """Make a sibling of a prompt, and move the leaf to it; ``agent`` answers from there on."""
+        """Make a sibling of a prompt, and move the leaf to it; ``agent`` answers from there on.
+
+        ``kept_as`` is the queue item that kept the text until now.
+        """
         act = Act.EDIT if agent is None and text != prompt.text else Act.RETRY
         async with self._runtime.writable().write() as tx:
             await inputs.add(tx, text, self._runtime.record.cwd)
             await self._leaf.move(tx, prompt.parent_id, act, agent)
             row = await self.add(tx, text, files)
+            if kept_as is not None:
+                await queue.remove(tx, kept_as)
         self._leaf.switch_agent(agent)
         return Attempt(row, came_from=row.parent_id), LeafMoved(self._window_id, row.id)
 
@@ -192,11 +202,12 @@ class PromptRows:
             await windows.set_leaf(tx, self._window_id, attempt.came_from)
             stands = await windows.get(tx, self._window_id)
             if attempt.typed and stands:
-                # What was typed meanwhile is kept where the prompt stands that is taken back.
+                # What was typed meanwhile is kept where the prompt stands that is taken back. Whoever said it and was
+                # cut off by our own end may have restored it there, too.
                 drafts = (left.draft if left else "", stands.draft)
-                behind = [draft for draft in dict.fromkeys(drafts) if draft.strip()]
-                await windows.set_draft(tx, self._window_id, "\n".join([attempt.row.text, *behind]))
+                draft = windows.restored_draft(attempt.row.text, *drafts)
+                await windows.set_draft(tx, self._window_id, draft)
             if files:
                 kept = await attachments.of_draft(tx, self._window_id)
-                await attachments.set_draft(tx, self._window_id, [*files, *kept])
+                await attachments.set_draft(tx, self._window_id, list(dict.fromkeys([*files, *kept])))
         return files

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
+from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import (
     Doing,
     MessageAdded,
@@ -127,7 +128,14 @@ class Window:
         if self._runtime.tenure is None:
             await self.take_over()
         self._runtime.writable()
-        await self._say_instead(await self._prompt_of(prompt_id), text, files, None)
+        prompt = await self._prompt_of(prompt_id)
+        # The turn may take its time to stop, and our own end may come first.
+        kept_as = None if self.at_rest else await self.queue.keep_edit(prompt_id, text, files)
+        try:
+            await self._say_instead(prompt, text, files, None, kept_as)
+        finally:
+            if kept_as is not None:
+                await shielded(self.queue.forget_edit(kept_as))
 
     async def retry(self, *, agent: AgentSpec | None = None, prompt_id: str | None = None) -> None:
         """Send the last prompt again, or another one: the same row where its turn brought nothing, else as a sibling.
@@ -310,12 +318,17 @@ class Window:
         return False
 
     async def _say_instead(
-        self, prompt: Message, text: str, files: Sequence[Attachment], agent: AgentSpec | None
+        self,
+        prompt: Message,
+        text: str,
+        files: Sequence[Attachment],
+        agent: AgentSpec | None,
+        kept_as: str | None = None,
     ) -> None:
         async def birth() -> Birth:
             # What the turn before still tells belongs to the branch that is left.
             await self._runtime.settle()
-            return await self.rows.add_sibling(prompt, text, files, agent)
+            return await self.rows.add_sibling(prompt, text, files, agent, kept_as)
 
         if not clears(text):
             await self._prompts.say(birth, text, files, stop=True)

@@ -260,7 +260,7 @@ class _Followed:
         async with self._services.db.read() as reader:
             ours = {view.id: await queue.items(reader, view.id) for view in self._views.values()}
         for window_id, items in ours.items():
-            self.runtime.publish(QueueChanged(window_id, tuple(items)))
+            self.runtime.publish(QueueChanged(window_id, tuple(each for each in items if each.waits)))
 
     async def look(self) -> None:
         """Read what is new, move our windows along, then publish it. Raises StoreError."""

@@ -47,11 +47,22 @@ async def restore_unsent(tx: Writer, conversation_id: str) -> None:
         await windows.set_leaf(tx, window.id, row.parent_id)
         stands = await windows.get(tx, window.id)
         drafts = (window.draft, stands.draft if stands else "")
-        behind = [draft for draft in dict.fromkeys(drafts) if draft.strip()]
-        await windows.set_draft(tx, window.id, "\n".join([row.text, *behind]))
+        await windows.set_draft(tx, window.id, windows.restored_draft(row.text, *drafts))
         if files:
             kept = await attachments.of_draft(tx, window.id)
-            await attachments.set_draft(tx, window.id, [*files, *kept])
+            await attachments.set_draft(tx, window.id, list(dict.fromkeys([*files, *kept])))
+
+
+async def restore_edits(tx: Writer, conversation_id: str) -> None:
+    """Restore each edited prompt to the draft, with its files, that waited for a turn to stop."""
+    for item in await queue.edits(tx, conversation_id):
+        window = await windows.get(tx, item.window_id)
+        draft = windows.restored_draft(item.text, window.draft if window else "")
+        files = await attachments.of_queue_item(tx, item.id)
+        kept = await attachments.of_draft(tx, item.window_id)
+        await windows.set_draft(tx, item.window_id, draft)
+        await attachments.set_draft(tx, item.window_id, list(dict.fromkeys([*files, *kept])))
+        await queue.remove(tx, item.id)
 
 
 async def _is_unsent(reader: Reader, row: Message) -> bool:
@@ -167,6 +178,7 @@ async def recover(
             await _close(tx, turn, tenure, proved=proved, agent_title=agent_title)
         if left_by is not None:
             await restore_unsent(tx, tenure.conversation_id)
+        await restore_edits(tx, tenure.conversation_id)
         await leases.set_agents(tx, tenure.conversation_id, tenure.services.owner.id, own_groups())
         for row in await messages.open_rows(tx, tenure.conversation_id):
             await messages.update(tx, row.id, state=MessageState.INTERRUPTED)
