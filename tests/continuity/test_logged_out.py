@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import LeafMoved, Remarked, TurnEnded
-from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE
+from catena_acp.conversation.branches.logout_barrier import LOGGED_OUT, SAID_BEFORE
 from catena_store.records import Kind
 from support.clients.command_line import Catena
 from support.conversations.rehearsed import Desk, World
@@ -108,3 +108,34 @@ async def test_m08_the_command_line_says_it_before_it_edits_a_prompt_from_above_
     assert SAID_BEFORE in as_text.err and as_text.out == "anew\n"
     as_json = await asyncio.to_thread(catena, "run", *edit, "--json", "say anew again")
     assert as_json.event("branch")["before_logout"] is True
+
+
+async def test_m08_a_conversation_that_was_closed_at_the_logout_begins_anew_when_it_is_opened(
+    world: World,
+) -> None:
+    async with world.client() as closed:
+        await closed.say("say canary-old")
+    async with world.client() as other:
+        await other.say("say other")
+        await logged_out_and_in_again(other)
+    async with world.client(resume=closed) as desk:
+        leaf = (await desk.branch())[-1]
+        assert leaf.barrier and leaf.text == LOGGED_OUT and (await desk.stored_window()).leaf_id == leaf.id
+        await desk.say("say new")
+    async with world.client(resume=closed) as desk:
+        assert (await desk.branch())[-1].text == "new", "there is one barrier, not one at each opening"
+        old = next(row for row in await desk.branch() if "canary-old" in row.text)
+        assert (await desk.conversation.chain.price(desk.window, leaf_id=old.id)).before_logout
+    assert world.prompts()[1:] == [["say other"], ["say new"]]
+
+
+async def test_m08_a_fork_of_a_conversation_that_was_closed_at_the_logout_says_what_it_takes_along(
+    world: World,
+) -> None:
+    async with world.client() as closed:
+        await closed.say("say canary-old")
+        old = (await closed.branch())[-1]
+    async with world.client() as other:
+        await logged_out_and_in_again(other)
+        fork = await other.conversations.fork(closed.conversation.record, window_id=None, at=old.id)
+        assert fork.price.before_logout

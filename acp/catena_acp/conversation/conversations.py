@@ -26,6 +26,7 @@ from catena_acp.continuity.services import (
 )
 from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
 from catena_acp.continuity.sessions.sessions import Sessions
+from catena_acp.conversation.branches.logout_barrier import begin_anew_after_logout
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.forks import ConversationFork, ForkOperation, ForkRequest
 from catena_acp.conversation.recovery.foreign_conversations import Following
@@ -230,6 +231,8 @@ class Conversations:
                 taken = await self._acquire(tx, conversation_id)
         await self._services.titles.load(db)
         tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.OwnLease) else None
+        if tenure:
+            await begin_anew_after_logout(tenure, record)
         sessions = self._sessions.setdefault(record.family, Sessions(self._services))
         runtime = ConversationRuntime(
             self._services, record, tenure, self._agents, sessions, self._spec_of, self._agent_started

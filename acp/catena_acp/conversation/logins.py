@@ -36,6 +36,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.problems import problem_of_notice
 from catena_acp.continuity.sending.context import SendContext
+from catena_acp.conversation.branches.logout_barrier import LOGGED_OUT
 from catena_acp.conversation.prompts.rows import brought_something
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -51,14 +52,12 @@ from catena_acp.errors import (
 )
 from catena_acp.port import AgentPort
 from catena_acp.trouble.troubles import Trouble
-from catena_store.conversations import branches, messages
+from catena_store.conversations import logouts, messages
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Kind, Message
 from catena_store.windows import windows
 
 T = TypeVar("T")
-
-LOGGED_OUT = "logged out by you"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +244,8 @@ class Logins:
             await shielded(agent.logout())
         except NotOffered as error:
             raise LogoutNotOffered(no_logout(title, context.spec.name)) from error
+        # Conversations that are closed now have their barrier when they are opened.
+        await shielded(with_retries(lambda: self._note_logout(*self._agent)))
         for logins in self._all_live():
             logins.account_left(self._agent, window.id)
         await shielded(self._begin_anew(window))
@@ -252,7 +253,11 @@ class Logins:
 
     async def _barrier(self, window: Window) -> Message:
         async with self._runtime.writable().write() as tx:
-            return await window.rows.add_barrier(tx, LOGGED_OUT, branches.logout_data(*self._agent))
+            return await window.rows.add_barrier(tx, LOGGED_OUT, logouts.logout_data(*self._agent))
+
+    async def _note_logout(self, agent: str, profile: str) -> None:
+        async with self._runtime.services.db.write() as tx:
+            await logouts.note_logout(tx, agent=agent, profile=profile)
 
     def _handle(self, event: ConversationEvent) -> None:
         match event:

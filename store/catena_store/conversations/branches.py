@@ -1,4 +1,4 @@
-"""Branches: their rows, siblings and last leaf, and the barrier that a logout leaves on them.
+"""Branches: their rows, siblings and last leaf.
 
 A walk along a branch goes from its leaf to its root and crosses barriers.
 """
@@ -6,8 +6,7 @@ A walk along a branch goes from its leaf to its root and crosses barriers.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from catena_store.database import rows
 from catena_store.database.database import Reader
@@ -181,29 +180,3 @@ async def last_leaf(r: Reader, window_id: str, conversation_id: str, message_id:
             if await contains(r, leaf, message_id):
                 return str(leaf)
     return None
-
-
-_KEY = "logged_out"
-
-
-def logout_data(agent: str, profile: str) -> Mapping[str, Any]:
-    """The data of a logout's barrier: the account that was logged out of."""
-    return {_KEY: {"agent": agent, "profile": profile}}
-
-
-async def logged_out_since(r: Reader, family: str, row_id: str, *, agent: str, profile: str) -> bool:
-    """True where a barrier in the family, newer than the row, is of a logout from the account."""
-    row = await r.one(
-        f"""
-        SELECT EXISTS (
-            SELECT 1 FROM conversation c
-              CROSS JOIN message m ON m.conversation_id = c.id AND m.kind = 'seam'
-             WHERE c.family = ?1 AND m.barrier AND m.id > (SELECT id FROM message WHERE uid = ?2)
-               AND json_valid(m.data)
-               AND json_extract(m.data, '$.{_KEY}.agent') = ?3
-               AND json_extract(m.data, '$.{_KEY}.profile') = ?4
-        )
-        """,
-        (family, row_id, agent, profile),
-    )
-    return row is not None and bool(row[0])

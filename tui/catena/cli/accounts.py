@@ -34,7 +34,7 @@ from catena_acp.agents.login_methods import (
 )
 from catena_acp.errors import AgentError, AgentGone, AgentMissing, AgentSilent, LoginNeeded, NotOffered
 from catena_acp.port import AgentSpec
-from catena_store.conversations import conversations
+from catena_store.conversations import conversations, logouts
 from catena_store.database.database import Database, data_directory, default_path
 
 
@@ -195,7 +195,12 @@ async def _log_out(spec: AgentSpec) -> int:
         except NotOffered as error:
             words = f"{title} offers no logout to its clients. {logout_hint(spec.name)}."
             raise CommandRefused(words, ExitStatus.FAILED) from error
-    print(f"You are logged out of {title}. Conversations stay; the next login is told them where they go on.")
+    if default_path().exists():
+        async with Database.open(default_path()) as db, db.write() as tx:
+            await logouts.note_logout(tx, agent=spec.name, profile=spec.profile)
+    print(
+        f"You are logged out of {title}. Conversations stay; nothing said in them so far is sent to the next login."
+    )
     return ExitStatus.ANSWERED
 
 

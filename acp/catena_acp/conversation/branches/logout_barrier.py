@@ -1,4 +1,4 @@
-"""The barrier of a logout.
+"""The barrier of a logout: in open windows at once, in a conversation that was closed when it is opened.
 
 Earlier messages are sent to a later login only if the person returns to that branch, and a notice says so.
 
@@ -11,14 +11,46 @@ import contextlib
 from collections.abc import Sequence
 
 from catena_acp.continuity.conversation_events import Remarked
+from catena_acp.continuity.services import Tenure
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_store.conversations import branches, messages
+from catena_store.conversations import logouts, messages
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import CONTENT_KINDS, ConversationRecord, PathRow
+from catena_store.records import CONTENT_KINDS, ConversationRecord, Kind, NewMessage, PathRow
+from catena_store.windows import windows
 
+LOGGED_OUT = "logged out by you"
 SAID_BEFORE = "with what was said before you logged out"
 _REMARK = "Said before you logged out of {title}: your next prompt goes out with it. /clear begins anew."
+
+
+async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) -> None:
+    """Add the barrier of a logout that came while the conversation was closed, wherever it would be gone on with."""
+    agent, profile = record.agent, record.profile
+    async with tenure.write() as tx:
+        if not await logouts.untouched_since_logout(tx, record.id, agent=agent, profile=profile):
+            return
+        shown = [window.leaf_id for window in await windows.open_in(tx, record.id)]
+        every = await windows.of_conversation(tx, record.id)
+        for leaf_id in dict.fromkeys([*shown, await windows.newest_leaf(tx, record.id)]):
+            leaf = await messages.get(tx, leaf_id) if leaf_id else None
+            if leaf is None or leaf.barrier:
+                continue
+            barrier = await messages.insert(
+                tx,
+                NewMessage(
+                    id=tenure.services.new_id(),
+                    conversation_id=record.id,
+                    parent_id=leaf.id,
+                    kind=Kind.SEAM,
+                    text=LOGGED_OUT,
+                    data={"cleared": True, **logouts.logout_data(agent, profile)},
+                    barrier=True,
+                ),
+            )
+            for window in every:
+                if window.leaf_id == leaf.id:
+                    await windows.advance(tx, window.id, barrier.id)
 
 
 async def said_before_logout(
@@ -28,7 +60,7 @@ async def said_before_logout(
     oldest = next((row.id for row in path if row.id and row.kind in CONTENT_KINDS), None)
     if oldest is None:
         return False
-    return await branches.logged_out_since(reader, record.family, oldest, agent=agent, profile=profile)
+    return await logouts.logged_out_since(reader, record.family, oldest, agent=agent, profile=profile)
 
 
 async def remark_on_logout(runtime: ConversationRuntime, window_id: str, leaf_id: str | None) -> None:

@@ -1,0 +1,69 @@
+"""Logouts: when somebody last logged out of an account, and the barriers of it in conversations.
+
+An account is an agent with a profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from catena_store.database.database import Reader, Writer
+
+_KEY = "logged_out"
+
+
+def logout_data(agent: str, profile: str) -> Mapping[str, Any]:
+    """The data of a logout's barrier: the account that was logged out of."""
+    return {_KEY: {"agent": agent, "profile": profile}}
+
+
+async def note_logout(tx: Writer, *, agent: str, profile: str) -> None:
+    """Store that somebody has just logged out of the account."""
+    await tx.run(
+        "INSERT INTO ability (agent_name, agent_version, name, value, learnt_at) VALUES (?, '', ?, 'yes', ?)"
+        " ON CONFLICT (agent_name, agent_version, name) DO UPDATE SET learnt_at = excluded.learnt_at",
+        (agent, _name(profile), tx.now()),
+    )
+
+
+async def untouched_since_logout(r: Reader, conversation_id: str, *, agent: str, profile: str) -> bool:
+    """True where no row was added to the conversation after the last logout from the account."""
+    row = await r.one(
+        """
+        SELECT a.learnt_at > coalesce(
+                   (SELECT created_at FROM message
+                     WHERE id = (SELECT max(id) FROM message WHERE conversation_id = c.id)),
+                   c.created_at)
+          FROM ability a CROSS JOIN conversation c ON c.id = ?1
+         WHERE a.agent_name = ?2 AND a.agent_version = '' AND a.name = ?3
+        """,
+        (conversation_id, agent, _name(profile)),
+    )
+    return row is not None and bool(row[0])
+
+
+async def logged_out_since(r: Reader, family: str, row_id: str, *, agent: str, profile: str) -> bool:
+    """True where a logout from the account is newer than the row: the last one, or that of a barrier in the family."""
+    row = await r.one(
+        f"""
+        SELECT EXISTS (
+            SELECT 1 FROM ability a CROSS JOIN message m ON m.uid = ?2
+             WHERE a.agent_name = ?3 AND a.agent_version = '' AND a.name = ?5 AND a.learnt_at > m.created_at
+        ) OR EXISTS (
+            SELECT 1 FROM conversation c
+              CROSS JOIN message m ON m.conversation_id = c.id AND m.kind = 'seam'
+             WHERE c.family = ?1 AND m.barrier AND m.id > (SELECT id FROM message WHERE uid = ?2)
+               AND json_valid(m.data)
+               AND json_extract(m.data, '$.{_KEY}.agent') = ?3
+               AND json_extract(m.data, '$.{_KEY}.profile') = ?4
+        )
+        """,
+        (family, row_id, agent, profile, _name(profile)),
+    )
+    return row is not None and bool(row[0])
+
+
+def _name(profile: str) -> str:
+    """The ability, of no version, that the time of the last logout is kept with."""
+    return f"{_KEY}:{profile}"
