@@ -18,6 +18,7 @@ class AuthMethod:
     args: tuple[str, ...] = ()  # terminal: arguments for the agent's own command
     env: tuple[tuple[str, str], ...] = ()
     variables: tuple[str, ...] = ()  # env_var: variables that must be set
+    by_key: bool = False  # agent: by an API key that it has or lacks, and nothing to be done in a browser
 
 
 @dataclass(frozen=True, slots=True)

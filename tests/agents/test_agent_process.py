@@ -105,6 +105,19 @@ async def test_a_command_that_cannot_be_run_is_missing(tmp_path: Path, command: 
         await start_agent(AgentSpec("x", "X", command), cwd=str(tmp_path), client_version="0")
 
 
+@pytest.mark.parametrize(
+    ("command", "env"),
+    [((sys.executable,), ("A=B", "x")), ((sys.executable,), ("A", "\0")), (("a\0b",), None)],
+)
+async def test_a_command_or_environment_that_no_system_takes_is_missing(
+    tmp_path: Path, command: tuple[str, ...], env: tuple[str, str] | None
+) -> None:
+    with pytest.raises(AgentMissing, match=r"null byte|environment variable name"):
+        await start_agent(
+            AgentSpec("x", "X", command, (env,) if env else ()), cwd=str(tmp_path), client_version="0"
+        )
+
+
 async def test_a_directory_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
     with pytest.raises(AgentMissing, match="directory"):
         await start_agent(spec(tmp_path), cwd=str(tmp_path / "gone"), client_version="0")

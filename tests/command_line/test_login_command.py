@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.clients.command_line import Catena, agents_of, run, wait_until
+from support.clients.on_terminal import on_terminal
 from support.screen.terminal import Place, Terminal
 
 OTHER_WAYS = """
@@ -66,7 +67,7 @@ def test_r06_a_run_that_wants_a_login_names_the_ways_and_the_command_and_that_on
 
     login = catena("login", "rehearsal", **env)
     assert (login.status, login.out) == (0, "You are logged in to Rehearsal.\n")
-    assert "waits for you to log in" in login.err
+    assert login.err == "Waiting until Rehearsal has logged you in; a browser may open. Ctrl+C gives up.\n"
     assert "authenticate" in heard(tmp_path / "heard.jsonl")
 
     again = run(catena, "say one", **env)
@@ -92,7 +93,9 @@ def test_w13_a_terminal_login_runs_in_this_terminal_and_its_failure_is_one_line_
     login = catena("login", "rehearsal", **env)
     assert login.status == 0
     assert "a login here is pretended" in login.out and "You are logged in to Rehearsal." in login.out
-    assert login.err.startswith("$ ") and login.err.endswith("-m catena_acp.rehearsal --login\n")
+    command, leaving = login.err.splitlines()
+    assert command.startswith("$ ") and command.endswith("-m catena_acp.rehearsal --login")
+    assert leaving == "Ctrl+C ends it and brings you back."
     assert run(catena, "say one", **env).out == "one\n"
 
     command = other_ways(tmp_path)
@@ -131,6 +134,52 @@ def test_w13_the_ways_to_log_in_are_listed_and_one_is_named_where_nobody_can_be_
     refused = catena("login", "--agent-command", command, "--method", "web", **env)
     assert refused.status == 1
     assert "did not log you in: There is no such login here. Everything is as it was." in refused.err
+
+
+def test_w13_a_login_by_an_api_key_speaks_of_no_browser_and_without_the_key_one_is_still_wanted(
+    tmp_path: Path,
+) -> None:
+    way = {"id": "api-key", "name": "API Key", "_meta": {"api-key": {"provider": "openai"}}}
+    catena, command = Catena(tmp_path), other_ways(tmp_path)
+    listed = catena("login", "--agent-command", command, "--list", WAYS=json.dumps([way]))
+    assert listed.out == "api-key  API Key (by an API key)\n"
+    refused = catena("login", "--agent-command", command, WAYS=json.dumps([way]))
+    assert refused.status == 6
+    assert "logs in with your API key" in refused.err and "did not log you in" in refused.err
+    assert "browser" not in refused.err
+
+
+@pytest.mark.parametrize(("answer", "status"), [("1\n", 1), ("2\n", 130)])
+def test_w13_at_a_terminal_a_login_that_takes_it_shows_its_command_and_asks_first(
+    tmp_path: Path, answer: str, status: int
+) -> None:
+    catena, command = Catena(tmp_path), other_ways(tmp_path)
+    catena.environment["WAYS"] = json.dumps([SHELL])
+    with on_terminal(catena, "login", "--agent-command", command) as terminal:
+        terminal.wait_for("raise SystemExit(3)")
+        terminal.wait_for("Ctrl+C ends it and brings you back.")
+        terminal.wait_for("1-2? ")
+        terminal.type(answer)
+        assert terminal.status() == status
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        {"command": "true", "env": {"A=B": "x"}},
+        {"command": "true", "env": {"A": "x\0"}},
+        {"command": "true", "args": ["a\0b"]},
+        {"command": "tr\0ue"},
+    ],
+)
+def test_w13_a_login_whose_command_or_environment_no_system_takes_is_a_message(
+    tmp_path: Path, login: dict[str, object]
+) -> None:
+    catena, command = Catena(tmp_path), other_ways(tmp_path)
+    way = {**SHELL, "_meta": {"terminal-auth": login}}
+    refused = catena("login", "--agent-command", command, WAYS=json.dumps([way]))
+    assert refused.status == 1
+    assert refused.err.splitlines()[-1].startswith("catena: The login cannot be started: ")
 
 
 def test_w13_an_agent_that_names_no_way_in_or_out_is_told_as_such(tmp_path: Path) -> None:

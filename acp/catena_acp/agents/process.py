@@ -79,7 +79,7 @@ class AgentProcess:
                 env=dict(env),
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             for end in ours:
                 end.close()
             raise AgentMissing(command[0], _reason(error)) from error
@@ -200,7 +200,9 @@ class StderrTail(asyncio.Protocol):
         return text if len(text) <= STDERR_WIDTH else text[: STDERR_WIDTH - 1] + "…"
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, ValueError):
+        return str(error)  # a NUL anywhere, or a variable with `=` in its name
     match error.errno:
         case errno.ENOENT:
             return "not found"

@@ -199,6 +199,7 @@ def _auth_method(method: Json) -> AuthMethod:
             for variable in objects_in(method.get("vars"))
             if isinstance(variable.get("name"), str)
         ),
+        by_key="api-key" in meta,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -149,18 +148,25 @@ def _method_text(method: AuthMethod) -> str:
 
 async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
     title = safe_line(spec.title)
-    print(f"{title} waits for you to log in in the browser; ctrl+c gives up.", file=sys.stderr, flush=True)
+    print(login_text.login_wait_text(spec.title, method), file=sys.stderr, flush=True)
     try:
         await agent.authenticate(method.id)
     except AgentError as error:
         words = login_text.login_refused_text(spec.title, str(error), login_hint(spec.name))
-        raise CommandRefused(words, ExitStatus.FAILED) from error
+        # Without the key, which nobody was asked for, a login is wanted as before.
+        status = ExitStatus.LOGIN_NEEDED if method.by_key else ExitStatus.FAILED
+        raise CommandRefused(words, status) from error
     print(f"You are logged in to {title}.")
 
 
 async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
     login = terminal_login(spec, method, _directory(), os.environ)
-    print(f"$ {safe_line(shlex.join(login.argv))}", file=sys.stderr, flush=True)
+    lines = login_text.terminal_login_lines(login.argv)
+    if terminal := Terminal.find():
+        if await terminal.choose([*lines, "  1 run it", "  2 cancel"], 2) != 0:
+            return ExitStatus.STOPPED
+    else:
+        print("\n".join(lines), file=sys.stderr, flush=True)
     try:
         status = await run_program(login.argv, environment=login.env, directory=login.cwd)
     except OSError as error:

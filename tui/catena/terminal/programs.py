@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import shlex
 import signal
@@ -80,7 +81,10 @@ def _ignore_interrupts() -> Iterator[None]:
 
 
 async def _run(command: Sequence[str], environment: Mapping[str, str] | None, directory: str | None) -> int:
-    process = await asyncio.create_subprocess_exec(*command, env=environment, cwd=directory)
+    try:
+        process = await asyncio.create_subprocess_exec(*command, env=environment, cwd=directory)
+    except ValueError as error:  # a NUL anywhere, or a variable with `=` in its name: agents name both
+        raise OSError(errno.EINVAL, str(error)) from error
     try:
         return await process.wait()
     except asyncio.CancelledError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from catena.text.safe_text import safe_line
@@ -41,8 +42,22 @@ def method_kind_text(method: AuthMethod) -> str:
             return "in the terminal"
         case "env_var":
             return "by environment variables"
+        case _ if method.by_key:
+            return "by an API key"
         case _:
             return "by the agent"
+
+
+def login_wait_text(title: str, method: AuthMethod) -> str:
+    """Text while the agent carries out a login."""
+    if method.by_key:
+        return f"{safe_line(title)} logs in with your API key; ctrl+c gives up."
+    return f"Waiting until {safe_line(title)} has logged you in; a browser may open. Ctrl+C gives up."
+
+
+def terminal_login_lines(argv: Sequence[str]) -> list[str]:
+    """The command of a login in the terminal, and how to leave it: some of them start a server and never end."""
+    return [f"$ {safe_line(shlex.join(argv))}", "Ctrl+C ends it and brings you back."]
 
 
 def variable_lines(

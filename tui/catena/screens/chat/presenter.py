@@ -103,7 +103,7 @@ def _doing(doing: Doing, agent: str) -> tuple[str, str]:
         case Doing.OPENING:
             return "opening a session", "esc stop"
         case Doing.LOGGING_IN:
-            return f"{agent} waits for you to log in in the browser", "esc gives up"
+            return f"waiting until {agent} has logged you in", "esc gives up"
         case Doing.WORKING:
             return "", "esc stop"
         case Doing.ASKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from textual.content import Content
@@ -100,21 +99,32 @@ class LoginActions:
     async def _in_terminal(self, tab: Tab, method: AuthMethod) -> bool:
         login = await tab.conversation.logins.terminal(tab.window, method.id)
         program = login.argv[0]
+        command, leaving = login_text.terminal_login_lines(login.argv)
+        question = Picker(
+            f"log in to {safe_line(_title(tab))} in this terminal?",
+            [Row("run", "run it", note=command), Row("stay", "cancel")],
+            note=f"It gets this terminal until it ends. {leaving}",
+        )
+        if await self._context.app.push_screen_wait(question) != "run":
+            return False
         try:
             status = await run_in_terminal(
                 self._context.app,
                 login.argv,
                 environment=login.env,
                 directory=login.cwd,
-                heading=f"$ {safe_line(shlex.join(login.argv))}",
+                heading=f"{command}\n{leaving}",
                 wait_message="The login did not succeed. Enter goes back to Catena.",
             )
         except OSError as error:
             self._say(tab, login_text.login_not_started_text(program, error.strerror), wrong=True)
             return False
         except TerminalUnavailable:
-            command = safe_line(shlex.join(login.argv))
-            self._say(tab, f"This terminal cannot be lent; run {command} in another one.", wrong=True)
+            self._say(
+                tab,
+                f"This terminal cannot be lent; run {command.removeprefix('$ ')} in another one.",
+                wrong=True,
+            )
             return False
         if status:
             self._say(tab, login_text.login_failed_text(program, status), wrong=True)
