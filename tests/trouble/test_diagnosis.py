@@ -571,7 +571,16 @@ def test_no_pattern_goes_over_a_long_text_more_than_once() -> None:
     ]
     assert len(patterns) > 8
     for pattern in patterns:
-        for piece in ("try again in " + "1 d " * 20_000, "you've hit your " + "a " * 20_000, "429 " * 20_000):
+        for piece in (
+            "try again in " + "1 d " * 20_000,
+            "you've hit your " + "a " * 20_000,
+            "429 " * 20_000,
+            "error: " * 15_000,
+            "execution failed: " * 6_000,
+            "0" * 100_000,
+            "0." * 50_000,
+            "retry " + " " * 100_000,
+        ):
             for _ in pattern.finditer(piece):
                 pass
 

@@ -55,10 +55,10 @@ _EPOCH = re.compile(r"\|(\d{10}|\d{13})(?!\d)")
 _SPAN = re.compile(
     r"\b(?:try again|retry|retry after|resets?|reset|available(?: again)?|wait|comes? back)\s+"
     r"(?:(?:in|after|for)\s+)?(?:about\s+|another\s+)?"
-    r"((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])[\s,]*(?:and\s+)?)+)",
+    r"((?:\d+(?:\.\d+)?\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])[\s,]*(?:and\s+)?){1,8})",
     re.IGNORECASE,
 )
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m|s)", re.IGNORECASE)
+_PART = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(d|h|m|s)", re.IGNORECASE)
 _UNITS: Final = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
 _ISO = re.compile(
     r"\b(?:resets?|until|again|after)\b\D{0,16}?"
