@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO
 
+from catena_acp.growing_text import GrowingText
 from catena_acp.protocol.framing import UPDATE, Message, session_id_of
 
 MAX_MESSAGES = 2_000
@@ -30,8 +31,7 @@ class _Entry:
     size: int
     session_id: str | None = None
     key: tuple[object, ...] | None = None  # kind and message id that the next chunk must share to be joined
-    parts: list[str] = field(default_factory=list)
-    characters: int = 0
+    text: GrowingText | None = None  # of a chunk that can be joined
 
 
 class Inbox:
@@ -64,10 +64,13 @@ class Inbox:
             return
         key = _chunk_key(message)
         growing = self._open_chunks.get(session_id)
-        if growing is not None and key is not None and growing.key == key and growing.characters < MAX_JOINED:
-            text: str = message["params"]["update"]["content"]["text"]
-            growing.parts.append(text)
-            growing.characters += len(text)
+        if (
+            growing is not None
+            and growing.text is not None
+            and growing.key == key
+            and growing.text.length < MAX_JOINED
+        ):
+            growing.text.add(message["params"]["update"]["content"]["text"])
             growing.size += size
             return
         entry = _Entry(message, size, session_id, key)
@@ -75,7 +78,7 @@ class Inbox:
         if key is None:
             self._open_chunks.pop(session_id, None)
         else:
-            entry.parts.append(message["params"]["update"]["content"]["text"])
+            entry.text = GrowingText(message["params"]["update"]["content"]["text"])
             self._open_chunks[session_id] = entry
 
     def take(self) -> Message:
@@ -84,8 +87,8 @@ class Inbox:
         self._bytes -= entry.size
         if entry.session_id is not None and self._open_chunks.get(entry.session_id) is entry:
             del self._open_chunks[entry.session_id]
-        if len(entry.parts) > 1:
-            entry.message["params"]["update"]["content"]["text"] = "".join(entry.parts)
+        if entry.text is not None:
+            entry.message["params"]["update"]["content"]["text"] = str(entry.text)
         return entry.message
 
 

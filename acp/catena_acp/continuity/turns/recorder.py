@@ -19,6 +19,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
+from catena_acp.growing_text import GrowingText
 from catena_acp.session_events import Event, PermissionRequested
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
@@ -101,8 +102,8 @@ class Recorder:
     async def apply(self, tx: Writer, ops: Sequence[Op]) -> list[ConversationEvent]:
         """Write within the caller's transaction; ``committed`` publishes the events after it."""
         inserts, changes, texts = _folded([*self._pending, *ops])
-        for message_id, parts in texts.items():
-            await messages.append(tx, message_id, "".join(parts))
+        for message_id, text in texts.items():
+            await messages.append(tx, message_id, str(text))
         events: list[ConversationEvent] = []
         for change in changes:
             changed = await messages.update(tx, change.message_id, data=change.data, state=change.state)
@@ -164,18 +165,20 @@ class Recorder:
         return above is None or above.kind is not Kind.USER or bool(above.data.get("steered"))
 
 
-def _folded(ops: Sequence[Op]) -> tuple[list[NewMessage], list[Change], dict[str, list[str]]]:
+def _folded(ops: Sequence[Op]) -> tuple[list[NewMessage], list[Change], dict[str, GrowingText]]:
     """Births, changes and further text, with whatever befalls a row born among them folded into its birth."""
     births: dict[str, NewMessage] = {}
     changes: dict[str, Change] = {}
-    texts: dict[str, list[str]] = {}
+    texts: dict[str, GrowingText] = {}
     for op in ops:
         match op:
             case Insert(row):
                 births[row.id] = row
-                texts[row.id] = [row.text]
+                texts[row.id] = GrowingText(row.text)
             case Append(message_id, text):
-                texts.setdefault(message_id, []).append(text)
+                if message_id not in texts:
+                    texts[message_id] = GrowingText()
+                texts[message_id].add(text)
             case Change(message_id, data, state) if message_id in births:
                 row = births[message_id]
                 births[message_id] = replace(
@@ -186,5 +189,5 @@ def _folded(ops: Sequence[Op]) -> tuple[list[NewMessage], list[Change], dict[str
                 changes[message_id] = Change(
                     message_id, before.data if data is None else data, state or before.state
                 )
-    rows = [replace(row, text="".join(texts.pop(row.id))) for row in births.values()]
+    rows = [replace(row, text=str(texts.pop(row.id))) for row in births.values()]
     return rows, list(changes.values()), texts

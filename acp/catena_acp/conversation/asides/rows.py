@@ -15,6 +15,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
 from catena_acp.conversation.asides.session import AsideSession
 from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.growing_text import GrowingText
 from catena_acp.session_events import Event, NoticeReported, PromptEnded, UsageReported
 from catena_store.chains import usage
 from catena_store.errors import StoreError
@@ -41,7 +42,7 @@ class AsideRows:
         self._new_id = new_id
         self._clock = clock
         self._rows: dict[str, Message] = {}
-        self._grown: dict[str, list[str]] = {}  # text of rows that still grow
+        self._grown: dict[str, GrowingText] = {}  # text of rows that still grow
         self._reducer: Reducer | None = None
 
     @property
@@ -123,7 +124,9 @@ class AsideRows:
             case Insert(row):
                 return self._added(row)
             case Append(message_id, text):
-                self._grown.setdefault(message_id, []).append(text)
+                if message_id not in self._grown:
+                    self._grown[message_id] = GrowingText(self._rows[message_id].text)
+                self._grown[message_id].add(text)
                 return MessageGrew(self._window_id, message_id, text)
             case Change(message_id, data, state):
                 self._take_growth()
@@ -137,9 +140,8 @@ class AsideRows:
                 assert_never(op)
 
     def _take_growth(self) -> None:
-        for message_id, pieces in self._grown.items():
-            before = self._rows[message_id]
-            self._rows[message_id] = replace(before, text=before.text + "".join(pieces))
+        for message_id, text in self._grown.items():
+            self._rows[message_id] = replace(self._rows[message_id], text=str(text))
         self._grown.clear()
 
     def _added(self, row: NewMessage) -> MessageAdded:

@@ -138,7 +138,7 @@ def _short(number: int) -> str:
     return f"{number / 1_000:.0f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
 
 
-_FRAME = 0.02  # seconds between two drawings of events; the transcript has a frame of its own
+_SLICE = 0.02  # seconds for the events of one frame
 _TOGETHER = 100  # rows that are put on the screen at once
 _MOST_BEHIND = 500  # rows; beyond them the newest page is read instead of drawing each
 
@@ -222,18 +222,18 @@ class TabPresenter:
         return not self._rows
 
     async def follow(self) -> None:
-        """Draw events for as long as the area lives, in at most half of the loop's time."""
-        heard = self._tabs.published
+        """Draw events for as long as the area lives, in the frames of the transcript."""
+        heard, frames = self._tabs.published, self._parts.transcript.frames
         while True:
             await heard.wait()
             heard.clear()
-            began = time.monotonic()
-            self._draw_events()
+            with frames.frame():
+                self._draw_events()
             try:
                 await self._read_on()
             except StoreError as error:  # the screen stays as it is, and later events are drawn
                 self._parts.hints.say(str(error), wrong=True)
-            await asyncio.sleep(max(_FRAME, time.monotonic() - began))
+            await frames.rest()
 
     async def _read_on(self) -> None:
         """Read the rows that the drawn events require."""
@@ -319,14 +319,13 @@ class TabPresenter:
         self._parts.transcript.set_seam_detail(message_id, told or "Nothing was told.")
 
     def _draw_events(self) -> None:
-        """Draw the events since the last frame, as far as there is time; pieces of a text are joined."""
+        """Draw the events since the last frame, as far as there is time."""
         coming = self._held
         self._held = deque()
         coming.extend(self._tabs.events)
         self._tabs.events.clear()
         self._leaving_out = self._leaving_out or self._far_behind(coming)
-        grown: tuple[Tab, str, list[str]] | None = None
-        until = time.monotonic() + _FRAME
+        until = time.monotonic() + _SLICE
         while coming:
             if time.monotonic() > until:
                 self._tabs.events.extendleft(reversed(coming))
@@ -338,16 +337,7 @@ class TabPresenter:
             ) or tab is self.moving:
                 self._held.append((tab, event))
                 continue
-            if isinstance(event, MessageGrew) and grown and grown[:2] == (tab, event.message_id):
-                grown[2].append(event.text)
-                continue
-            self._draw_grown(grown)
-            grown = None
-            if isinstance(event, MessageGrew):
-                grown = (tab, event.message_id, [event.text])
-            else:
-                self._draw(tab, event)
-        self._draw_grown(grown)
+            self._draw(tab, event)
         self._draw_added()
         self.refresh()
 
@@ -373,11 +363,6 @@ class TabPresenter:
         if self._added:
             self._parts.transcript.add_all(self._added)
             self._added.clear()
-
-    def _draw_grown(self, grown: tuple[Tab, str, list[str]] | None) -> None:
-        if grown is not None:
-            tab, message_id, pieces = grown
-            self._draw(tab, MessageGrew(tab.window_id, message_id, "".join(pieces)))
 
     def _draw(self, tab: Tab, event: ConversationEvent) -> None:
         active = tab is self._tabs.active

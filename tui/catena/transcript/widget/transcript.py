@@ -199,18 +199,18 @@ class Transcript(BrowsableTranscript):
 
     def text_of(self, message_id: str) -> str:
         """Return the text of a message; "" for one that is not loaded."""
-        self._flush_growth()
+        self._flush()
         entry = self._column.entry(message_id)
         return "" if entry is None else sources.text_of(entry)
 
     def code_blocks_of(self, message_id: str) -> list[str]:
         """Return the code blocks of a message, in order."""
-        self._flush_growth()
+        self._flush()
         entry = self._column.entry(message_id)
         return [] if entry is None else sources.code_blocks_of(entry)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        self._flush_growth()
+        self._flush()
         anchor = self._viewport.anchor()
         text = selecting.selected_text(self._column, selection)
         self._place(anchor)  # drawing for the selection may have corrected heights
@@ -244,7 +244,7 @@ class Transcript(BrowsableTranscript):
 
         Hits stay highlighted until the next search; an empty text ends the search.
         """
-        self._flush_growth()
+        self._flush()
         self._search = Search(text, self._column) if text else None
         if self._search is None:
             self._repaint()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -24,17 +25,20 @@ from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.row_renderer import Overlay
 from catena.transcript.widget.viewport import Viewport
+from catena_acp.growing_text import GrowingText
 
 
 class FrameClock:
-    """Calls ``flush`` on request, at most once per frame and so that drawing takes at most half of the time.
+    """Frames of drawing: at most one in ``frame`` seconds, and so that drawing takes at most half of the time.
 
-    ``schedule`` calls a function after a number of seconds.
+    Each ends with a call of ``flush``, which draws growing text; one in which none was drawn takes half as long, since
+    what a person did is in such frames. Whoever draws something else, too, begins a frame itself and rests after it;
+    otherwise one is scheduled on request: ``schedule`` calls a function after a number of seconds.
     """
 
     def __init__(
         self,
-        flush: Callable[[], None],
+        flush: Callable[[], bool],
         schedule: Callable[[float, Callable[[], None]], object],
         *,
         now: Callable[[], float],
@@ -44,28 +48,49 @@ class FrameClock:
         self._schedule = schedule
         self._now = now
         self._frame = frame
-        self._due = 0.0  # the earliest time of the next flush
-        self._cost = 0.0  # seconds that the last flush took, painting included
+        self._due = 0.0  # the earliest time of the next frame
+        self._began = 0.0  # when the last frame began
+        self._cost = 0.0  # seconds that the last frame took, painting included
+        self._drawing = False
         self.waiting = False
 
     def request(self) -> None:
-        """Request a flush."""
-        if not self.waiting:
+        """Request a frame; within one there is no need of another."""
+        if not self.waiting and not self._drawing:
             self.waiting = True
             self._schedule(max(0.001, self._due - self._now()), self._run)
 
     def add_cost(self, seconds: float) -> None:
-        """Add the seconds that painting after the last flush took."""
+        """Add the seconds that painting after the last frame took."""
         self._cost += seconds
-        self._due = max(self._due, self._now() + self._cost)
+        self._due = max(self._due, self._began + 2 * self._cost)
 
-    def _run(self) -> None:
-        began = self._now()
-        self.waiting = False
-        self._flush()
+    @contextmanager
+    def frame(self) -> Iterator[None]:
+        """Draw a frame now; ``flush`` is called at its end."""
+        began = self._began = self._now()
+        self._drawing = True
+        try:
+            yield
+            grown = self._flush()
+        finally:
+            self._drawing = False
         ended = self._now()
         self._cost = ended - began
-        self._due = max(began + self._frame, ended + self._cost)
+        self._due = max(began + (self._frame if grown else self._frame / 2), ended + self._cost)
+
+    async def rest(self) -> None:
+        """Wait until the next frame may begin."""
+        while True:
+            left = self._due - self._now()
+            if left <= 0:
+                return
+            await asyncio.sleep(left)
+
+    def _run(self) -> None:
+        self.waiting = False
+        with self.frame():
+            pass
 
 
 FRAME = 0.04  # minimum seconds between two flushes
@@ -107,9 +132,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._syncing_scroll = False  # the viewport sets the scroll position, not the person
         self._painting = False
         self._lex_running = False
-        self._pending_text: dict[str, list[str]] = {}
+        self._pending_text: dict[str, GrowingText] = {}
         self._now = clock
-        self._clock = FrameClock(self._flush, self.set_timer, now=clock, frame=frame)
+        self.frames = FrameClock(self._flush, self.set_timer, now=clock, frame=frame)
         self._release_scheduled = False
 
     # Scrolling
@@ -122,7 +147,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     @property
     def busy(self) -> bool:
         """True while drawing is scheduled."""
-        return self._clock.waiting or self._lex_running or self._release_scheduled or bool(self._pending_text)
+        return self.frames.waiting or self._lex_running or self._release_scheduled or bool(self._pending_text)
 
     def follow(self) -> None:
         """Go to the end and stay there."""
@@ -174,22 +199,27 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def grow(self, message_id: str, text: str) -> None:
         """Append text to a message, to be drawn with the next frame; may be called at any rate."""
-        self._pending_text.setdefault(message_id, []).append(text)
+        if message_id not in self._pending_text:
+            self._pending_text[message_id] = GrowingText()
+        self._pending_text[message_id].add(text)
         if self.is_attached:
-            self._clock.request()
+            self.frames.request()
 
-    def _flush(self) -> None:
-        """Draw the pending text."""
+    def _flush(self) -> bool:
+        """Draw the pending text; False if there is none."""
+        if not self._pending_text:
+            return False
         grown, self._pending_text = self._pending_text, {}
         anchor = self._viewport.anchor()
-        for message_id, texts in grown.items():
-            self._column.grow(message_id, "".join(texts), draw=not self.following)
+        for message_id, pending in grown.items():
+            self._column.grow(message_id, str(pending), draw=not self.following)
         self._place(anchor)
         if not self._release_scheduled and any(
             self._column.has_held_text(message_id) for message_id in grown
         ):
             self._release_scheduled = True
             self.set_timer(_HELD, self._release)
+        return True
 
     def _release(self) -> None:
         """Draw held-back text unless more has come since."""
@@ -197,17 +227,13 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         if not self._pending_text and self._column.release():
             self._place(self._viewport.anchor())
 
-    def _flush_growth(self) -> None:
-        if self._pending_text:
-            self._flush()
-
     # Drawing
 
     def on_mount(self) -> None:
         """Import the Markdown parser in a thread, so that the first answer does not wait for it."""
         self.call_after_refresh(asyncio.to_thread, parser)
         if self._pending_text:
-            self._clock.request()
+            self.frames.request()
 
     def on_resize(self) -> None:
         """Wrap all rows for the new size, keeping the top row."""
@@ -325,7 +351,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             return super().render_lines(crop)
         finally:
             self._painting = False
-            self._clock.add_cost(self._now() - began)
+            self.frames.add_cost(self._now() - began)
 
     def render_line(self, y: int) -> Strip:
         """Return a row of the screen; outside of painting, for the pointer, with the offsets of its text."""
