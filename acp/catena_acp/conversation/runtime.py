@@ -29,6 +29,7 @@ from catena_acp.continuity.turns.permissions import PendingPermissions
 from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
+from catena_acp.conversation.titles import fork_title, readable_title
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
 from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, TitleChanged
@@ -284,8 +285,8 @@ class ConversationRuntime:
 
     def handle(self, live: LiveSession, event: Event) -> None:
         """Route an event of a session to its turn, its permission request or the late updates."""
-        if isinstance(event, TitleChanged) and event.title and self.record.title is None and self.tenure:
-            self.spawn(self._retitle(event.title))
+        if isinstance(event, TitleChanged) and self.record.title is None and self.tenure:
+            self._take_title(event.title or "")
         running = self._running.get(live.link_id)
         if running and running.live is live:
             running.receive(event)
@@ -314,12 +315,18 @@ class ConversationRuntime:
         elif running:
             self.set_doing(window_id, Doing.ASKING)
 
+    def _take_title(self, told: str) -> None:
+        if title := readable_title(told):
+            self.spawn(self._retitle(title))
+
     async def _retitle(self, title: str) -> None:
         with contextlib.suppress(StoreError, ReadOnly):
             async with self.writable().write() as tx:
                 record = await conversations.get(tx, self.record.id)
                 if record is None or record.title is not None:  # the person was faster
                     return
+                if record.fork_point_id is not None:
+                    title = fork_title(title, await conversations.titles_of_family(tx, record.family))
                 await conversations.set_title(tx, self.record.id, title)
             self._renamed(title)
 

@@ -121,6 +121,15 @@ async def set_title(tx: Writer, id: str, title: str | None) -> None:
     await _change(tx, id, "title = ?", title)
 
 
+async def titles_of_family(r: Reader, family: str) -> set[str]:
+    """The titles of a conversation and its forks."""
+    found = await r.all(
+        "SELECT title FROM conversation WHERE family = ? AND title IS NOT NULL AND deleted_at IS NULL",
+        (family,),
+    )
+    return {title for (title,) in found}
+
+
 async def set_agent(tx: Writer, id: str, agent: str, profile: str) -> None:
     """Set the agent and profile of the next prompt. Raises NotFound."""
     await _change(tx, id, "agent = ?, profile = ?", agent, profile)

@@ -1,0 +1,31 @@
+"""Titles that agents give: one line, without our own words, and of a fork another one than its source's. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from itertools import count
+
+from catena_acp.continuity.routing.prior_context import END
+
+_OURS = "[Catena · "  # how every text of ours in a prompt begins
+_LONGEST = 200  # characters; some agents take the whole first prompt
+
+
+def readable_title(told: str) -> str | None:
+    """An agent's title in one line, without the prior context that it may begin with; None if nothing is left.
+
+    Agents name a session after the first text that they get, which is prior context in a told one, often cut.
+    """
+    line = " ".join(told.split())
+    line = line.rpartition(END)[2].strip()
+    if line.startswith(_OURS.strip()):
+        return None
+    return (line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…") or None
+
+
+def fork_title(title: str, taken: Set[str]) -> str:
+    """The title of a fork: marked as one where it is ``taken`` by another conversation of its family."""
+    if title not in taken:
+        return title
+    marked = (f"{title} (fork)" if number == 1 else f"{title} (fork {number})" for number in count(1))
+    return next(each for each in marked if each not in taken)
