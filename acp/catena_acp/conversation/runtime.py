@@ -292,7 +292,9 @@ class ConversationRuntime:
             running.receive(event)
         elif isinstance(event, PermissionRequested | PermissionWithdrawn):
             self.handle_permission(live, event)
-        elif self._late_updates:
+        elif (
+            self._late_updates and not self.closing
+        ):  # what agents say while they are ended has no place any more
             self._late_updates.receive(live, event)
 
     def handle_permission(self, live: LiveSession, event: PermissionRequested | PermissionWithdrawn) -> None:

@@ -98,6 +98,22 @@ def test_r12_a_prompt_that_no_agent_had_when_catena_was_killed_is_in_the_compose
     assert asyncio.run(prompts_and_ends(place))["say well after all"] == [StopReason.END_TURN]
 
 
+def test_r17_what_an_agent_says_while_it_is_ended_is_not_put_below_the_notice_of_its_turn(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    faults = tmp_path / "faults.json"
+    faults.write_text('{"close": {"delay": 0.3}}')  # meanwhile it goes on
+    catena.environment["CATENA_REHEARSAL_FAULTS"] = str(faults)
+    process = catena.start("run", "--json", "--agent", "rehearsal", "late; begin execute deploy\nhang")
+    with process:
+        until(process, '"deploy"')
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    *_, tool, kept = shown(catena, newest(catena))["messages"]
+    assert (tool["kind"], kept["kind"], kept["parent_id"]) == ("tool", "notice", tool["id"])
+
+
 def test_r17_a_run_that_is_ended_in_mid_turn_tells_scripts_the_same(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     process = catena.start("run", "--json", "--agent", "rehearsal", "say before; begin execute deploy\nhang")
