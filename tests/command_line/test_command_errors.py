@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from support.clients.command_line import Catena
+from support.clients.command_line import EXECUTABLE, Catena
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,12 @@ from support.clients.command_line import Catena
         (["--resume", "nope"], "there is no conversation 'nope'"),
         (["--continue"], "there is no conversation yet in"),
         (["--agent", "nope"], "nope: no such agent"),
+        (["--agent", ""], "--agent needs the name of an agent"),
+        (["--agent-command", ""], "--agent-command needs a command"),
+        (["run", "--agent", "", "x"], "--agent needs the name of an agent"),
+        (["run", "--agent-command", "", "x"], "--agent-command needs a command"),
+        (["run", "--agent-command", "a 'b", "x"], "its quotes are not closed"),
+        (["login", "--agent-command", " "], "--agent-command needs a command"),
         ([], "the screen needs a terminal"),
     ],
 )
@@ -42,6 +49,37 @@ def test_what_cannot_be_done_is_said_in_one_line_with_status_2(
     assert finished.err.startswith("catena: ")
     assert finished.err.count("\n") == 1
     assert words in finished.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["run", "x"], ["--add-dir", "."], ["run", "--cwd", ".", "x"]])
+def test_a_directory_whose_name_is_no_text_is_said_so_with_status_2(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    catena = Catena(tmp_path)
+    catena.project = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    catena.project.mkdir()
+
+    finished = catena(*arguments)
+
+    assert finished.status == 2
+    assert finished.err == f"catena: {tmp_path}/caf\N{REPLACEMENT CHARACTER}: its name is not UTF-8\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
+def test_closed_streams_are_empty_ones(tmp_path: Path, closed: str) -> None:
+    catena = Catena(tmp_path)
+    for arguments, status in (("", 2), ("run", 2), ("run --agent rehearsal 'say hi'", 0)):
+        done = subprocess.run(
+            ["sh", "-c", f"{EXECUTABLE} {arguments} {closed}"],
+            cwd=catena.project,
+            env=catena.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=50,
+        )
+        assert (done.returncode, done.stdout) == (status, "hi\n" if status == 0 else "")
+        assert "error of its own" not in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["show", "x"], ["run", "hello"], ["--continue"]])

@@ -104,6 +104,20 @@ def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
         ('[agents.a]\ncommand = "a"\n[agents.a.env]\nN = 1\n', 3, "`agents.a.env` must be a table of texts"),
         ('[agents."my agent"]\ntitle = 1\n', 2, "`agents.my agent.title` must be a text"),
         ("a.b = 1\n", 1, "`a` is not a setting"),
+        (
+            '[agents.a]\ncommand = "a"\nenv = { "A=B" = "x" }\n',
+            3,
+            "`agents.a.env.A=B` is no name of a variable",
+        ),
+        ('[agents.a]\ncommand = "a"\n[agents.a.env]\n"" = "x"\n', 4, "is no name of a variable"),
+        (
+            '[agents.a]\ncommand = "a"\n[agents.a.env]\nN = "x\\u0000"\n',
+            4,
+            "`agents.a.env.N` has a NUL in it",
+        ),
+        ('[agents.a]\ncommand = ["a", "\\u0000"]\n', 2, "must be a command"),
+        (f'theme = "nord"\nagent = {"[" * 5000}\n', 2, "nested too deep"),
+        (f'theme = "nord"\n\nagent = {"9" * 5000}\nagents = 1\n', 3, "not TOML that can be read"),
     ],
 )
 def test_w21_what_makes_no_sense_is_named_with_file_and_line(
@@ -117,6 +131,15 @@ def test_w21_what_makes_no_sense_is_named_with_file_and_line(
     assert caught.value.line == line
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert words in str(caught.value)
+
+
+def test_a_file_that_is_too_large_is_said_so_and_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+    with pytest.raises(InvalidSettings, match="has more than 1048576 bytes"):
+        load_settings(path)
 
 
 def test_a_file_that_is_not_text_is_said_so(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_r12_a_prompt_that_no_agent_had_when_catena_was_killed_is_in_the_compose
         text = terminal.wait_for(r"> say well after all[\s\S]*Understudy")
         assert "▌ say well" not in text and "send it again" not in text
         terminal.press("enter")
-        terminal.wait_for("│ well after all")
+        terminal.wait_for(r"│ well after all[\s\S]*ctrl\+o history")
     assert asyncio.run(prompts_and_ends(place))["say well after all"] == [StopReason.END_TURN]
 
 

@@ -82,6 +82,15 @@ def test_what_is_typed_before_the_first_frame_is_in_the_composer(place: Place) -
         terminal.wait_for("rehearsal agent")
 
 
+def test_w20_a_theme_that_does_not_exist_is_named_with_file_and_line(place: Place) -> None:
+    settings = place.config / "config.toml"
+    settings.write_text('agent = "rehearsal"\ntheme = "nosuch"\n')
+    with place.catena() as terminal:
+        assert terminal.ended() == 2
+        said = " ".join(terminal.output.decode().split())
+    assert f'{settings}:2: `theme` "nosuch" is none of catena-dark, catena-light, catena-ansi' in said
+
+
 def test_idle_sends_no_bytes(place: Place) -> None:
     with place.catena(*REHEARSAL, columns=120, rows=40) as terminal:
         terminal.say("say quiet now")

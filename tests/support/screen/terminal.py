@@ -180,12 +180,13 @@ class Terminal:
         self.pid = 0
         return os.waitstatus_to_exitcode(status)
 
-    def hang_up(self) -> None:
-        """The line is cut; what the program does about it is its own affair."""
+    def hang_up(self) -> int:
+        """The line is cut; what the program does about it is its own affair. Its exit status, negative for a signal."""
         os.close(self._fd)
         self._fd = -1
-        os.waitpid(self.pid, 0)
+        _, status = os.waitpid(self.pid, 0)
         self.pid = 0
+        return os.waitstatus_to_exitcode(status)
 
     def close(self) -> None:
         """End the program, if it still runs."""

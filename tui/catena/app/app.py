@@ -244,7 +244,8 @@ async def _import_parts() -> None:
 
 
 def run(start: Start) -> int:
-    """Run the screen until exit, then print how to resume; returns the exit status."""
+    """Run the screen until exit, then print how to resume; returns the exit status. Raises InvalidSettings."""
+    themes.check_theme(start.settings.theme)
     return asyncio.run(_run(start))
 
 

@@ -26,7 +26,7 @@ def open_screen(
     start = _start(
         directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
     )
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):  # closed, they are the null device by now
         raise CommandRefused('the screen needs a terminal; `catena run "PROMPT"` works without one')
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
     from catena.app.app import run
@@ -47,7 +47,7 @@ def _start(
     where = existing_directory(directory)
     further = tuple(existing_directory(named) for named in add_dirs)
     spec = None
-    if agent or agent_command:
+    if agent is not None or agent_command is not None:
         from catena.settings.agents import requested_agent
 
         spec = requested_agent(agent, agent_command, settings)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
+
+from catena.settings.settings import wrong_setting
 
 DARK = "catena-dark"
 LIGHT = "catena-light"
@@ -29,6 +31,13 @@ def themes() -> tuple[Theme, ...]:
             selected="ansi_blue",
         ),
     )
+
+
+def check_theme(name: str | None) -> None:
+    """Raise InvalidSettings for a theme of the settings that does not exist."""
+    names = [*(theme.name for theme in themes()), *sorted(BUILTIN_THEMES)]
+    if name is not None and name not in names:
+        raise wrong_setting(("theme",), f'"{name}" is none of {", ".join(names)}')
 
 
 def default_theme(environment: Mapping[str, str], *, dark: bool) -> str:

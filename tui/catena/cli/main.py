@@ -43,9 +43,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _prepare_streams() -> None:
     """Replace closed streams by the null device, and characters outside of a stream's encoding by `?`."""
-    for name in ("stdout", "stderr"):
+    for name, mode in (
+        ("stdin", "r"),
+        ("stdout", "w"),
+        ("stderr", "w"),
+    ):  # in this order, each gets its number
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - open until exit
+            null = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123, SIM115 - open until exit
+            setattr(sys, name, null)
+            setattr(sys, f"__{name}__", null)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

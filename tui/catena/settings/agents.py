@@ -6,6 +6,7 @@ import shlex
 import shutil
 from dataclasses import replace
 
+from catena.errors import CommandRefused
 from catena.settings.settings import AgentSetting, Settings
 from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec
 from catena_acp.errors import AgentMissing
@@ -15,10 +16,17 @@ REHEARSAL = "rehearsal"
 
 
 def requested_agent(name: str | None, command: str | None, settings: Settings) -> AgentSpec | None:
-    """The agent of `--agent` or `--agent-command`; None if neither was given. Raises AgentMissing."""
-    if command:
-        return command_spec(command)
-    return find_agent(name, settings) if name else None
+    """The agent of `--agent` or `--agent-command`; None if neither was given. Raises AgentMissing, CommandRefused."""
+    if command is not None:
+        if not command.strip():
+            raise CommandRefused("--agent-command needs a command that speaks ACP")
+        try:
+            return command_spec(command)
+        except AgentMissing as error:
+            raise CommandRefused(f"--agent-command {error}") from error
+    if name == "":
+        raise CommandRefused("--agent needs the name of an agent; `catena agents` lists them")
+    return find_agent(name, settings) if name is not None else None
 
 
 def find_agent(name: str, settings: Settings) -> AgentSpec:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # dataclasses that the first frame does not need
 
 
 FILE_NAME = "config.toml"
+_MOST_BYTES = 1 << 20  # of the file; a larger one is another
 
 
 class Permissions(StrEnum):
@@ -87,13 +88,17 @@ def load_settings(path: Path | None = None) -> Settings:
     """
     path = path or settings_path()
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        text = data.decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return Settings()
     except UnicodeDecodeError as error:
         raise InvalidSettings(path, None, "is not UTF-8 text") from error
     except OSError as error:
         raise InvalidSettings(path, None, f"cannot be read: {error.strerror}") from error
+    if len(data) > _MOST_BYTES:
+        raise InvalidSettings(path, None, f"has more than {_MOST_BYTES} bytes")
     return _Reading(path, text).settings()
 
 
@@ -129,6 +134,30 @@ class _Reading:
             line = int(found[1]) if found else len(self._text.splitlines())
             why = str(error)[: found.start()] if found else str(error).removesuffix(" (at end of document)")
             raise InvalidSettings(self._path, line, f"not TOML: {why}") from error
+        except RecursionError as error:
+            line = self._line_that_raises(RecursionError)
+            raise InvalidSettings(self._path, line, "not TOML that can be read: nested too deep") from error
+        except ValueError as error:
+            line = self._line_that_raises(ValueError)
+            raise InvalidSettings(self._path, line, f"not TOML that can be read: {error}") from error
+
+    def _line_that_raises(self, kind: type[Exception]) -> int:
+        """The line with which the file begins to raise an error that tells no line."""
+        import tomllib
+        from bisect import bisect_left
+
+        lines = self._text.splitlines(keepends=True)
+
+        def raises(count: int) -> bool:
+            try:
+                tomllib.loads("".join(lines[:count]))
+            except tomllib.TOMLDecodeError:
+                return False  # it is cut off
+            except kind:
+                return True
+            return False
+
+        return bisect_left(range(len(lines)), True, key=raises)
 
     def _tables(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
         value = document.get("agents", {})
@@ -194,7 +223,7 @@ class _Reading:
                 raise self._wrong(at, f"cannot be split into words: {error}") from error
         else:
             words = value if isinstance(value, list) else []
-        if not words or not all(isinstance(word, str) and word for word in words):
+        if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
             raise self._wrong(at, 'must be a command: "my-agent --acp", or ["my-agent", "--acp"]')
         return tuple(words)
 
@@ -202,6 +231,13 @@ class _Reading:
         value = table.get(at[-1], {})
         if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
             raise self._wrong(at, 'must be a table of texts: { KEY = "value" }')
+        for name, text in value.items():
+            if not name or "=" in name or "\0" in name:
+                raise self._wrong(
+                    (*at, name), "is no name of a variable: it is empty, or has an = or a NUL in it"
+                )
+            if "\0" in text:
+                raise self._wrong((*at, name), "has a NUL in it, which no variable can")
         return tuple(value.items())
 
     def _permissions(self, document: Mapping[str, Any]) -> Permissions:
@@ -251,6 +287,16 @@ class _Reading:
 
     def _wrong(self, at: tuple[str, ...], why: str) -> InvalidSettings:
         return InvalidSettings(self._path, line_of(self._text, at), f"`{'.'.join(at)}` {why}")
+
+
+def wrong_setting(key: tuple[str, ...], why: str) -> InvalidSettings:
+    """The error for a setting that is found wrong after the file was read."""
+    path = settings_path()
+    try:
+        line = line_of(path.read_text(encoding="utf-8"), key)
+    except (OSError, UnicodeDecodeError):
+        line = None
+    return InvalidSettings(path, line, f"`{'.'.join(key)}` {why}")
 
 
 def line_of(text: str, key: tuple[str, ...]) -> int | None:

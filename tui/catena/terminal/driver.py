@@ -6,6 +6,8 @@ import contextlib
 import os
 import re
 import selectors
+import signal
+import sys
 import threading
 import time
 from codecs import getincrementaldecoder
@@ -28,6 +30,7 @@ _TICK = 0.1  # seconds after which a lone escape is a key
 _IDLE_TICK = 30.0
 _READ = 1 << 16
 _LAST_WORDS = 0.3  # seconds for the terminal to read what is written before and as the screen is left
+_HUNG_UP = 128 + signal.SIGHUP  # exit status, whether the signal comes first or the end of the input
 _KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of keys
 
 
@@ -63,10 +66,9 @@ class TerminalDriver(LinuxDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        if self._file is None:
-            raise OSError("standard error is closed")
-        self._output_fd = self._file.fileno()
-        self._encoding = self._file.encoding
+        assert sys.__stdout__ is not None, "the screen is opened on a terminal"
+        self._output_fd = sys.__stdout__.fileno()  # not standard error, which may be a file
+        self._encoding = sys.__stdout__.encoding
         self._output: TerminalOutput | None = None
         self._input_accepted = threading.Event()
         self._first_read = True
@@ -134,7 +136,7 @@ class TerminalDriver(LinuxDriver):
         try:
             self._read_input(selector)
         except (EOFError, OSError):
-            self._loop.call_soon_threadsafe(self._app.exit)
+            self._loop.call_soon_threadsafe(self._app.exit, None, _HUNG_UP)
         finally:
             selector.close()
             with self._waking:

@@ -21,4 +21,8 @@ def existing_directory(named: str | None, *, base: str | None = None) -> str:
         raise CommandRefused(f"{named or 'the current directory'}: {why}") from error
     if not path.is_dir():
         raise CommandRefused(f"{named}: not a directory")
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:  # neither the protocol nor the store has a way to name it
+        raise CommandRefused(f"{path}: its name is not UTF-8") from error
     return str(path)
