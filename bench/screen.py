@@ -74,6 +74,7 @@ class Screen:
         self._pen = PLAIN
         self._wraps = True
         self.x = self.y = 0
+        self._last = (0, 0)  # the cell that was printed last
         self.resize(columns, rows)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -82,6 +83,7 @@ class Screen:
         self._top, self._bottom = 0, rows - 1
         self._grid = [self._blank_row(PLAIN) for _ in range(rows)]
         self.x, self.y = min(self.x, columns - 1), min(self.y, rows - 1)
+        self._last = (0, 0)
 
     @property
     def lines(self) -> list[str]:
@@ -125,6 +127,8 @@ class Screen:
             if not width:
                 self._join(cluster)
                 continue
+            if width > self.columns:
+                continue
             if self.x + width > self.columns:
                 if self._wraps:
                     self.x = 0
@@ -139,6 +143,7 @@ class Screen:
         self._break_wide(row, end)
         row.texts[start:end] = texts
         row.looks[start:end] = [self._pen] * len(texts)
+        self._last = (self.y, end - 1)
         self.x = end if self._wraps else min(end, self.columns - 1)
 
     def _break_wide(self, row: _Row, x: int) -> None:
@@ -153,11 +158,11 @@ class Screen:
         row.texts[start:end] = [" "] * (end - start)
 
     def _join(self, cluster: str) -> None:
-        row, x = self._grid[self.y], self.x - 1
-        while x >= 0 and not row.texts[x]:
+        y, x = self._last
+        row = self._grid[y]
+        while x and not row.texts[x]:
             x -= 1
-        if x >= 0:
-            row.texts[x] += cluster
+        row.texts[x] += cluster
 
     def _erase(self, y: int, start: int, end: int) -> None:
         row = self._grid[y]

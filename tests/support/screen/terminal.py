@@ -69,6 +69,11 @@ class Terminal:
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._screen.resize(rows, columns)
 
+    def spoil(self) -> None:
+        """Let another program have written all over the screen."""
+        assert self.text
+        self._stream.feed(b"\x1b[r\x1b[m\x1b[H" + b"another program\r\n" * self._screen.lines)
+
     def write(self, data: str) -> None:
         """What a keyboard sends, all at once."""
         os.write(self._fd, data.encode())

@@ -12,7 +12,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.filter import LineFilter
 
+    from catena.terminal.painter.painter import Frame
     from catena.workspace.tabs import OpenTabs
 
 
@@ -70,6 +71,8 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._start = start
         self._safe_strips = SafeStrips()
         self._environment = environment
+        named = environment.get("CATENA_PAINTER")
+        self._paints_cells = named != "off" if named else start.settings.painter
         self._gate = KeyGate(self, fields=(SafeInput, SafeTextArea))
         self._outgoing = OutgoingTexts()
         self._first_frame_shown = asyncio.Event()
@@ -181,15 +184,32 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._return_code = 1
         self.panic(Text(f"catena: {text}"))
 
-    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Draw a frame, unless the terminal is still busy with earlier ones."""
-        if isinstance(self._driver, TerminalDriver) and not self._driver.accepts_frame():
-            return
-        super()._display(screen, renderable)
+        # Textual has no public place between what a screen wants to be drawn and the driver.
+        frame: RenderableType | Frame | None = renderable
+        if isinstance(self._driver, TerminalDriver):
+            if not self._driver.accepts_frame():
+                return
+            if self._paints_cells:
+                cursor = self.screen.outer_size.clamp_offset(self.cursor_position)
+                frame = self._driver.painted(renderable, cursor)
+        super()._display(screen, frame)  # type: ignore[arg-type]  # it is what Textual's own updates are
 
     def on_output_recovered(self) -> None:
         """Draw everything anew: what was dropped is not on the screen."""
+        self._forget_terminal()
         self.refresh()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw everything anew: a terminal may have had other sizes meanwhile, and lost cells."""
+        self._forget_terminal()
+        if event.size == self.size:  # nothing would be laid out anew
+            self.screen.refresh()
+
+    def _forget_terminal(self) -> None:
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.forget_screen()
 
     def on_background_reported(self, event: BackgroundReported) -> None:
         """Choose the theme by the terminal's background, unless the person chose one."""

@@ -63,6 +63,7 @@ class Settings:
     theme: str | None = None
     permissions: Permissions = Permissions.ASK
     park: bool = True  # park native forks at the ends of turns
+    painter: bool = True  # send the terminal only the cells that change
     checkpoints: CheckpointSetting = field(default_factory=CheckpointSetting)
     agents: Mapping[str, AgentSetting] = field(default_factory=dict)
 
@@ -111,7 +112,9 @@ class _Reading:
 
     def settings(self) -> Settings:
         document = self._parsed()
-        self._only(document, (), ("agent", "theme", "permissions", "park", "checkpoints", "agents"))
+        self._only(
+            document, (), ("agent", "theme", "permissions", "park", "painter", "checkpoints", "agents")
+        )
         agents = {name: self._agent(name, value) for name, value in self._tables(document).items()}
         self._check_profiles(agents)
         return Settings(
@@ -119,6 +122,7 @@ class _Reading:
             theme=self._text_at(document, ("theme",)),
             permissions=self._permissions(document),
             park=self._switch(document, "park", default=True),
+            painter=self._switch(document, "painter", default=True),
             checkpoints=self._checkpoints(document),
             agents=agents,
         )

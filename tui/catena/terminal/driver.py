@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import re
@@ -10,19 +11,22 @@ import signal
 import sys
 import threading
 import time
-from codecs import getincrementaldecoder
 from collections.abc import Callable
 from typing import Any
 
+from rich.console import RenderableType
 from textual import events
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Offset
 from textual.message import Message
 
 from catena.terminal.input_filters import QUERY, BracketedPastes, PastedText, ReplyFilter, answers_queries
 from catena.terminal.output import TerminalOutput
+from catena.terminal.painter.painter import Frame, Painter
 
 _BURST_GAP = 0.015  # seconds between two pieces of one burst
 _ANSWER_TIME = 3.0  # seconds to wait for the terminal's reply
@@ -70,6 +74,10 @@ class TerminalDriver(LinuxDriver):
         self._output_fd = sys.__stdout__.fileno()  # not standard error, which may be a file
         self._encoding = sys.__stdout__.encoding
         self._output: TerminalOutput | None = None
+        self._speaks_utf8 = (
+            codecs.lookup(self._encoding).name == "utf-8"
+        )  # else what it cannot say is spelled out
+        self._painter = Painter()
         self._input_accepted = threading.Event()
         self._first_read = True
         self._waking = threading.Lock()
@@ -81,6 +89,7 @@ class TerminalDriver(LinuxDriver):
             return  # stopped from outside and let go on: two threads would read, and mix up what is typed
         self._wake_read, self._wake_write = os.pipe()
         self._output = TerminalOutput(self._output_fd, on_recovery=self._report_recovery)
+        self._painter.forget()  # another program may have had the terminal
         super().start_application_mode()  # type: ignore[no-untyped-call]
         super().close()  # Textual's own writer, which blocks where the terminal does not read
         if self.input_tty and answers_queries(os.environ):
@@ -110,6 +119,21 @@ class TerminalDriver(LinuxDriver):
         """Write what waits, as far as the terminal reads it."""
         if self._output is not None:
             self._output.close(_LAST_WORDS)
+
+    def painted(self, update: RenderableType | None, cursor: Offset) -> RenderableType | Frame | None:
+        """What a screen wants to be drawn as the changes of cells that come of it; it has to be written next.
+
+        ``cursor`` is where Textual puts the cursor behind it.
+        """
+        if isinstance(update, LayoutUpdate | ChopsUpdate) and self._speaks_utf8:
+            return Frame(self._painter, update, cursor)
+        if update is not None:
+            self._painter.forget()
+        return update
+
+    def forget_screen(self) -> None:
+        """Forget what the terminal shows: all of the next frame is sent."""
+        self._painter.forget()
 
     def accept_input(self) -> None:
         """Start to read, including what was typed before the first frame."""
@@ -146,7 +170,7 @@ class TerminalDriver(LinuxDriver):
 
     def _read_input(self, selector: selectors.BaseSelector) -> None:
         parser = XTermParser(self._debug)
-        decode = getincrementaldecoder("utf-8")("replace").decode
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         replies: ReplyFilter | None = ReplyFilter()
         pastes = BracketedPastes()
         asked_at = time.monotonic()

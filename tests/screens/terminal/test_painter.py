@@ -1,0 +1,316 @@
+"""The cell painter: what a terminal shows is what Textual drew, in every frame, and few bytes are sent for it."""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from bench.screen import Clusters, Screen, one_by_one
+from rich.cells import cell_len
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+
+from catena.app.themes import ANSI, DARK, LIGHT
+from catena.terminal.painter.painter import Frame, Painter
+from support.screen.frames import Frames, assert_same, joined
+from support.screen.pilot import at_the_screen
+from support.screen.terminal import Place, Terminal
+from support.walks.length import walks
+
+WORDS = (
+    *("plain", "a", "│", "─────", "● Run", "✓", "naïve", "Ωμέγα", "кот", "   ", " ", "⠋", "„so“ …"),  # sure
+    *("世界", "한국어", "ひらがな", "，"),  # sure, and wide
+    *("e\u0301", "ก็", "न्दी", "👩‍🚀", "👍🏽", "❤️", "❤", "☑", "🇩🇪", "🙂", "ﷺ", "שלום", "1️⃣"),
+)
+STYLES = (
+    *(None, Style(), Style(color="red"), Style(bold=True), Style(color="#6fb3c8", bold=True, italic=True)),
+    *(Style(bgcolor="#223344"), Style(color="white", bgcolor="blue", dim=True), Style(reverse=True)),
+    *(Style(underline=True), Style(strike=True, color="green"), Style(link="https://example.org/a")),
+    *(Style(underline2=True, overline=True), Style(color="bright_black", reverse=True, bold=True)),
+)
+
+
+def all_narrow(text: str) -> Iterable[tuple[str, int]]:
+    """A terminal for which whatever is unusual takes one cell, joined or not."""
+    return ((cluster, min(width, 1) if _is_unusual(cluster) else width) for cluster, width in joined(text))
+
+
+def all_wide(text: str) -> Iterable[tuple[str, int]]:
+    """A terminal for which each character that is unusual takes two cells, and joins with nothing."""
+    return ((character, 2 if _is_unusual(character) else cell_len(character)) for character in text)
+
+
+def _is_unusual(cluster: str) -> bool:
+    return any(cluster in word for word in WORDS[WORDS.index("e\u0301") :]) and not cluster.isascii()
+
+
+class Canvas:
+    """What would be on the screen, drawn at random; each step is an update as Textual's compositor makes them."""
+
+    def __init__(self, chance: random.Random, width: int, height: int) -> None:
+        self._chance = chance
+        self.width, self.height = width, height
+        self.lines = [self._strip(width) for _ in range(height)]
+
+    def full(self) -> LayoutUpdate:
+        """All of it."""
+        return LayoutUpdate([[line] for line in self.lines], Region(0, 0, self.width, self.height))
+
+    def step(self) -> LayoutUpdate | ChopsUpdate:
+        """A change, and the update that shows it."""
+        match self._chance.choice(("text", "text", "box", "scroll", "scroll", "nothing", "all")):
+            case "text":
+                return self._changed(Region(0, self._chance.randrange(self.height), self.width, 1))
+            case "box":
+                x, y = self._chance.randrange(self.width), self._chance.randrange(self.height)
+                width = self._chance.randint(1, self.width - x)
+                return self._changed(Region(x, y, width, self._chance.randint(1, self.height - y)))
+            case "scroll":
+                return self._scrolled()
+            case "nothing":
+                return self.full()
+            case _:
+                self.lines = [self._strip(self.width) for _ in range(self.height)]
+                return self.full()
+
+    def _changed(self, region: Region) -> ChopsUpdate:
+        new = {y: self._strip(region.width) for y in region.line_range}
+        for y, strip in new.items():
+            before, _, after = self._divided(y, region)
+            self.lines[y] = Strip.join([before, strip, after])
+        return self._update(region, new)
+
+    def _scrolled(self) -> ChopsUpdate:
+        top = self._chance.randrange(self.height)
+        bottom = self._chance.randint(top + 1, self.height)
+        by = self._chance.choice((1, 1, 2, 3, 7))
+        part = self.lines[top:bottom]
+        new = [self._strip(self.width) for _ in range(min(by, len(part)))]
+        self.lines[top:bottom] = (
+            part[len(new) :] + new if self._chance.random() < 0.5 else new + part[: len(part) - len(new)]
+        )
+        region = Region(0, top, self.width, bottom - top)
+        return self._update(region, {y: self.lines[y] for y in region.line_range})
+
+    def _update(self, region: Region, new: Mapping[int, Strip]) -> ChopsUpdate:
+        chops: list[dict[int, Strip | None]] = []
+        for y in range(self.height):
+            pieces: dict[int, Strip | None] = {0: None, region.x: new.get(y)}
+            if region.right < self.width:
+                pieces[region.right] = None
+            chops.append(pieces)
+        ends = [[*list(pieces)[1:], self.width] for pieces in chops]
+        return ChopsUpdate(chops, [(y, region.x, region.right) for y in region.line_range], ends)
+
+    def _divided(self, y: int, region: Region) -> Sequence[Strip]:
+        line = _separated(_separated(self.lines[y], region.x), region.right)
+        return line.divide([region.x, region.right, self.width])
+
+    def _strip(self, width: int) -> Strip:
+        segments: list[Segment] = []
+        while (
+            cell_len("".join(segment.text for segment in segments)) < width and self._chance.random() < 0.85
+        ):
+            segments.append(Segment(self._chance.choice(WORDS), self._chance.choice(STYLES)))
+        return Strip(segments).adjust_cell_length(width)
+
+
+def _separated(line: Strip, at: int) -> Strip:
+    """A line with blanks for the character that stands on both sides of a place."""
+    segments: list[Segment] = []
+    x = 0
+    for text, style, _ in line:
+        for cluster, width in joined(text):
+            segments.append(Segment(" " * width if x < at < x + width else cluster, style))
+            x += width
+    return Strip(segments)
+
+
+class Pair:
+    """A terminal that is sent what changes, and what is compared with it."""
+
+    def __init__(self, canvas: Canvas, clusters: Clusters) -> None:
+        self.canvas = canvas
+        self.clusters = clusters
+        self.painter = Painter()
+        self.console = Console(color_system="truecolor", force_terminal=True)
+        self.terminal = self._terminal()
+
+    def _terminal(self) -> Screen:
+        terminal = Screen(self.canvas.width, self.canvas.height, self.clusters)
+        terminal.feed(b"\x1b[?7l")
+        return terminal
+
+    def paint(self, update: LayoutUpdate | ChopsUpdate) -> bytes:
+        """Send an update; what was sent."""
+        cursor = (self.canvas.width // 2, self.canvas.height // 2)
+        sent = Frame(self.painter, update, cursor).render_segments(self.console)
+        sent += f"\x1b[{cursor[1] + 1};{cursor[0] + 1}H"
+        self.terminal.feed(sent.encode())
+        return sent.encode()
+
+    def plain(self) -> Screen:
+        """All of the canvas, as Textual writes it."""
+        terminal = self._terminal()
+        terminal.feed(self.canvas.full().render_segments(self.console).replace("\n", "\r\n").encode())
+        return terminal
+
+    def anew(self) -> Screen:
+        """All of the canvas, painted at once on an empty screen."""
+        other = Pair(self.canvas, self.clusters)
+        other.paint(self.canvas.full())
+        return other.terminal
+
+
+def _steps(seed: int, clusters: Clusters) -> Iterable[tuple[Pair, bytes]]:
+    """A walk of random updates; the terminal is lent to another program, and gets another size, now and then."""
+    chance = random.Random(seed)
+    pair = Pair(Canvas(chance, chance.choice((1, 7, 20, 61)), chance.choice((1, 3, 12))), clusters)
+    for number in range(40):  # 0: nothing was drawn at this size
+        if number and chance.random() < 0.1:
+            pair.terminal.feed(b"\x1b[H\x1b[41mcommand not found \xf0\x9f\x99\x82\x1b[J\x1b[m")
+            pair.painter.forget()
+        elif number and chance.random() < 0.1:
+            pair.canvas = Canvas(chance, chance.choice((2, 30, 44)), chance.choice((2, 9)))
+            pair.terminal.resize(pair.canvas.width, pair.canvas.height)
+            pair.terminal.feed(b"what was there before\r\n" * 5)
+            pair.painter.forget()
+            number = 0
+        yield pair, pair.paint(pair.canvas.step() if number else pair.canvas.full())
+
+
+@pytest.mark.parametrize("seed", range(walks(20)))
+def test_after_every_frame_each_cell_is_as_plain_output_draws_it(seed: int) -> None:
+    for pair, sent in _steps(seed, joined):
+        assert_same(pair.plain(), pair.terminal, sent)
+
+
+@pytest.mark.parametrize("clusters", [one_by_one, all_narrow, all_wide])
+@pytest.mark.parametrize("seed", range(walks(8)))
+def test_a_terminal_that_measures_otherwise_shows_what_it_would_show_if_all_were_drawn_anew(
+    seed: int, clusters: Clusters
+) -> None:
+    for pair, sent in _steps(seed, clusters):
+        assert_same(pair.anew(), pair.terminal, sent)
+
+
+WIDE_PROMPT = "say **世界** e\u0301 👩‍🚀 👍🏽 ❤️ naïve; edit! notes.txt; history 2; say the end"
+
+
+@pytest.mark.parametrize(
+    ("theme", "size", "other_size"),
+    [(DARK, (100, 30), (61, 13)), (LIGHT, (40, 12), (120, 40)), (ANSI, (80, 24), (30, 9))],
+)
+async def test_every_frame_of_the_app_is_the_same_as_plain_output(
+    tmp_path: Path, theme: str, size: tuple[int, int], other_size: tuple[int, int]
+) -> None:
+    async with at_the_screen(str(tmp_path), size=size) as person:
+        frames = Frames()
+        frames.watch(person.app)
+        person.app.theme = theme
+        await person.say(WIDE_PROMPT)
+        await person.sees("the end")
+        await person.idle()
+        for keys in (("f1", "pagedown", "escape"), ("ctrl+o", "x", "escape"), ("/", "t", "escape")):
+            await person.press(*keys)
+        for scrolled in (person.transcript.scroll_up, person.transcript.scroll_page_up) * 2:
+            scrolled(animate=False)
+            await person.taken_in()
+        await person.pilot.resize_terminal(*other_size)
+        await person.type("世界 👩‍🚀 ok")
+        await person.press("left", "left", "backspace", "shift+tab", "end")
+        await person.taken_in()
+        await person.pilot.resize_terminal(*size)
+        await person.taken_in()
+
+        assert frames.count > 20
+        assert frames.painted_bytes * 4 < frames.plain_bytes
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    place.without_parking()
+    return place
+
+
+ALL_OF_IT = r"▌ say hello\s+│\s+│ hello[\s\S]*─────[\s\S]*> Message\s+enter send[^\n]*\s+Rehearsal"
+
+
+def with_an_answer(terminal: Terminal) -> None:
+    """Come to rest with something on the screen."""
+    terminal.say("say hello")
+    terminal.wait_for(ALL_OF_IT)
+    terminal.wait_until_quiet(0.5)
+
+
+def is_whole_again(terminal: Terminal) -> None:
+    """Wait until all of it is there again, and nothing of another program."""
+    terminal.wait_for(ALL_OF_IT)
+    assert "another program" not in terminal.text
+
+
+def test_a_few_bytes_are_the_first_frame_a_key_and_rest(place: Place) -> None:
+    with place.catena("--agent", "rehearsal", columns=120, rows=40) as terminal:
+        terminal.wait_for("enter send")
+        assert len(terminal.output) <= 1_500
+        with_an_answer(terminal)
+        for letter in "zq":  # the first takes the place of a hint
+            before = len(terminal.output)
+            terminal.write(letter)
+            terminal.wait_for(f"> z?{letter}")
+            terminal.wait_until_quiet(0.3)
+            assert len(terminal.output) - before <= 24
+
+
+def test_all_is_drawn_again_after_the_program_was_stopped_and_let_go_on(place: Place) -> None:
+    with place.catena("--agent", "rehearsal") as terminal:
+        with_an_answer(terminal)
+        terminal.signal(signal.SIGTSTP)
+        terminal.wait_for_output(b"\x1b[?1049l")
+        terminal.wait_until_quiet(0.2)
+        terminal.spoil()
+        terminal.signal(signal.SIGCONT)
+        is_whole_again(terminal)
+
+
+def test_all_is_drawn_again_after_a_program_had_the_terminal(place: Place, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nfor _ in $(seq 40); do echo another program; done\n")
+    editor.chmod(0o755)
+    with place.catena("--agent", "rehearsal", EDITOR=str(editor)) as terminal:
+        with_an_answer(terminal)
+        terminal.press("ctrl+g")
+        terminal.wait_for_output(b"another program")
+        is_whole_again(terminal)
+
+
+def test_all_is_drawn_again_when_the_terminal_says_that_its_size_changed_though_it_is_the_same(
+    place: Place,
+) -> None:
+    with place.catena("--agent", "rehearsal") as terminal:
+        with_an_answer(terminal)
+        terminal.spoil()
+        terminal.signal(signal.SIGWINCH)
+        is_whole_again(terminal)
+
+
+@pytest.mark.parametrize("switch", ["setting", "environment"])
+def test_the_painter_can_be_switched_off(place: Place, switch: str) -> None:
+    if switch == "setting":
+        with (place.config / "config.toml").open("a") as settings:
+            settings.write('painter = "off"\n')
+    in_environment = "off" if switch == "environment" else ""
+    with place.catena("--agent", "rehearsal", CATENA_PAINTER=in_environment) as terminal:
+        with_an_answer(terminal)
+        before = len(terminal.output)
+        terminal.write("z")
+        terminal.wait_for("> z")
+        assert len(terminal.output) - before > 100  # all of the line

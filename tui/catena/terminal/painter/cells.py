@@ -1,0 +1,172 @@
+"""Rows of cells: the characters of strips, each with the cells that it takes and a look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rich.cells import cell_len
+from rich.color import ColorSystem
+from rich.segment import Segment
+
+from catena.terminal.painter.looks import Look, Looks
+
+# Terminals agree that these take one cell. Left out is what joins with its neighbours, what may be shown as an emoji,
+# and scripts whose letters are put together differently by each terminal.
+_SURE = (
+    " -~\xa0-\xac\xae-\u02ff\u0370-\u0377\u037a-\u0482\u048a-\u052f"  # Latin, Greek and Cyrillic letters
+    "\u2010-\u2015\u2018-\u201f\u2020-\u2022\u2026\u2032\u2033\u2039\u203a\u20ac\u2122"  # punctuation
+    "\u2190-\u2193\u21d0-\u21d3\u2200-\u22ff"  # arrows, mathematics
+    "\u2500-\u25a9\u25ac-\u25b5\u25b7-\u25bf\u25c1-\u25fa"  # lines, blocks and shapes
+    "\u2610\u2713\u2715\u2717\u2800-\u28ff"  # boxes and ticks that we draw, and Braille
+)
+# And these two.
+_SURE_WIDE = (
+    "\u3001-\u3029\u3031-\u303c\u3041-\u3096\u309b-\u30ff\u3105-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\uff01-\uff60\uffe0-\uffe6"
+)
+_ALL_SURE = re.compile(f"[{_SURE}]*")
+_IS_SURE = re.compile(f"[{_SURE}]|[{_SURE_WIDE}]").fullmatch
+_JOINER = "\u200d"
+_MOST_CELLS = 2  # of a code point
+
+
+class Row:
+    """A line of cells. The further cells of a wide character are empty texts."""
+
+    __slots__ = ("doubtful", "looks", "texts")
+
+    def __init__(self, texts: list[str], looks: list[Look], doubtful: int | None = None) -> None:
+        self.texts = texts
+        self.looks = looks
+        # Before this cell every terminal has put the characters where they are here.
+        self.doubtful = _first_doubtful(texts) if doubtful is None else doubtful
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Row) and self.texts == other.texts and self.looks == other.looks
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def with_cells(self, x: int, texts: list[str], looks: list[Look]) -> Row:
+        """The row with other cells from ``x`` on; of a wide character that loses a cell blanks are left."""
+        end = min(x + len(texts), len(self.texts))
+        texts, looks = texts[: end - x], looks[: end - x]
+        if x == 0 and end == len(self.texts):
+            return Row(texts, looks)
+        row = Row(self.texts[:], self.looks[:], 0)
+        row._separate(x)
+        row._separate(end)
+        row.texts[x:end], row.looks[x:end] = texts, looks
+        row.doubtful = _first_doubtful(row.texts)
+        return row
+
+    def erased_from(self, x: int, blank: Look) -> Row:
+        """The row with nothing from ``x`` on, where a character begins."""
+        count = len(self.texts) - x
+        return Row(
+            self.texts[:x] + [" "] * count,
+            self.looks[:x] + [blank] * count,
+            max(self.doubtful, len(self.texts)),
+        )
+
+    @property
+    def content(self) -> int:
+        """The cell behind the last one that is not plainly blank."""
+        end = len(self.texts)
+        while end and self.texts[end - 1] == " " and self.looks[end - 1].plain_on_blank:
+            end -= 1
+        return end
+
+    def is_same_from(self, x: int, other: Row) -> bool:
+        """True where the cells from ``x`` on are equal."""
+        return self.texts[x:] == other.texts[x:] and self.looks[x:] == other.looks[x:]
+
+    def width_of(self, x: int) -> int:
+        """How many cells the character at ``x`` takes."""
+        end = x + 1
+        while end < len(self.texts) and not self.texts[end]:
+            end += 1
+        return end - x
+
+    def _separate(self, x: int) -> None:
+        """Blank the character that takes cells on both sides of ``x``."""
+        if x >= len(self.texts) or self.texts[x]:
+            return
+        start = end = x
+        while start and not self.texts[start]:
+            start -= 1
+        while end < len(self.texts) and not self.texts[end]:
+            end += 1
+        self.texts[start:end] = [" "] * (end - start)
+
+
+def blank_row(width: int, blank: Look) -> Row:
+    """A row with nothing on it."""
+    return Row([" "] * width, [blank] * width, width)
+
+
+def cells(segments: Iterable[Segment], looks: Looks, system: ColorSystem) -> tuple[list[str], list[Look]]:
+    """The cells of a strip's segments."""
+    texts: list[str] = []
+    of_texts: list[Look] = []
+    for text, style, _ in segments:
+        look = looks.of_style(style, system)
+        if _ALL_SURE.fullmatch(text):
+            if text.isspace():
+                look = look.of_blank
+            texts.extend(text)
+            of_texts.extend([look] * len(text))
+            continue
+        for cluster, width in _clusters(text):
+            if width:
+                texts.append(cluster)
+                texts.extend([""] * (width - 1))
+                of_texts.extend([look] * width)
+            else:
+                _join(cluster, texts)
+    return texts, of_texts
+
+
+def _clusters(text: str) -> Iterator[tuple[str, int]]:
+    """Characters with what joins them, and how many cells Textual gives them; control characters are left out."""
+    cluster = ""
+    for character in text:
+        if character < " " or "\x7f" <= character < "\xa0":
+            continue
+        if cluster and (not cell_len(character) or cluster.endswith(_JOINER)):
+            cluster += character
+            continue
+        if cluster:
+            yield cluster, cell_len(cluster)
+        cluster = character
+    if cluster:
+        yield cluster, cell_len(cluster)
+
+
+def _join(cluster: str, texts: list[str]) -> None:
+    """Add characters without a width to the character before them; at the beginning of a strip they are left out."""
+    for x in range(len(texts) - 1, -1, -1):
+        if texts[x]:
+            texts[x] += cluster
+            return
+
+
+def _first_doubtful(texts: list[str]) -> int:
+    """The first cell that may be another one than it is here, for the characters of which terminals differ."""
+    width = len(texts)
+    whole = "".join(texts)
+    if len(whole) == width and _ALL_SURE.fullmatch(whole):
+        return width
+    doubtful = [x for x, text in enumerate(texts) if text and not is_sure(text)]
+    # A terminal that finds no room for a character at the margin may put it over the cells before it.
+    if any(x + _MOST_CELLS * len(texts[x]) > width for x in doubtful):
+        doubtful.append(max(0, width - _MOST_CELLS))
+    first = min(doubtful, default=width)
+    while first < width and not texts[first]:
+        first -= 1
+    return first
+
+
+def is_sure(text: str) -> bool:
+    """True for a character that takes as many cells in each terminal as it does here."""
+    return _IS_SURE(text) is not None

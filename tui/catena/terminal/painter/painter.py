@@ -1,0 +1,267 @@
+"""The painter: takes what Textual's compositor drew, and sends the terminal the cells that change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from rich.color import ColorSystem
+from rich.console import Console
+from rich.segment import Segment
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+
+from catena.terminal.painter.cells import Row, blank_row, cells, is_sure
+from catena.terminal.painter.looks import Look, Looks
+
+_FEWEST_MOVED = 3  # rows that have to move together before the terminal is told to move them
+_SHORT_GAP = 5  # unchanged cells that are sent again in fewer bytes than a movement of the cursor takes
+_SHORT_REST = 3  # blanks that are sent in fewer bytes than an erasure to the end of the line
+
+
+class Frame(CompositorUpdate):
+    """An update of the compositor as the changes of cells that come of it, when it is written."""
+
+    def __init__(self, painter: Painter, update: LayoutUpdate | ChopsUpdate, cursor: tuple[int, int]) -> None:
+        self._painter = painter
+        self._update = update
+        self._cursor = cursor
+
+    def render_segments(self, console: Console) -> str:
+        """The bytes to write, as text; Textual asks for them once, and writes them behind one another."""
+        system = console._color_system or ColorSystem.TRUECOLOR  # as plain output does
+        return self._painter.paint(self._update, system, self._cursor)
+
+
+class Painter:
+    """Model of the terminal's cells: those that are wanted, and those that it shows, as far as that is known."""
+
+    def __init__(self) -> None:
+        self._looks = Looks()
+        self._pen = Pen(self._looks)
+        self._width = 0
+        self._wanted: list[Row] = []
+        self._shown: list[Row | None] = []  # None: nothing is known of the row
+        self._cursor: tuple[int, int] | None = None  # where it stands, if that is known
+        self._forgotten = 0  # how often; a signal may come in the middle of a frame
+        self._remembered = 0  # the number of times before the last frame began
+
+    def forget(self) -> None:
+        """Forget what the terminal shows: the next frame sends every cell. Signal handlers may call this."""
+        self._forgotten += 1
+
+    def paint(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem, cursor: tuple[int, int]) -> str:
+        """What to write so that the update is shown; ``cursor`` is where Textual puts the cursor behind it."""
+        self._prepare(*_size(update))
+        changed = self._take(update, system)
+        self._pen.begin(self._cursor)
+        if None in self._shown:
+            changed = set(range(len(self._shown)))
+        elif len(changed) >= _FEWEST_MOVED:
+            changed = self._scroll(changed)
+        for y in sorted(changed):
+            self._paint_row(y)
+        self._cursor = cursor
+        return self._pen.end()
+
+    def _prepare(self, width: int, height: int) -> None:
+        """Begin anew where the terminal has another size, or may show anything."""
+        if (width, height) != (self._width, len(self._wanted)):
+            self._width = width
+            self._wanted = [self._blank_row() for _ in range(height)]
+            self.forget()
+        if self._remembered != self._forgotten:
+            self._remembered = self._forgotten
+            self._shown = [None] * height
+            self._cursor = None
+
+    def _blank_row(self) -> Row:
+        return blank_row(self._width, self._looks.plain)
+
+    def _take(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem) -> set[int]:
+        """Note what is wanted; the rows that the terminal shows otherwise."""
+        touched = set()
+        pieces = _pieces_of_layout(update) if isinstance(update, LayoutUpdate) else _pieces_of_chops(update)
+        for x, y, segments in pieces:
+            self._wanted[y] = self._wanted[y].with_cells(x, *cells(segments, self._looks, system))
+            touched.add(y)
+        return {y for y in touched if self._wanted[y] != self._shown[y]}
+
+    # --- rows that move
+
+    def _scroll(self, changed: set[int]) -> set[int]:
+        """Let the terminal move the rows that only moved, if there are some; the rows that are to be painted then."""
+        by, moved = self._movement(changed)
+        if len(moved) < _FEWEST_MOVED:
+            return changed
+        top, bottom = min(moved) + min(by, 0), max(moved) + max(by, 0)
+        region, blanks = self._shown[top : bottom + 1], [self._blank_row() for _ in range(abs(by))]
+        region = [*region[by:], *blanks] if by > 0 else [*blanks, *region[:by]]
+        left = {y for y, row in enumerate(region, top) if row != self._wanted[y]}
+        within = {y for y in changed if top <= y <= bottom}
+        if len(left) + _FEWEST_MOVED > len(within):
+            return changed
+        self._pen.scroll(top, bottom, by)
+        self._shown[top : bottom + 1] = region
+        return changed - within | left
+
+    def _movement(self, changed: set[int]) -> tuple[int, list[int]]:
+        """By how many rows most of the changed rows moved up, and which of them did."""
+        shown = ["".join(row.texts[:-1]) if row else "" for row in self._shown]  # without the scroll bar
+        times = Counter(shown)
+        places = {text: y for y, text in enumerate(shown) if times[text] == 1 and not text.isspace()}
+        moves: dict[int, list[int]] = {}
+        for y in changed:
+            place = places.get("".join(self._wanted[y].texts[:-1]), y)
+            if place != y:
+                moves.setdefault(place - y, []).append(y)
+        return max(moves.items(), key=lambda move: len(move[1]), default=(0, []))
+
+    # --- cells that change
+
+    def _paint_row(self, y: int) -> None:
+        shown, wanted = self._shown[y], self._wanted[y]
+        self._shown[y] = wanted
+        # What a terminal made of a doubtful character may be anywhere behind it. It depends on nothing but this row
+        # as it is now: from there on all is erased and drawn again as soon as anything is different.
+        if shown is None:
+            shown = self._erased(y, 0, self._blank_row())
+        else:
+            tail = min(shown.doubtful, wanted.doubtful)
+            if not wanted.is_same_from(tail, shown):
+                shown = self._erased(y, tail, shown)
+        if shown != wanted:
+            self._paint_cells(y, shown, wanted)
+
+    def _erased(self, y: int, x: int, row: Row) -> Row:
+        self._pen.erase(x, y)
+        return row.erased_from(x, self._looks.plain)
+
+    def _paint_cells(self, y: int, shown: Row, wanted: Row) -> None:
+        """Send the characters that are different, and erase what is behind the last one."""
+        texts, looks, pen = wanted.texts, wanted.looks, self._pen
+        different = [
+            x
+            for x, (text, look) in enumerate(zip(texts, looks, strict=True))
+            if text != shown.texts[x]
+            or (look is not shown.looks[x] and not _as_blank(text, look, shown.looks[x]))
+        ]
+        content = wanted.content
+        erased = [x for x in different if x >= content]
+        if len(erased) <= _SHORT_REST:
+            content = self._width
+        for x in different:
+            if x >= content:
+                break
+            if not texts[x]:
+                continue  # comes with the character before it
+            gap = slice(pen.x, x)
+            if pen.y == y and 0 < x - pen.x <= _SHORT_GAP and pen.draws(texts[gap], looks[gap]):
+                pen.draw_again(texts[gap])
+            pen.move(x, y)
+            pen.draw(texts[x], looks[x], wanted.width_of(x))
+            if x + wanted.width_of(x) >= self._width:
+                pen.lose()
+        if content < self._width:
+            pen.erase(content, y)
+
+
+def _as_blank(text: str, look: Look, other: Look) -> bool:
+    """True where a blank of one look cannot be told from one of the other."""
+    return text == " " and look.of_blank is other.of_blank
+
+
+def _size(update: LayoutUpdate | ChopsUpdate) -> tuple[int, int]:
+    if isinstance(update, LayoutUpdate):
+        return update.region.size
+    return update.chop_ends[0][-1], len(update.chops)
+
+
+_Piece = tuple[int, int, Iterable[Segment]]  # column, row, segments
+
+
+def _pieces_of_layout(update: LayoutUpdate) -> Iterator[_Piece]:
+    for y, strips in enumerate(update.strips, update.region.y):
+        yield update.region.x, y, chain.from_iterable(strips)
+
+
+def _pieces_of_chops(update: ChopsUpdate) -> Iterator[_Piece]:
+    """The pieces of lines that plain output sends."""
+    for y, start, stop in update.spans:
+        for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if strip is None or x > stop or end <= start:
+                continue
+            yield x, y, strip if start <= x < stop and end <= stop else strip.crop(0, min(end, stop) - x)
+
+
+class Pen:
+    """The terminal's cursor and look, and the sequences that change them. It is plain where a frame begins and ends."""
+
+    def __init__(self, looks: Looks) -> None:
+        self._looks = looks
+        self._look = looks.plain
+        self._sent: list[str] = []
+        self.x = self.y = -1  # -1: not known
+
+    def begin(self, cursor: tuple[int, int] | None) -> None:
+        """Begin a frame with the cursor at this cell, or nobody knows where."""
+        self._sent = []
+        self.x, self.y = cursor or (-1, -1)
+
+    def end(self) -> str:
+        """End the frame; what was sent."""
+        self._turn(self._looks.plain)
+        return "".join(self._sent)
+
+    def lose(self) -> None:
+        """Forget where the cursor is: terminals differ."""
+        self.x = self.y = -1
+
+    def move(self, x: int, y: int) -> None:
+        """Move the cursor to a cell."""
+        if (x, y) == (self.x, self.y):
+            return
+        if y == self.y:
+            self._sent.append("\r" if x == 0 else f"\x1b[{x + 1}G")
+        elif x == 0:
+            self._sent.append("\r\n" if self.y >= 0 and y == self.y + 1 else f"\x1b[{y + 1}H")
+        else:
+            self._sent.append(f"\x1b[{y + 1};{x + 1}H")
+        self.x, self.y = x, y
+
+    def draws(self, texts: list[str], looks: list[Look]) -> bool:
+        """True for cells that the pen would draw without another look, each a character of one cell."""
+        return "" not in texts and all(
+            look is self._look or _as_blank(text, look, self._look)
+            for text, look in zip(texts, looks, strict=True)
+        )
+
+    def draw_again(self, texts: list[str]) -> None:
+        """Send cells that are shown already, to get behind them."""
+        self._sent += texts
+        self.x += len(texts)
+
+    def draw(self, text: str, look: Look, width: int) -> None:
+        """Draw a character at the cursor."""
+        if not _as_blank(text, look, self._look):
+            self._turn(look)
+        self._sent.append(text)
+        self.x += width
+        if not is_sure(text):
+            self.lose()
+
+    def erase(self, x: int, y: int) -> None:
+        """Erase a line from a cell on, with the terminal's own background."""
+        self.move(x, y)
+        self._turn(self._looks.plain)
+        self._sent.append("\x1b[K")
+
+    def scroll(self, top: int, bottom: int, by: int) -> None:
+        """Move the lines between two lines up, or down where ``by`` is negative; blank lines take their places."""
+        act = f"{by}M" if by > 0 else f"{-by}L"
+        self._sent.append(f"\x1b[{top + 1};{bottom + 1}r\x1b[{top + 1}H\x1b[{act}\x1b[r")
+        self.lose()
+
+    def _turn(self, look: Look) -> None:
+        self._sent.append(self._looks.change(self._look, look))
+        self._look = look
