@@ -74,12 +74,15 @@ async def test_p07_a_tool_call_in_flight_when_the_agent_died_is_listed_as_unknow
         rows = await desk.branch()
         states = {row.data["title"]: row.data["status"] for row in rows if row.kind is Kind.TOOL}
         world.fail({"load": {"error": [-32002, "Resource not found"]}})
-        over = await desk.say("redo Rename the table; say done")
+        over = await desk.say("redo Rename the table; redo Drop the index; redo Paint the shed; say done")
+        again = (await desk.branch())[len(rows) :]
     assert list(states.values()) == ["completed", "unknown"]
     told, _ = world.prompts()[-1]
     assert re.search(r"^- Rename the table .*: done$", told, re.M)
     assert re.search(r"^- Drop the index .*: outcome unknown", told, re.M)
     assert over.turn is not None and over.turn.tools_listed == 2
+    # The agent does again whatever it did not hear is done.
+    assert [row.data["title"] for row in again if row.kind is Kind.TOOL] == ["Paint the shed"]
 
 
 async def test_p08_an_agent_that_always_refuses_is_asked_at_most_once_on_a_new_session(world: World) -> None:

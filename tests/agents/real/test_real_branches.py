@@ -5,20 +5,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 
+from catena.app.mcp_server import tool_server
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.conversation_events import PermissionOpened, TurnEnded
+from catena_acp.continuity.conversation_events import (
+    ConversationEvent,
+    LeafMoved,
+    PermissionOpened,
+    TurnEnded,
+)
 from catena_acp.continuity.routing.prior_context import BEGIN
-from catena_acp.continuity.services import WhileIdle
+from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.asides.asides import AsideEnded
 from catena_acp.conversation.conversations import Conversations
+from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database
 from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, Message, StopReason
 from support.agents.real import RealAgent, fake_model
@@ -48,14 +56,21 @@ def agent(request: pytest.FixtureRequest, model: Model, tmp_path: Path) -> Itera
 
 @asynccontextmanager
 async def client(
-    agent: RealAgent, while_idle: WhileIdle, resume: tuple[str, str] | None = None
+    agent: RealAgent,
+    while_idle: WhileIdle,
+    resume: tuple[str, str] | None = None,
+    checkpointing: Checkpointing | None = None,
 ) -> AsyncIterator[Desk]:
     """One life of a client: a new conversation, or one of an earlier life by its id and its window's."""
     spec = command_spec(agent.command)
     async with (
         Database.open(agent.data / "catena.db") as db,
         Conversations.serve(
-            db, specs={spec.name: spec}, client_version="test", while_idle=while_idle
+            db,
+            specs={spec.name: spec},
+            client_version="test",
+            while_idle=while_idle,
+            checkpointing=checkpointing,
         ) as served,
     ):
         if resume:
@@ -204,3 +219,43 @@ async def test_a01_an_aside_of_a_real_agent_knows_the_conversation_and_leaves_no
 
     assert "first prompt" in agent.heard(question).everything
     assert agent.heard("second prompt").users == ["first prompt", "second prompt"]
+
+
+async def test_k09_a_real_agent_saves_and_lists_checkpoints_and_rewinds_to_one_where_the_person_grants_it(
+    agent: RealAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(agent.data))
+    tools = Checkpointing(Frequency.MANUAL, tools=tool_server)
+    async with client(agent, NEVER, checkpointing=tools) as desk:
+        with granting(desk):
+            await said(desk, "first")
+            await said(desk, 'TOOLNAMED save_checkpoint {"label": "by the model", "note": "as asked"}')
+            (saved,) = await desk.conversation.checkpoints.all()
+            assert (saved.label, saved.data["by"], saved.data["note"]) == (
+                "by the model",
+                "agent",
+                "as asked",
+            )
+            await said(desk, "later")
+            await said(desk, "TOOLNAMED list_checkpoints {}")
+            listed = [row.data for row in await desk.branch() if row.kind is Kind.TOOL][-1]
+            assert "“by the model”" in str(listed)
+            await said(desk, 'TOOLNAMED rewind_to {"checkpoint": "by the model"}')
+            await desk.until_told(LeafMoved)
+        prompts = [row.text for row in await desk.branch() if row.kind is Kind.USER]
+        assert prompts[0] == "first" and "later" not in prompts
+
+
+@contextmanager
+def granting(desk: Desk) -> Iterator[None]:
+    """Within the block the person allows whatever is asked, once."""
+    answers: set[asyncio.Task[None]] = set()
+
+    def answer(event: ConversationEvent) -> None:
+        if isinstance(event, PermissionOpened):
+            option = next(each for each in event.options if each.kind == "allow_once")
+            answers.add(asyncio.ensure_future(desk.conversation.answer(event.ask_id, option.id)))
+
+    stop = desk.conversation.subscribe(answer)
+    yield
+    stop()

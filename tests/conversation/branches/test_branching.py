@@ -20,6 +20,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
 )
 from catena_acp.conversation.prompts.queue import PromptQueue
+from catena_acp.conversation.undo import ConversationUndo, Scope
 from catena_acp.errors import NotOfThisBranch, ReadOnly, StillAtWork
 from catena_store.chains import links
 from catena_store.conversations import branches
@@ -104,6 +105,41 @@ async def test_e02_what_comes_after_an_edited_prompt_is_off_the_branch_and_off_t
         over = await again.say("echo again")
         assert not [block for block in world.prompts()[-1] if "SECRET" in block]
         assert over.problem is None
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-fork",), ("--no-fork", "--no-resume", "--no-load")])
+async def test_p03_a_canary_is_heard_on_its_own_branch_alone_through_edits_undo_asides_and_forks(
+    world: World, flags: tuple[str, ...]
+) -> None:
+    async with world.client(*flags) as desk:
+        await desk.say("say one")
+        start = (await desk.branch())[-1].id
+        await desk.say("say Frida")
+        canary = await prompt(desk, "say Frida")
+
+        await edited(desk, canary.id, "echo")
+        assert "Frida" not in await everything_heard(desk, world), "an edit"
+        aside = await desk.conversation.asides.begin(desk.window)
+        assert [news async for news in aside.ask("echo")]
+        assert "Frida" not in aside.text + "".join(world.prompts()[-1]), "an aside"
+        await aside.close()
+
+        assert await ConversationUndo(desk.db, desk.conversations).undo(Scope(desk.window_id, None))
+        await desk.say("echo")
+        assert "Frida" in await everything_heard(desk, world), "back on its branch"
+
+        forked = await desk.conversations.fork(
+            desk.conversation, window_id=desk.window_id, at=start, side_by_side=True
+        )
+        other = Desk(desk.db, desk.conversations, forked.conversation, forked.window.id)
+        forked.conversation.subscribe(other.hear)
+        await other.say("echo")
+        assert "Frida" not in await everything_heard(other, world), "a fork before it"
+
+
+async def everything_heard(desk: Desk, world: World) -> str:
+    """What the last prompt told the agent, and what the agent's session says that it holds, in its answer."""
+    return "".join(world.prompts()[-1]) + (await said(desk))[-1]
 
 
 async def test_e03_each_sibling_comes_back_with_its_own_tail_draft_and_scroll(world: World) -> None:

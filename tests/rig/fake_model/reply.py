@@ -8,6 +8,7 @@ the last prompt changes that:
 LONG n, SLOW n                          n words, 10 ms or 500 ms apart
 CUT n                                   n words, then the connection is dropped
 TOOL, TOOLSHELL, TOOLWRITE, TOOLREAD    a call of such a tool; after its result, the echo
+TOOLNAMED name {json}                   a call of the tool whose name ends so, with these arguments
 THINK                                   a thought before the echo
 EMPTY                                   nothing, and a normal end
 HANG                                    nothing, and no end
@@ -19,6 +20,7 @@ FAILCTX                                 the error of a prompt that is too long
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -146,16 +148,28 @@ def _asked_for(
     if match := re.search(r"\b(LONG|SLOW|CUT)\b(?:\s+(\d+))?", line):
         return _counting(match[1], match[2], number, prompts)
     thought = "thinking about it, step one, step two" if re.search(r"\bTHINK\b", line) else ""
-    if match := re.search(r"\b(TOOLSHELL|TOOLWRITE|TOOLREAD|TOOL)\b", line):
+    if (use := _tool_use(line, tools, raw, number)) is not None:
         if _tool_has_answered(heard):
             return Reply(f"[after-tool] {echo}", thought, number=number, prompts=prompts)
+        if not use.name:
+            return Reply(f"[no-tool-available] {echo}", thought, number=number, prompts=prompts)
+        return Reply(f"Calling {use.name} now.", thought, use, number=number, prompts=prompts)
+    return Reply(echo, thought, number=number, prompts=prompts)
+
+
+def _tool_use(line: str, tools: Sequence[Tool], raw: str, number: int) -> ToolUse | None:
+    """The call that a line asks for, without a name where no such tool is offered; None if it asks for none."""
+    if match := re.search(r"\bTOOLNAMED (\w+) (\{.*\})", line):
+        # Agents put the name of its server before that of a tool, each in another way.
+        name = next((tool.name for tool in tools if tool.name.endswith(match[1])), "")
+        return ToolUse(name, json.loads(match[2]))
+    if match := re.search(r"\b(TOOLSHELL|TOOLWRITE|TOOLREAD|TOOL)\b", line):
         offered = {tool.name: tool for tool in tools}
         for name in TOOLS_WANTED[match[1]]:
             if name in offered:
-                use = ToolUse(name, _arguments(offered[name], _working_directory(raw), number))
-                return Reply(f"Calling {name} now.", thought, use, number=number, prompts=prompts)
-        return Reply(f"[no-tool-available] {echo}", thought, number=number, prompts=prompts)
-    return Reply(echo, thought, number=number, prompts=prompts)
+                return ToolUse(name, _arguments(offered[name], _working_directory(raw), number))
+        return ToolUse("", {})
+    return None
 
 
 def _keyword_line(prompts: Sequence[Heard]) -> str:

@@ -2,6 +2,6 @@
 agent_install() { npm_install claude @agentclientprotocol/claude-agent-acp@0.100.0; }
 agent_run() {
   launch ANTHROPIC_BASE_URL="$model_url" ANTHROPIC_API_KEY=sk-ant-dummy-000 \
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1 -- \
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1 ENABLE_TOOL_SEARCH=false -- \
     "$node_bin/node" "$rigs/node/claude/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js" "$@"
 }
