@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
+import re
 import signal
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,8 @@ from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.records import Kind, StopReason
 from support.clients.command_line import Catena, newest, shown, until
-from support.screen.terminal import Place
+from support.screen.terminal import Place, Terminal
+from support.walks.length import walks
 
 
 @pytest.fixture
@@ -82,6 +87,57 @@ def test_r17_what_a_killed_catena_left_is_offered_in_its_tab_and_nothing_is_sent
         "say the third": [StopReason.END_TURN],
         "say going on": [StopReason.END_TURN],
     }
+
+
+@pytest.mark.timeout(3_600)
+def test_r17_the_whole_client_killed_at_random_points_keeps_what_it_has_shown(place: Place) -> None:
+    chance = random.Random(17)
+    prompts: list[str] = []
+    answers: list[str] = []
+    for life in range(walks(4)):
+        with place.catena("--agent", "rehearsal") as terminal:
+            killed_at = time.monotonic() + chance.uniform(0.2, 4.0)
+            for number in range(100):
+                text = f"say life{life}x{number}"
+                if not shows(terminal, r"(Message|> say)[\s\S]*Understudy", killed_at):
+                    break
+                terminal.write(f"{text}\r")
+                if not shows(terminal, f"▌ {text}", killed_at):
+                    break
+                prompts.append(text)
+                if not shows(terminal, f"│ life{life}x{number}[\\s\\S]*ctrl\\+o history", killed_at):
+                    break
+                answers.append(f"life{life}x{number}")
+            terminal.signal(signal.SIGKILL)
+            terminal.ended()
+        asyncio.run(nothing_is_lost(place, prompts, answers))
+    with place.catena() as terminal:
+        terminal.wait_for(prompts[-1])
+
+
+def shows(terminal: Terminal, pattern: str, until: float) -> bool:
+    """True as soon as the pattern is on the screen; False where the time comes before."""
+    while re.search(pattern, terminal.text) is None:
+        if time.monotonic() > until:
+            return False
+        terminal.pump(0.02)
+    return True
+
+
+async def nothing_is_lost(place: Place, prompts: Sequence[str], answers: Sequence[str]) -> None:
+    if not (place.data / "catena.db").exists():  # killed before there was a store
+        assert not prompts
+        return
+    async with Database.open(place.data / "catena.db") as db, db.read() as reader:
+        assert await reader.all("PRAGMA integrity_check") == [("ok",)]
+        assert await reader.all("PRAGMA foreign_key_check") == []
+        kept: dict[str, set[str]] = {}
+        for kind, text in await reader.all("SELECT kind, text FROM message"):
+            kept.setdefault(kind, set()).add(text)
+        drafts = "\n".join(draft for (draft,) in await reader.all("SELECT draft FROM window_leaf"))
+    # One that no agent accepted before the end is in the composer again.
+    assert all(prompt in kept.get(Kind.USER.value, ()) or prompt in drafts for prompt in prompts)
+    assert set(answers) <= kept.get(Kind.AGENT.value, set())
 
 
 def test_r12_a_prompt_that_no_agent_had_when_catena_was_killed_is_in_the_composer_again(place: Place) -> None:
