@@ -30,6 +30,7 @@ class Quirks:
     load_destroys: bool = False  # loading may lose the transcript: never load just to probe
     replay_faithful: bool | None = None  # None: to be found out
     replay_ends_with_commands: bool = False  # sends a history behind the answer, and its commands behind that
+    usage_of_turn: bool = False  # reports the tokens of a turn; the protocol says those of the session so far
     replay_notes: tuple[str, ...] = ()  # patterns of its own messages among the person's when it replays
     load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
@@ -86,13 +87,14 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
         "@agentclientprotocol/claude-agent-acp",
         Quirks(
             replay_faithful=True,
+            usage_of_turn=True,
             replay_notes=_CLAUDE_NOTES,
             fork_at_key="air",
             command_keeps_with_prior_context=True,
         ),
     ),
     ("@zed-industries/claude-code-acp", Quirks(replay_notes=_CLAUDE_NOTES)),
-    ("@agentclientprotocol/codex-acp", Quirks(replay_faithful=True, fork_at_key="air")),
+    ("@agentclientprotocol/codex-acp", Quirks(replay_faithful=True, usage_of_turn=True, fork_at_key="air")),
     ("codex-acp", Quirks(replay_faithful=True)),
     ("opencode", Quirks(replay_faithful=True)),
     (
@@ -105,12 +107,13 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
         ),
     ),
     ("kimi code cli", Quirks(replay_faithful=False)),
-    ("copilot", Quirks(load_twice_breaks=True)),
+    ("copilot", Quirks(load_twice_breaks=True, usage_of_turn=True)),
     (
         "@mistralai/mistral-vibe",
         Quirks(resume_unadvertised=True, load_twice_breaks=True, fork_at_key="message_id", fork_cold=False),
     ),
     ("fast-agent-acp", Quirks(resume_replays=True)),
+    ("catena-rehearsal", Quirks(usage_of_turn=True)),
 )
 
 

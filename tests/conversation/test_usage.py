@@ -11,12 +11,13 @@ import pytest
 
 from catena.text.usage import costs, spending, spending_shape, usage_lines, usage_text
 from catena_acp.session_events import UsageReported
-from catena_store.chains import turns, usage
+from catena_store.chains import agents, turns, usage
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader
 from catena_store.records import Expense, StopReason
 from support.agents.model import Running, Upstream
 from support.clients.command_line import Catena, newest, run, shown
+from support.clients.protocol import spec
 from support.conversations.modelled import answering, client
 from support.conversations.rehearsed import Desk, World, open_window
 from support.storage.rows import Explained, a_turn, new_conversation, new_link, say, say_much, store
@@ -100,6 +101,69 @@ async def test_m13_currencies_are_told_beside_each_other_and_never_added_up(tmp_
     shape = spending_shape(found.conversation)
     assert (shape["turns"], shape["cost"], shape["total_tokens"]) == (3, {"USD": 1.0, "EUR": 0.05}, 28)
     assert [each["agent"] for each in shape["by_model"]] == ["rehearsal", "other", "rehearsal"]
+
+
+# Reports the tokens of the session so far, from the source's on in a fork.
+SO_FAR = """
+    turns = {}
+
+    def session_fork(agent, request):
+        agent.sessions += 1
+        turns[f"s{agent.sessions}"] = turns[request["params"]["sessionId"]]
+        agent.send(agent.result(request, {"sessionId": f"s{agent.sessions}"}))
+
+    def session_prompt(agent, request):
+        session_id = request["params"]["sessionId"]
+        n = turns[session_id] = turns.get(session_id, 0) + 1
+        used = {"inputTokens": 100 * n, "outputTokens": 2 * n, "totalTokens": 102 * n}
+        answer = {"stopReason": "end_turn", "usage": used}
+        agent.send(agent.text(session_id, "well"), agent.result(request, answer))
+"""
+
+
+async def test_m13_tokens_of_the_session_so_far_are_not_added_up_and_a_fork_starts_from_its_sources(
+    tmp_path: Path,
+) -> None:
+    agent = spec(tmp_path, SO_FAR)
+    async with World(tmp_path).client(specs={"scripted": agent}, agent="scripted") as desk:
+        for text in ("one", "two", "three"):
+            await desk.say(text)
+        other = desk.conversation.window(await _another_window(desk))
+        await other.say("four")
+        await other.wait_idle()
+        assert (await desk.turns())[-1].how == "forked"
+        leaf = (await desk.stored_window()).leaf_id
+        async with desk.db.read() as reader:
+            found = await spending(reader, desk.conversation.id, leaf)
+    assert [tokens(part) for part in (found.turn, found.branch, found.conversation)] == [
+        (100, 2, 102),
+        (300, 6, 306),
+        (400, 8, 408),
+    ]
+
+
+def tokens(spent: Sequence[Expense]) -> tuple[int, int, int]:
+    (found,) = spent
+    return found.input_tokens, found.output_tokens, found.total_tokens
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_m13_tokens_of_a_turn_are_added_up_where_the_figures_fall_or_the_agent_is_known(
+    tmp_path: Path, known: bool
+) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await new_link(tx, "A")
+        if known:
+            await agents.set_ability(tx, "rehearsal", "", usage.OF_TURN, "yes")
+        above = None
+        for number, (heard, said_) in enumerate([(100, 5), (120, 9 if known else 4)], start=1):
+            await say(tx, f"u{number}", above, "a prompt")
+            above = f"u{number}"
+            told = {"inputTokens": heard, "outputTokens": said_, "totalTokens": heard + said_}
+            await turns.insert(tx, a_turn(f"t{number}", above, "A", usage=told))
+        found = await usage.of_conversation(tx, "c1")
+    assert tokens(found)[0] == 220
 
 
 async def test_m13_sums_are_read_by_indexes(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import StartAgent
 from catena_acp.errors import AgentGone
 from catena_acp.port import AgentPort, AgentSpec
-from catena_store.chains import agents
+from catena_store.chains import agents, usage
 from catena_store.database.database import Reader, Writer
 from catena_store.records import AgentGroup
 
@@ -188,7 +188,12 @@ async def keep_replayed_late(tx: Writer, agent: AgentPort) -> None:
 async def keep_powers(tx: Writer, agent: AgentPort) -> None:
     """Keep what a running agent can do, under the name that its links are stamped with."""
     abilities = agent.abilities
-    for name, power in (("reopens", await reopens(tx, abilities)), ("forks", abilities.fork)):
+    known = {
+        "reopens": await reopens(tx, abilities),
+        "forks": abilities.fork,
+        usage.OF_TURN: abilities.quirks.usage_of_turn,
+    }
+    for name, power in known.items():
         await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, name, "yes" if power else "no")
 
 
