@@ -439,6 +439,12 @@ async def test_a_group_is_ended_only_where_its_leader_is_the_one_that_was_meant(
     assert process_start_time(sleeper.pid) is None
 
 
+@pytest.mark.parametrize("number", [-(1 << 70), -1, 0, 1, 1 << 31, 1 << 70])
+async def test_a_number_that_no_agents_group_can_have_is_left_alone_and_proves_nothing(number: int) -> None:
+    # Never with the start time of such a process: should this ever fail, it must end nothing.
+    assert not await end_group(number, "another time")
+
+
 async def test_a_group_without_its_leader_is_left_alone_and_nothing_is_claimed(tmp_path: Path) -> None:
     leader = await asyncio.create_subprocess_exec(
         "sh", "-c", "sleep 600 & echo $!", start_new_session=True, stdout=asyncio.subprocess.PIPE

@@ -53,8 +53,10 @@ async def end_group(pid: int, started: str) -> bool:
 
     ``pid`` is its leader, ``started`` the leader's ``process_start_time``. Another start time means that the id is in
     use again and the group gone: nothing is killed. A group without a leader is left alone too, since nothing proves
-    whose it is.
+    whose it is, and so is a number that no group of an agent's can have: to signal 0, 1 or less reaches others.
     """
+    if not 1 < pid < 1 << 31:
+        return False
     now = process_start_time(pid)
     if now is None:
         return not group_exists(pid)

@@ -25,6 +25,7 @@ from catena_store.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, Cell, Pages
 from catena_store.salvage.tables import Table, is_page_of, orphan_pages, tables_of
 
 _LOCK_BYTES = (0x40000000, 512)  # where SQLite's processes lock a database file
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside the file
 _WENT_BACK = "the file was salvaged: what this session heard may be more than what is kept"
 
 
@@ -55,6 +56,7 @@ def salvage(
     now = clock()
     with _nobody_else(path) as main:
         try:
+            _clean_up(path)
             pages = Pages(main, _read(_beside(path, "-wal")))
             return _salvaged(path, pages, now, make_id, migrations or shipped())
         except sqlite3.Error as error:
@@ -77,7 +79,6 @@ def _salvaged(
     if version > known[-1].version:
         raise StoreUnusable(path, f"was written by a newer Catena (schema {version}): please update first")
     unfinished = _beside(path, f".salvaged-{os.getpid()}")
-    unfinished.unlink(missing_ok=True)
     try:
         make_private(unfinished)
         with closing(sqlite3.connect(unfinished, isolation_level=None)) as new:
@@ -237,6 +238,19 @@ def _nobody_else(path: Path) -> Iterator[bytes]:
         yield file.read()
 
 
+def _clean_up(path: Path) -> None:
+    """Undo what a salvage left that was killed; nobody else is at one, since we hold the file."""
+    for unfinished in path.parent.glob(f"{path.name}.salvaged-*"):
+        unfinished.unlink()
+    for kept in list(path.parent.glob(f"{path.name}.damaged-*")):
+        # The new file was not yet in its place, and the log may have been moved.
+        if kept.exists() and kept.samefile(path):
+            for suffix in _BESIDE:
+                if (moved := _beside(kept, suffix)).exists() and not _beside(path, suffix).exists():
+                    moved.replace(_beside(path, suffix))
+            kept.unlink()
+
+
 def _put_in_place(path: Path, new: Path, now: datetime) -> Path:
     """Let the new file take the place of the damaged one; the log goes first: it must not meet the new file."""
     stamp = now.strftime("%Y%m%dT%H%M%SZ")
@@ -246,7 +260,7 @@ def _put_in_place(path: Path, new: Path, now: datetime) -> Path:
     with new.open("rb") as file:
         os.fsync(file.fileno())
     os.link(path, kept)
-    for suffix in ("-wal", "-shm", "-journal"):
+    for suffix in _BESIDE:
         if (beside := _beside(path, suffix)).exists():
             beside.replace(_beside(kept, suffix))
     new.replace(path)

@@ -180,6 +180,29 @@ def test_w24_an_editor_that_is_not_there_is_said_and_the_text_stays(place: Place
         assert "> keep this" in terminal.text
 
 
+@pytest.mark.parametrize(
+    ("writes", "words"),
+    [
+        ("printf 'say caf\\351' >\"$1\"", "> say café"),
+        ('rm "$1"', "left no text that can be read (No such file or directory); the text is as it was."),
+        ('rm "$1"; mkdir "$1"', "left no text that can be read (Is a directory); the text is as it was."),
+    ],
+)
+def test_w24_whatever_an_editor_leaves_the_text_is_whole(
+    place: Place, tmp_path: Path, writes: str, words: str
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\n{writes}\n")
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    with place.catena(*REHEARSAL, EDITOR=str(editor), columns=200) as terminal:
+        terminal.wait_for("Understudy")
+        terminal.write("keep this")
+        terminal.wait_for("> keep this")
+        terminal.press("ctrl+g")
+        terminal.wait_for_words(words)
+        assert "café" in words or "> keep this" in terminal.text
+
+
 def test_h10_leaving_prints_one_line_and_that_command_comes_back(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("say remember me")

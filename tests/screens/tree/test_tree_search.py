@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -177,6 +178,17 @@ def asked_by_hand(
     with monkeypatch.context() as patched:
         patched.setattr(ConversationTree, "search", ask)
         yield asked
+
+
+async def test_t01_a_letter_that_follows_at_once_leaves_nothing_of_the_search_before(world: World) -> None:
+    async with in_the_shop(world) as person:
+        screen = await open_tree(person)
+        field = await looking_for(person, screen, "passe")
+        for _ in range(3):
+            field.search()  # within one turn of the loop, as keys of one packet do
+        await looking_for(person, screen, "s")
+        await person.sees("in the answer: it passes")
+    gc.collect()  # a coroutine that was never begun is told now, as an error
 
 
 async def test_t01_what_is_answered_while_the_tree_is_searched_comes_in(world: World) -> None:

@@ -240,6 +240,46 @@ os._exit(0)
         assert row is not None and row.text == "only in the log"
 
 
+@pytest.mark.parametrize("at", ["fsync", "link", "replace"])
+async def test_r18_a_salvage_that_was_killed_is_cleaned_up_by_the_next_and_loses_nothing(
+    tmp_path: Path, at: str
+) -> None:
+    path = await filled(tmp_path)
+    damage.run(f"""
+import os, sqlite3
+c = sqlite3.connect({str(path)!r})
+c.execute("PRAGMA wal_autocheckpoint = 0")
+c.execute("UPDATE message SET text = 'only in the log' WHERE uid = 'a7'")
+c.commit()
+os._exit(0)
+""")
+    overwrite_pages(path, [1])
+    before = path.stat().st_ino
+    killed = f"""
+import os, signal
+from pathlib import Path
+from catena_store.salvage.salvage import salvage
+done = os.{at}
+def once(*arguments, **options):
+    done(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+os.{at} = once
+salvage(Path({str(path)!r}))
+"""
+    with pytest.raises(subprocess.CalledProcessError, match="SIGKILL"):
+        damage.run(killed)
+    assert path.stat().st_ino == before, "it was killed before the new file was in its place"
+
+    saved = salvaged(path)
+
+    assert saved.messages == 2 * ROWS
+    kept = saved.kept.name
+    assert names_in(tmp_path) <= {"catena.db", kept, f"{kept}-wal", f"{kept}-shm"}
+    async with store(tmp_path) as db, db.read() as r:
+        row = await messages.get(r, "a7")
+        assert row is not None and row.text == "only in the log"
+
+
 async def test_r18_a_file_that_is_open_anywhere_is_not_salvaged(tmp_path: Path) -> None:
     path = await filled(tmp_path)
     async with Database.open(path) as db:

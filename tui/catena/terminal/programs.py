@@ -122,13 +122,27 @@ def editor_command(environment: Mapping[str, str]) -> list[str]:
 async def edit_text(app: App[Any], text: str, environment: Mapping[str, str]) -> str:
     """Let the person edit a text in their editor; return the new text. Raises EditorFailed."""
     command = editor_command(environment)
-    with tempfile.TemporaryDirectory(prefix="catena-") as directory:
+    with tempfile.TemporaryDirectory(prefix="catena-", ignore_cleanup_errors=True) as directory:
         path = Path(directory) / "prompt.md"
         path.write_text(text, encoding="utf-8", errors="replace")
         trouble = await _run_editor([*command, str(path)], app)
         if trouble:
             raise EditorFailed(trouble)
-        return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+        try:
+            return _decoded(path.read_bytes()).rstrip("\n")
+        except OSError as error:
+            raise EditorFailed(
+                f"{command[0]} left no text that can be read ({error.strerror}); the text is as it was."
+            ) from error
+
+
+def _decoded(data: bytes) -> str:
+    """The text of a file that an editor wrote: UTF-8, else Latin-1, in which every byte is a character."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 async def _run_editor(command: Sequence[str], app: App[Any]) -> str:

@@ -94,7 +94,13 @@ class TreeSearch(SafeInput):
 
     def search(self) -> None:
         """Search the store after a pause; older hits of the same text are shown until then."""
-        self.run_worker(self._search_store(self.wanted), group="answers", exclusive=True)
+        wanted = self.wanted
+
+        async def search() -> None:
+            await self._search_store(wanted)
+
+        # Not a coroutine: where another letter follows at once, it is never begun.
+        self.run_worker(search, group="answers", exclusive=True)
 
     async def _search_store(self, wanted: str) -> None:
         if not wanted:
