@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from textual.message import Message
+from textual.worker import WorkType
 
 from catena.screens.tree.rows import hit_line, matches
 from catena.text.tree import TreeLayout, TreeLine
@@ -94,12 +96,8 @@ class TreeSearch(SafeInput):
 
     def search(self) -> None:
         """Search the store after a pause; older hits of the same text are shown until then."""
-        wanted = self.wanted
-
-        async def search() -> None:
-            await self._search_store(wanted)
-
         # Not a coroutine: where another letter follows at once, it is never begun.
+        search: WorkType[None] = partial(self._search_store, self.wanted)
         self.run_worker(search, group="answers", exclusive=True)
 
     async def _search_store(self, wanted: str) -> None:
