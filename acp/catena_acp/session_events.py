@@ -253,11 +253,22 @@ class SessionOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class TypedFailure:
+    """A failure of a turn that the agent names beside the protocol, in the `_meta` of its answer."""
+
+    category: str  # connection, access, limit, request, service, unknown, …
+    title: str
+    details: str | None
+    actions: tuple[str, ...]  # retry, login, new_session, …
+
+
+@dataclass(frozen=True, slots=True)
 class PromptEnded:
     """Result of `session/prompt`."""
 
     stop_reason: str  # an open enumeration
     usage: Mapping[str, Any] | None
+    failure: TypedFailure | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,11 @@ class Turn:
     started_at: datetime
     ended_at: datetime | None
 
+    @property
+    def clean(self) -> bool:
+        """True if the agent took the prompt and answered it, with more than an error in words."""
+        return self.stop_reason is not None and self.stop_reason.clean and self.error is None
+
 
 @dataclass(frozen=True, slots=True)
 class TurnEnvironment:

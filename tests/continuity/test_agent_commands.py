@@ -61,3 +61,23 @@ async def test_r08_a_command_that_is_refused_by_a_new_session_leaves_it_for_the_
         await desk.say("/stats")
         assert how(await desk.say("one")) is ContextSource.FRESH
     assert quirky.opened() == ["new"]
+
+
+async def test_r08_a_turn_that_only_shortened_the_context_is_clean_and_its_session_goes_on(
+    tmp_path: Path,
+) -> None:
+    quirky = Quirky(tmp_path, "compacts")
+    async with quirky.client() as desk:
+        await desk.say("one")
+        over = await desk.say("/compact")
+        (link,) = await desk.links()
+        leaf = (await desk.stored_window()).leaf_id
+        assert over.problem is None
+        assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
+        assert (link.state, link.knows, link.reach) == (LinkState.OPEN, leaf, leaf)
+        assert link.unabridged_from == over.turn.prompt_id
+        assert how(await desk.say("two")) is ContextSource.CONTINUED
+    async with quirky.client(resume=desk) as later:
+        assert how(await later.say("three")) is ContextSource.RESUMED
+    assert quirky.opened() == ["new", "load"]
+    assert [len(request["prompt"]) for request in quirky.requests("session/prompt")] == [1] * 4

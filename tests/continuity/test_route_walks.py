@@ -87,7 +87,11 @@ _ARGUMENTS: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]]
         9,
         lambda r: (
             _n(r),
-            r.choice(["end_turn"] * 4 + ["max_tokens", "cancelled", "refusal", "error", "limit", "empty"]),
+            r.choice(
+                ["end_turn"] * 4
+                + ["max_tokens", "cancelled", "refusal", "error", "limit", "empty"]
+                + ["compacted", "says an error"]
+            ),
         ),
     ),
     "stray": (1, lambda r: (_n(r), r.random() < 0.5)),

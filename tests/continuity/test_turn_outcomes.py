@@ -10,6 +10,7 @@ import pytest
 
 from catena_acp.continuity.turns.endings import Bound, Ending, Outcome, TurnContent, outcome_of
 from catena_acp.errors import AgentGone, AgentRefused, AgentSilent, NotKept
+from catena_acp.session_events import PromptEnded, TypedFailure
 from catena_store.records import Kind, StopReason
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -21,6 +22,7 @@ TOOL = TurnContent(answered=True, last_kind=Kind.TOOL)
 PLAN = TurnContent(last_kind=Kind.PLAN, one_row=True)
 STEERED = TurnContent(interjected=True, last_kind=Kind.USER, one_row=True)
 ERROR_SAID = replace(ANSWER, only_words=LIMITED)
+COMPACTED = TurnContent(compacted=True, last_kind=Kind.NOTICE, one_row=True)
 ERROR_AND_PLAN = TurnContent(answered=True, last_kind=Kind.PLAN, only_words=LIMITED)
 IN_TOOL = replace(TOOL, under_way=({"title": "rm -r build", "kind": "execute"},))
 
@@ -35,6 +37,10 @@ SILENT = Ending(StopReason.ERROR, AgentSilent("no answer"))
 UNKEPT = Ending(StopReason.ERROR, NotKept("the disk is full"))
 GONE = Ending(StopReason.AGENT_GONE, AgentGone(-9))
 CUT = Ending(StopReason.INTERRUPTED)
+ENDED_WITHOUT_CREDIT = PromptEnded(
+    "end_turn", None, TypedFailure("limit", "No credits left", None, ("retry",))
+)
+FAILED = Ending(StopReason.END_TURN, answer=ENDED_WITHOUT_CREDIT)
 
 ENDINGS = (END, TOKENS, REQUESTS, REFUSAL, STOPPED, STOPPED_BY_ERROR, LIMIT, SILENT, UNKEPT, GONE, CUT)
 CONTENTS = (NOTHING, ANSWER, TOOL, PLAN, STEERED, ERROR_SAID, ERROR_AND_PLAN, IN_TOOL)
@@ -50,6 +56,7 @@ def outcome(ending: Ending, came: TurnContent) -> Outcome:
         # A clean end with an answer, or with a tool call: the link knows all of it.
         (END, ANSWER, True, Bound.LAST, None),
         (END, TOOL, True, Bound.LAST, None),
+        (END, COMPACTED, True, Bound.LAST, None),
         (TOKENS, ANSWER, True, Bound.LAST, "max_tokens"),
         (REQUESTS, TOOL, True, Bound.LAST, "max_turn_requests"),
         # Without either, the session is suspect.
@@ -102,19 +109,39 @@ def test_r08_an_end_without_a_word_and_no_other_makes_the_session_suspect() -> N
 def test_a_turn_that_did_not_end_cleanly_says_so_in_its_last_row() -> None:
     for ending, came in product(ENDINGS, CONTENTS):
         left = outcome(ending, came)
-        if ending.stop.clean:
+        if left.stop.clean and not left.error:
             assert left.notice is None or not left.notice.in_turn
         else:
-            assert left.notice is not None and left.notice.in_turn
+            assert left.mark.get("means") or (left.notice is not None and left.notice.in_turn)
         assert left.tool_status == ("cancelled" if ending.stop is StopReason.CANCELLED else "unknown")
 
 
 def test_r09_an_error_that_is_the_only_answer_is_told_with_the_row_that_says_it() -> None:
     left = outcome(END, ERROR_SAID)
     assert left.mark["trouble"] == "rate_limit" and left.mark["means"].startswith("Agent is rate limited")
-    assert left.notice is None and left.clean
+    assert left.notice is None and left.whole, "the words stay as they are"
     beside = outcome(END, ERROR_AND_PLAN)
-    assert beside.mark == {} and beside.notice is not None and not beside.notice.in_turn
+    assert beside.mark == {} and beside.notice is not None and beside.notice.in_turn
+
+
+@pytest.mark.parametrize("came", [ERROR_SAID, ERROR_AND_PLAN])
+def test_r09_an_end_whose_only_text_is_an_error_is_an_error_that_the_session_may_hold(
+    came: TurnContent,
+) -> None:
+    left = outcome(END, came)
+    assert (left.stop, left.error, left.clean) == (StopReason.END_TURN, LIMITED, False)
+    assert (left.reach, left.suspect) == (Bound.LAST, None)
+
+
+def test_r09_a_failure_that_the_agent_names_wins_over_words_and_over_silence() -> None:
+    said = outcome(FAILED, ERROR_SAID)
+    assert (said.clean, said.error, said.mark["trouble"]) == (False, "No credits left", "credit")
+    silent = outcome(FAILED, NOTHING)
+    assert (silent.error, silent.suspect, silent.reach) == ("No credits left", None, Bound.PROMPT)
+    assert silent.notice is not None and silent.notice.data["trouble"] == "credit"
+    broken_off = outcome(FAILED, ANSWER)
+    assert (broken_off.clean, broken_off.reach, broken_off.mark) == (False, Bound.LAST, {})
+    assert broken_off.notice is not None and "What it said is kept" in broken_off.notice.text
 
 
 def test_r09_words_that_only_say_the_error_of_the_turn_are_marked_and_its_notice_stands_below_them() -> None:

@@ -23,8 +23,9 @@ from catena_acp.errors import (
     ProtocolBroken,
     SessionGone,
 )
+from catena_acp.session_events import TypedFailure
 from catena_acp.trouble import error_words, reset_times
-from catena_acp.trouble.diagnosis import diagnose, diagnose_words
+from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import end_in_data, end_in_words, format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
 from catena_store.records import Kind, Message, MessageState
@@ -426,6 +427,21 @@ WORDS: tuple[tuple[str, Trouble, datetime | None], ...] = (
     ('API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}', OVERLOAD, None),
     ("API Error (Connection error.)", REFUSED, None),
     ("Prompt is too long", CONTEXT, None),
+    ("Error: The provider rejected the prompt as too long", CONTEXT, None),
+    (
+        "Info: Request failed due to a transient API error. Retrying...\n"
+        "Error: Authentication failed with provider openai",
+        LOGIN,
+        None,
+    ),
+    ("Info: Request failed (attempt 5).Error: Authentication failed with provider.", LOGIN, None),
+    (
+        '{"error": {"message": "Your input exceeds the context window of this model.", "type": "invalid_request_error",'
+        ' "param": "input", "code": "context_length_exceeded"}}',
+        CONTEXT,
+        None,
+    ),
+    ('{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', OVERLOAD, None),
     ("Codex ran out of room in the model's context window. Start a new thread.", CONTEXT, None),
     ("■ You've hit your usage limit. Try again in 2 days 3 hours.", RATE, in_seconds(2 * 86400 + 3 * 3600)),
 )
@@ -463,6 +479,10 @@ def test_r09_an_error_that_comes_as_an_answer_is_known_by_how_it_begins(
         "I set the limit to 429 and the timeout to 529.",
         "Your credit balance is shown at the top.",
         "Prompt is too long errors are handled in prompt.py.",
+        "Info: Request failed tests live in tests/requests.",
+        '{"error": null, "result": 3}',
+        '{"error": {"message": "the field is missing", "code": "missing_field"}}',
+        'An answer: {"error": {"message": "too much", "code": "context_length_exceeded"}}',
         "exceeded retry limit, last status: 429 Too Many Requests\n"
         + "and here is what I did about it. " * 20,
     ],
@@ -676,3 +696,22 @@ def test_p07_a_turn_that_we_cut_off_names_the_calls_whose_outcome_nobody_saw(
 
 def row(kind: Kind, data: dict[str, Any]) -> Message:
     return Message("m", "c", None, None, kind, MessageState.FINAL, "text", data, None, None, False, 0, NOW)
+
+
+@pytest.mark.parametrize(
+    ("failure", "trouble"),
+    [
+        (TypedFailure("access", "Sign in to go on", None, ("login",)), LOGIN),
+        (TypedFailure("access", "This model is not for you", None, ()), REFUSED),
+        (TypedFailure("limit", "Rate limit reached", None, ("retry",)), RATE),
+        (TypedFailure("limit", "Credit balance is too low", None, ()), CREDIT),
+        (TypedFailure("limit", "Prompt is too long", None, ("new_session",)), CONTEXT),
+        (TypedFailure("service", "Something went wrong", "status 503", ("retry",)), OVERLOAD),
+        (TypedFailure("connection", "Authentication failed", None, ("retry",)), REFUSED),
+        (TypedFailure("unheard of", "Credit balance is too low", None, ()), CREDIT),
+    ],
+)
+def test_r09_a_failure_that_an_agent_names_is_what_its_category_says_and_its_words_only_refine_that(
+    failure: TypedFailure, trouble: Trouble
+) -> None:
+    assert diagnose_failure(failure, now=NOW).trouble is trouble

@@ -11,8 +11,9 @@ from catena_acp.continuity.turns.endings import LastAnswer
 from catena_acp.conversation.logins import UnansweredPrompt
 from catena_acp.session_events import PermissionRequested, TextChunk, ToolCallChanged
 from catena_acp.trouble.troubles import Trouble
-from catena_store.records import ContextSource, Kind, LinkState, StopReason
+from catena_store.records import ContextSource, Kind, LinkState, MessageState, StopReason
 from support.clients.protocol import heard, spec
+from support.conversations.quirks import Quirky
 from support.conversations.rehearsed import Desk, World
 
 # Claude says what its provider answers, then answers with it.
@@ -140,6 +141,66 @@ async def test_r11_an_agent_that_calls_a_stop_an_end_keeps_its_session(world: Wo
         StopReason.END_TURN,
     ]
     assert [link.state for link in links] == [LinkState.OPEN]
+
+
+@pytest.mark.parametrize(
+    ("words", "trouble"),
+    [
+        (
+            "Info: Request failed due to an error. Error: Authentication failed with provider",
+            Trouble.LOGIN_NEEDED,
+        ),
+        ("Error: The provider rejected the prompt as too long", Trouble.CONTEXT_FULL),
+        (
+            '{"error": {"message": "too long", "code": "context_length_exceeded"}}',
+            Trouble.CONTEXT_FULL,
+        ),
+    ],
+)
+async def test_r09_an_end_whose_only_text_is_an_error_is_no_answer_and_its_prompt_counts_as_unheard(
+    tmp_path: Path, words: str, trouble: Trouble
+) -> None:
+    quirky = Quirky(tmp_path)
+    async with quirky.client() as desk:
+        await desk.say("one")
+        (before,) = await desk.links()
+        over = await desk.say(f"fail: {words}")
+        rows = await desk.branch()
+        (after,) = await desk.links()
+        await desk.say("two")
+        (link,) = await desk.links()
+        last = (await desk.stored_window()).leaf_id
+    assert over.problem is not None and over.problem.trouble is trouble
+    assert over.turn is not None and not over.turn.clean
+    assert (over.turn.stop_reason, over.turn.error) == (StopReason.END_TURN, words)
+    assert (rows[-1].kind, rows[-1].text, rows[-1].state) == (Kind.AGENT, words, MessageState.FINAL)
+    assert (after.knows, after.reach) == (before.knows, rows[-1].id)
+    assert link.knows == last, "it went on in the same session, which was told what it may not have"
+    assert len(quirky.requests("session/prompt")[-1]["prompt"]) == 2
+
+
+NAMES_ITS_FAILURE = """
+def session_prompt(agent, request):
+    failure = {"category": "limit", "severity": "error", "title": "Credit balance is too low", "actions": ["retry"]}
+    if request["params"]["prompt"][-1]["text"] == "warn":
+        failure["severity"] = "warning"
+        agent.send(agent.text(request["params"]["sessionId"], "an answer"))
+    meta = {"jetbrains": {"air": {"sessionFailure": failure}}}
+    agent.send(agent.result(request, {"stopReason": "end_turn", "_meta": meta}))
+"""
+
+
+async def test_r09_a_failure_that_is_named_beside_an_answer_is_told_and_a_warning_is_none(
+    world: World,
+) -> None:
+    scripted = spec(world.place, NAMES_ITS_FAILURE)
+    async with world.client(specs={"scripted": scripted}, agent="scripted") as desk:
+        assert (await desk.say("warn")).problem is None
+        over = await desk.say("fail")
+        (link,) = await desk.links()
+    assert over.problem is not None and over.problem.trouble is Trouble.CREDIT
+    assert over.turn is not None and not over.turn.clean
+    assert link.state is LinkState.OPEN
 
 
 def test_r09_words_beside_a_question_for_permission_are_not_all_that_there_is() -> None:

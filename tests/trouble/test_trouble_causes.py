@@ -319,8 +319,10 @@ async def test_r09_an_error_as_the_only_text_stays_the_agent_s_words_and_says_wh
             over = await desk.until_told(TurnEnded)
             await desk.window.wait_idle()
             rows = await desk.branch()
+            (link,) = [link for link in await desk.links() if link.source_id is None]
         problem = over.problem
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
+        assert (link.knows, link.reach) == (None, rows[-1].id), "what only says its error was not answered"
         assert (rows[-1].kind, rows[-1].text, rows[-1].state) == (Kind.AGENT, words, MessageState.FINAL)
         assert problem is not None and problem.trouble is Trouble.RATE_LIMIT
         assert problem.offers == (Offer.RETRY, Offer.OTHER_AGENT)

@@ -10,7 +10,8 @@ from catena_acp.continuity.conversation_events import Problem
 from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.continuity.turn_end_text import BACK_IN_COMPOSER, ending_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
-from catena_acp.trouble.diagnosis import diagnose, diagnose_words
+from catena_acp.session_events import TypedFailure
+from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
 from catena_store.records import Kind, Message, StopReason
@@ -110,6 +111,12 @@ def problem_in_words(title: str, words: str, *, now: datetime) -> Problem | None
     """The problem if all that an agent said in a turn is an error; None if it is an answer."""
     found = diagnose_words(words, now=now)
     return _told(title, found, words.strip(), (), now=now) if found else None
+
+
+def problem_of_failure(title: str, failure: TypedFailure, *, now: datetime, kept: bool) -> Problem:
+    """The problem of a failure that an agent names beside its answer; ``kept``: it said something before."""
+    found = diagnose_failure(failure, now=now)
+    return _told(title, found, failure.title, _lines(failure.details or ""), now=now, kept=kept)
 
 
 def _told(

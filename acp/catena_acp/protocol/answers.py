@@ -20,6 +20,7 @@ from catena_acp.session_events import (
     SessionOpened,
     SessionPage,
     TitleChanged,
+    TypedFailure,
     UsageReported,
 )
 
@@ -40,11 +41,27 @@ def session_id_of(answer: Json, asked: str | None) -> str:
 
 
 def prompt_ended_of(answer: Json) -> PromptEnded:
-    """The stop reason and usage of a prompt's answer. Raises ProtocolBroken if there is no stop reason."""
+    """The stop reason, usage and failure of a prompt's answer. Raises ProtocolBroken if there is no stop reason."""
     stop_reason, usage = answer.get("stopReason"), answer.get("usage")
     if not isinstance(stop_reason, str) or not stop_reason:
         raise ProtocolBroken("the answer to the prompt does not say why the turn ended")
-    return PromptEnded(stop_reason, usage if isinstance(usage, dict) else None)
+    return PromptEnded(stop_reason, usage if isinstance(usage, dict) else None, _failure_of(answer))
+
+
+def _failure_of(answer: Json) -> TypedFailure | None:
+    """The failure in an answer's `_meta.jetbrains.air.sessionFailure`, as Claude's and Codex's adapters name it."""
+    found: Json = answer
+    for name in ("_meta", "jetbrains", "air", "sessionFailure"):
+        found = _object_or_empty(found, name)
+    title = name_of(found, "title")
+    if title is None or found.get("severity") == "warning":
+        return None
+    listed = found.get("actions")
+    actions = tuple(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
+    details = text_of(found, "details")
+    return TypedFailure(
+        name_of(found, "category") or "unknown", title, details[:MAX_NAME] if details else None, actions
+    )
 
 
 def page_of(answer: Json) -> SessionPage:

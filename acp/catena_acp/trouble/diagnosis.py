@@ -23,6 +23,7 @@ from catena_acp.errors import (
     NotOffered,
     SessionGone,
 )
+from catena_acp.session_events import TypedFailure
 from catena_acp.trouble import error_words
 from catena_acp.trouble.reset_times import end_in_data, end_in_words
 from catena_acp.trouble.troubles import Diagnosis, Trouble
@@ -77,10 +78,42 @@ def diagnose_words(text: str, *, now: datetime) -> Diagnosis | None:
     of unknown kind is REFUSED.
     """
     line = text.strip()
-    if not error_words.begins_like_error(line):
+    if error_words.begins_like_error(line):
+        resets_at = end_in_words(line, now)
+        return _diagnosis(_Evidence({}, error_words.statuses_in(line), [line]), resets_at)
+    return _diagnose_bare_json(line, now)
+
+
+def _diagnose_bare_json(line: str, now: datetime) -> Diagnosis | None:
+    """Diagnose a provider's answer that is passed on as it came: an object with an error of a kind that is known."""
+    parsed = _parse_json(line) if line.startswith("{") and line.endswith("}") else None
+    error = parsed.get("error") if isinstance(parsed, Mapping) else None
+    if not isinstance(error, Mapping) or not isinstance(error.get("message"), str):
         return None
-    resets_at = end_in_words(line, now)
-    trouble = _classify(_Evidence({}, error_words.statuses_in(line), [line]), resets_at)
+    evidence = _Evidence()
+    evidence.add(parsed)
+    if not evidence.kinds:
+        return None
+    return _diagnosis(evidence, end_in_data(parsed, now) or end_in_words(line, now))
+
+
+def diagnose_failure(failure: TypedFailure, *, now: datetime) -> Diagnosis:
+    """Diagnose a failure that an agent names by a category: that decides, and its words only where they are finer."""
+    words = "\n".join(filter(None, (failure.title, failure.details)))
+    resets_at = end_in_words(words, now)
+    said = _classify(_Evidence({}, error_words.statuses_in(words), [words]), resets_at)
+    allowed = _BY_CATEGORY.get(failure.category, ())
+    if "login" in failure.actions:
+        trouble = Trouble.LOGIN_NEEDED
+    elif said in allowed or not allowed:
+        trouble = said
+    else:
+        trouble = allowed[0]
+    return Diagnosis(trouble, resets_at if trouble in _TEMPORARY else None)
+
+
+def _diagnosis(evidence: _Evidence, resets_at: datetime | None) -> Diagnosis:
+    trouble = _classify(evidence, resets_at)
     return Diagnosis(trouble, resets_at if trouble in _TEMPORARY else None)
 
 
@@ -142,11 +175,18 @@ def _diagnose_refusal(code: int, message: str, data: Any, now: datetime) -> Diag
     words = "\n".join(evidence.texts)
     # Gemini's message is the provider's complete answer, as JSON.
     resets_at = end_in_data([data, _parse_json(message)], now) or end_in_words(words, now)
-    trouble = _classify(evidence, resets_at)
-    return Diagnosis(trouble, resets_at if trouble in _TEMPORARY else None)
+    return _diagnosis(evidence, resets_at)
 
 
 _TEMPORARY: Final = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.OVERLOAD})
+# What each category of a typed failure can be; the first where its words say nothing finer.
+_BY_CATEGORY: Final[Mapping[str, tuple[Trouble, ...]]] = {
+    "access": (Trouble.LOGIN_NEEDED, Trouble.REFUSED),
+    "limit": (Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.CONTEXT_FULL),
+    "request": (Trouble.REFUSED, Trouble.CONTEXT_FULL),
+    "service": (Trouble.OVERLOAD,),
+    "connection": (Trouble.REFUSED,),
+}
 _AMBIGUOUS: Final = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOAD})
 
 

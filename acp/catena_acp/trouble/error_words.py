@@ -161,7 +161,7 @@ LOGIN = re.compile(
 )
 
 CONTEXT = re.compile(
-    r"prompt is too long|input is too long|maximum context length|context[ _](?:length|window)[ _]exceeded"
+    r"prompt (?:is|as) too long|input is too long|maximum context length|context[ _](?:length|window)[ _]exceeded"
     r"|exceeds? (?:the |your |its )?(?:\S+ ){0,3}?context (?:window|length|limit|size)"
     r"|ran out of room in the model'?s context|conversation (?:is )?too long"
     r"|input token count .{0,40}exceeds the maximum|too many tokens in (?:the )?(?:prompt|context|request)",
@@ -170,7 +170,7 @@ CONTEXT = re.compile(
 
 # How an error message begins that is sent as an answer. Everything else is taken for an answer.
 _OPENINGS = re.compile(
-    r"[^\w`\"']{0,4}(?:"
+    r"(?:info: request failed\b[^\n]{0,300}\s*(?=error: ))?[^\w`\"']{0,4}(?:"
     r"exceeded retry limit, last status:|unexpected status [45]\d\d\b"
     r"|we(?:'|\u2019)re currently experiencing high demand|selected model is at capacity"
     r"|stream disconnected before completion|stream error:"
@@ -186,6 +186,7 @@ _OPENINGS = re.compile(
     r"|failed to authenticate\. api error:"
     r"|credit balance is too low|rate limit (?:reached|exceeded)"
     r"|invalid api key\b|not logged in\b|oauth token (?:has )?(?:expired|revoked)"
+    r"|(?:error: ?)?the provider rejected the prompt\b"
     r"|prompt is too long|codex ran out of room"
     # An answer about errors goes on with a verb: `429 means …`, `Rate limit exceeded errors happen …`.
     r")(?!\W{0,3}(?:\d{3}\W{1,3})?(?:means?|is|are|was|indicates?|happens?|occurs?|errors|usually|handling|can|will"

@@ -130,7 +130,9 @@ async def of_conversation(r: Reader, id: str) -> list[Turn]:
 async def clean_on(r: Reader, link_ids: Sequence[str]) -> list[Turn]:
     """The cleanly ended turns of the links, oldest first."""
     places = ", ".join("?" * len(_CLEAN))
-    where = f"t.link_id IN (SELECT value FROM json_each(?)) AND t.stop_reason IN ({places})"
+    where = (
+        f"t.link_id IN (SELECT value FROM json_each(?)) AND t.stop_reason IN ({places}) AND t.error IS NULL"
+    )
     return await _select(r, where, rows.as_list(link_ids), *_CLEAN)
 
 
@@ -138,7 +140,8 @@ async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:
     """Those of the turns that ended cleanly."""
     places = ", ".join("?" * len(_CLEAN))
     found = await r.all(
-        f"SELECT id FROM turn WHERE id IN (SELECT value FROM json_each(?)) AND stop_reason IN ({places})",
+        "SELECT id FROM turn WHERE id IN (SELECT value FROM json_each(?)) AND error IS NULL"
+        f" AND stop_reason IN ({places})",
         (rows.as_list(list(turn_ids)), *_CLEAN),
     )
     return {row[0] for row in found}

@@ -17,6 +17,7 @@ from catena_acp.abilities import Abilities, Quirks
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotOffered, SessionGone
 from catena_acp.port import AgentSpec, SessionSetup
 from catena_acp.session_events import (
+    ContextCompacted,
     Event,
     Option,
     PromptBlock,
@@ -140,6 +141,14 @@ class Running:
             case _:
                 self._settle("partial")
         self.answer.set_result(PromptEnded(stop_reason, None))
+
+    def compact(self) -> None:
+        """Forget everything before the prompt, and say so."""
+        since = len(self.live.transcript.content) - self.kept_before
+        for content in (self.live.content, self.live.transcript.content):
+            del content[: len(content) - since]
+        self.kept_before = 0
+        self.tell(ContextCompacted(None, "completed"))
 
     def fail(self, error: AgentRefused) -> None:
         """Answer the prompt with an error."""

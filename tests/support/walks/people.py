@@ -143,7 +143,7 @@ class People(Stage):
         window = self._pick(self._ready(), n)
         if window:
             client = self._clients[window.slot]
-            window.getting_ready = Journey(window.id, steps)
+            window.getting_ready = Journey(window.id, steps, prepares=True)
             work = client.live[window.conversation_id].window(window.id).prepare()
             # It may have to wait for an agent that another window's held prompt is starting.
             window.act = client.begin(self._taken(work), window.getting_ready)

@@ -43,6 +43,17 @@ class World(People):
         match how:
             case "empty":
                 running.end()
+            case "compacted":
+                running.compact()
+                running.end()
+            case "says an error" if not running.answered:
+                token, kept = self._token("a"), len(running.live.content) % 2 == 0
+                self._bear(running, token)
+                self._noise |= set() if kept else {token}
+                running.say(f"exceeded retry limit, last status: 429 {token}", kept=kept)
+                running.end()
+            case "says an error":
+                running.end()
             case "error":
                 running.fail(AgentRefused(-32603, "it broke"))
             case "limit":

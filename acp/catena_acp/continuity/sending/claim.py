@@ -121,7 +121,7 @@ class Claim:
                 return f"{self._context.spec.title} {before.error or 'stopped'}"
             case StopReason.INTERRUPTED:
                 return "Catena ended in the middle of the turn before"
-            case StopReason.ERROR if before.error:
+            case StopReason.ERROR | StopReason.END_TURN if before.error:
                 return cause_words(await messages.get(reader, before.last_id)) or before.error
             case _:
                 return carrier.ended if carrier and carrier.id != link.id else None

@@ -80,7 +80,7 @@ async def anchor_of(reader: Reader, turn: Turn, quirks: Quirks) -> str:
 async def _end_of_turn(reader: Reader, message: Message) -> str | None:
     """The turn's last row, if nothing of content lies between; None if it does, or the turn was cut."""
     turn = await turns.get(reader, message.turn_id) if message.turn_id else None
-    if turn is None or turn.stop_reason is None or not turn.stop_reason.clean:
+    if turn is None or not turn.clean:
         return None
     path = await messages.path(reader, turn.last_id, floor=message.depth)
     if not path or path[0].id != message.id or any(row.kind in CONTENT_KINDS for row in path[1:]):

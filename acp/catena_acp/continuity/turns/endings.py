@@ -16,6 +16,7 @@ from catena_acp.continuity.problems import (
     problem_about,
     problem_in_words,
     problem_of,
+    problem_of_failure,
 )
 from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.errors import AgentError, AgentRefused, NotKept
@@ -26,6 +27,7 @@ from catena_acp.session_events import (
     PromptEnded,
     TextChunk,
     ToolCallChanged,
+    TypedFailure,
 )
 from catena_acp.trouble.diagnosis import diagnose_words
 from catena_acp.trouble.troubles import Trouble
@@ -46,11 +48,16 @@ def problem_of_end(
 ) -> Problem | None:
     """The problem behind a turn's end; None if there is nothing that a person can do about.
 
-    ``only_words`` is all that the agent said in it, if that is little enough to be an error.
+    ``only_words`` is all that the agent said in it, if that is little enough to be an error; a failure that the agent
+    names beside its answer wins over words.
     """
-    if ending.stop.clean and not answered:
-        return empty_turn(title)
     match ending:
+        case Ending(error=None, stop=StopReason.END_TURN | StopReason.REFUSAL) if failure := _failure_in(
+            ending
+        ):
+            return problem_of_failure(title, failure, now=now, kept=answered and not only_words)
+        case _ if ending.stop.clean and not answered:
+            return empty_turn(title)
         case Ending(stop=StopReason.CANCELLED | StopReason.INTERRUPTED):
             return None
         case Ending(error=NotKept() as error):
@@ -61,6 +68,10 @@ def problem_of_end(
             return problem_in_words(title, only_words, now=now)
         case _:
             return None
+
+
+def _failure_in(ending: Ending) -> TypedFailure | None:
+    return ending.answer.failure if ending.answer else None
 
 
 def stop_reason_of(text: str) -> StopReason:
@@ -165,7 +176,8 @@ class Outcome:
 
     stop: StopReason
     error: str | None
-    clean: bool  # answered to the end: its rows are final, and the link knows its last row
+    clean: bool  # answered, or its context shortened, to the end: the link knows its last row
+    whole: bool  # its rows came to their end, and are final
     tool_status: str  # of tool calls without an end
     reach: Bound
     compacted: bool  # the link is unabridged from the prompt on
@@ -178,28 +190,35 @@ class Outcome:
 def outcome_of(ending: Ending, came: TurnContent, title: str, *, now: datetime) -> Outcome:
     """The outcome of a turn that ended like this, after all that came in it."""
     stop = ending.stop
-    clean = stop.clean and came.answered
-    suspect = _WITHOUT_A_WORD if stop.clean and not came.answered else None
+    done = came.answered or came.compacted
     in_words = came.one_row and came.last_kind is Kind.AGENT and says_its_error(ending, came.only_words, now)
     brought = came.answered and not in_words
     if stop is StopReason.INTERRUPTED:
         problem: Problem | None = cut_off(title, came.under_way)
+    else:
+        answered = brought or (came.compacted and stop.clean)
+        problem = problem_of_end(ending, title, answered=answered, only_words=came.only_words, now=now)
+    # What only says its error is no answer, although the agent calls it an end.
+    failed = problem is not None and stop.clean and (done or _failure_in(ending) is not None)
+    clean = stop.clean and done and not failed
+    suspect = _WITHOUT_A_WORD if stop.clean and not done and not failed else None
+    if stop is StopReason.INTERRUPTED:
         reach = Bound.NOTICE
     else:
-        problem = problem_of_end(ending, title, answered=brought, only_words=came.only_words, now=now)
-        reach = Bound.LAST if brought or came.interjected else Bound.PROMPT
+        reach = Bound.LAST if clean or brought or came.interjected else Bound.PROMPT
     mark: Mapping[str, Any] = {_SAID_ERROR: True} if in_words else {}
     notice = None
-    if problem and clean and came.last_kind is Kind.AGENT:
+    if problem and failed and came.only_words and came.last_kind is Kind.AGENT:
         mark = {**kept(problem), "means": problem.text}  # with the agent's own words, which say it
     elif problem:
-        notice = EndNotice(problem.text, kept(problem), in_turn=not stop.clean)
+        notice = EndNotice(problem.text, kept(problem), in_turn=failed or not stop.clean)
     elif words := ending_words(title, stop):
         notice = EndNotice(words, {"trouble": stop.value, "detail": []}, in_turn=not stop.clean)
     return Outcome(
         stop,
-        str(ending.error) if ending.error else None,
+        _error_words(ending, came) if failed or ending.error else None,
         clean=clean,
+        whole=clean or failed,
         tool_status=unfinished_status(stop),
         reach=reach,
         compacted=came.compacted,
@@ -208,6 +227,13 @@ def outcome_of(ending: Ending, came: TurnContent, title: str, *, now: datetime) 
         mark=mark,
         notice=notice,
     )
+
+
+def _error_words(ending: Ending, came: TurnContent) -> str | None:
+    if ending.error:
+        return str(ending.error)
+    failure = _failure_in(ending)
+    return failure.title if failure else (came.only_words or "").strip()
 
 
 _WITHOUT_A_WORD = "its last turn ended without a word"

@@ -149,7 +149,8 @@ class RunningTurn:
         if self._unkept:
             return Ending(StopReason.ERROR, NotKept(f"what it says cannot be kept: {self._unkept}"), answer)
         stop = stop_reason_of(answer.stop_reason)
-        if self.stopping and stop is StopReason.END_TURN and not self.reducer.answered:
+        done = self.reducer.answered or self.reducer.compacted
+        if self.stopping and stop is StopReason.END_TURN and not done:
             # OpenCode, stopped while it waits to ask its model again, says that it came to its end.
             stop = StopReason.CANCELLED
         return Ending(stop, None, answer)
@@ -207,7 +208,7 @@ class RunningTurn:
             under_way=reducer.under_way(),
         )
         outcome = outcome_of(ending, content, self.live.state.agent_title, now=self._services.clock())
-        return outcome, [*ops, *reducer.close(clean=outcome.clean, tool_status=outcome.tool_status)]
+        return outcome, [*ops, *reducer.close(clean=outcome.whole, tool_status=outcome.tool_status)]
 
     async def stop(self) -> None:
         """Ask the agent to stop; the turn ends when it answers."""

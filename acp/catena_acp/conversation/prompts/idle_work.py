@@ -40,10 +40,9 @@ class IdleWork:
     def begin(self, turn: Turn | None) -> None:
         """The window has come to rest after this turn."""
         wanted = self._runtime.services.while_idle
-        clean = turn is not None and turn.stop_reason is not None and turn.stop_reason.clean
         if (
             turn
-            and clean
+            and turn.clean
             and (wanted.probe or wanted.park)
             and not self._runtime.closing
             and self._runtime.tenure
