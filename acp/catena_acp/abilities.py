@@ -27,7 +27,7 @@ class Quirks:
 
     resume_unadvertised: bool = False
     resume_replays: bool = False  # resume replays the history, as load does
-    load_destroys: bool = False  # loading may lose the transcript: never load just to probe
+    load_destroys: bool = False  # a session can be loaded once at most: never load just to probe
     replay_faithful: bool | None = None  # None: to be found out
     replay_ends_with_commands: bool = False  # sends a history behind the answer, and its commands behind that
     usage_of_turn: bool = False  # reports the tokens of a turn; the protocol says those of the session so far
@@ -70,6 +70,11 @@ class Abilities:
     def reopens(self) -> bool:
         """True if a session outlives its process."""
         return self.load or self.resume
+
+    @property
+    def reopens_once(self) -> bool:
+        """True if a session outlives its process, and being opened again, but not another time."""
+        return self.load and not self.resume and self.quirks.load_destroys
 
 
 # What Claude Code writes into a transcript as if the person had said it: each of them is a whole message.

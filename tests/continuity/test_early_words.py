@@ -100,24 +100,33 @@ async def test_r07_a_history_that_comes_behind_the_answer_is_not_kept_and_that_a
     assert quirky.opened() == ["new", "load", "new", "load", "new"]
 
 
-async def test_r07_an_agent_whose_late_history_has_a_known_end_is_loaded_and_nothing_of_it_is_news(
+async def test_r07_an_agent_whose_late_history_has_a_known_end_is_loaded_once_and_nothing_of_it_is_news(
     tmp_path: Path,
 ) -> None:
-    quirky = Quirky(tmp_path, "NAME=gemini-cli", "replays-late", "ends-late", "no-resume", "no-fork")
+    gemini = ("NAME=gemini-cli", "replays-late", "ends-late", "loads-once", "no-resume", "no-fork")
+    quirky = Quirky(tmp_path, *gemini)
     async with quirky.client() as desk:
         await desk.say("one")
         before = (await desk.stored_window()).leaf_id
         await desk.say("two")
-    for number, prompt in enumerate(("three", "four"), 3):
-        async with quirky.client(resume=desk) as later:
-            named = await later.conversation.chain.price(later.window)
-            assert (named.how, how(await later.say(prompt))) == (ContextSource.RESUMED,) * 2
-            (link,) = await later.links()
-            leaf = (await later.stored_window()).leaf_id
-            assert (link.state, link.knows, link.reach) == (LinkState.OPEN, leaf, leaf)
-            kinds = [row.kind for row in await later.branch() if row.kind is not Kind.SEAM]
-            assert kinds == [Kind.USER, Kind.AGENT] * number
-    async with quirky.client(resume=desk) as edited:
-        await edited.window.go_to(before)
-        assert how(await edited.say("instead")) is ContextSource.TOLD
-        assert [row.text for row in await edited.branch() if row.kind is Kind.USER] == ["one", "instead"]
+    async with quirky.client(resume=desk) as later:
+        named = await later.conversation.chain.price(later.window)
+        assert (named.how, how(await later.say("three"))) == (ContextSource.RESUMED,) * 2
+        (link,) = await later.links()
+        leaf = (await later.stored_window()).leaf_id
+        assert (link.state, link.knows, link.reach) == (LinkState.OPEN, leaf, leaf)
+        assert how(await later.say("four")) is ContextSource.CONTINUED
+        kinds = [row.kind for row in await later.branch() if row.kind is not Kind.SEAM]
+        assert kinds == [Kind.USER, Kind.AGENT] * 4
+    async with quirky.client(resume=desk) as last:
+        # It would not survive being loaded again: nobody tries, and the price is what will be told.
+        for _ in range(2):  # before the agent runs, and while it does
+            named = await last.conversation.chain.price(last.window)
+            assert (named.how, named.told) == (ContextSource.TOLD, 8)
+            await last.window.prepare()
+        assert how(await last.say("five")) is ContextSource.TOLD
+        assert {link.state for link in await last.links()} == {LinkState.OPEN}
+        await last.window.go_to(before)
+        assert how(await last.say("instead")) is ContextSource.TOLD
+        assert [row.text for row in await last.branch() if row.kind is Kind.USER] == ["one", "instead"]
+    assert quirky.opened() == ["new", "load", "new", "new"]

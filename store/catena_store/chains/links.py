@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final
 
@@ -13,6 +13,7 @@ from catena_store.records import Link, LinkEvent, LinkState, NewLink
 
 BORN: Final = "born"
 CARRIED: Final = "carried"  # a prompt went out; the view of a chain is ordered by this
+LOADED: Final = "loaded"  # its agent opened it by a load that it survives but once
 LOOKED: Final = "looked"  # the session was probed; the detail says whether it still loads
 
 
@@ -94,6 +95,16 @@ async def by_session(r: Reader, agent: str, profile: str, session_id: str) -> Li
         (agent, profile, session_id),
     )
     return None if row is None else rows.link(row)
+
+
+async def loaded(r: Reader, link_ids: Sequence[str]) -> set[str]:
+    """Those of the links whose record has a ``LOADED``."""
+    found = await r.all(
+        "SELECT DISTINCT link_id FROM link_event"
+        " WHERE event = ? AND link_id IN (SELECT value FROM json_each(?))",
+        (LOADED, rows.as_list(link_ids)),
+    )
+    return {link_id for (link_id,) in found}
 
 
 async def move(

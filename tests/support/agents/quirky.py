@@ -9,6 +9,7 @@ greets-loaded             … behind the answer to `session/load`
 greets-oddly              with a plan, a thought, a tool call and an unknown update instead of words
 replays-late              tells a loaded session's history behind the answer to `session/load`
 ends-late                 … and its commands behind that; `NAME=…` says what it calls itself
+loads-once                … and has nothing to tell of one that it loaded before
 no-resume, no-load, no-fork  are not offered
 local-commands            answers slash commands by itself: they are in no session
 refuses-commands          refuses slash commands
@@ -138,6 +139,11 @@ class Agent:
         session_id = params["sessionId"]
         if self.forgot(session_id):
             return self.not_found(request, session_id)
+        if "loads-once" in self.habits:
+            mark = self.folder / f"{session_id}.loaded"
+            if mark.exists():
+                return self.refuse(request, -32603, "No previous sessions found for this project.")
+            mark.touch()
         self.live.add(session_id)
         history, answered = self.history(session_id), self.reply(request, {})
         # All of it with a single write, so that what comes behind the answer comes before the client can go on.

@@ -34,6 +34,7 @@ class SessionCapabilities:
     reopens: bool  # a session can be used again after its process ended
     forks: bool
     forks_at: bool  # learnt by a probe, never assumed
+    reopens_once: bool = False  # … but each session only once: it does not survive another time
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Situation:
     open_windows: frozenset[str]  # windows open in this client
     warm: frozenset[str]  # links whose session is open in our agent process, in their newest version
     powers: SessionCapabilities
+    spent: frozenset[str] = frozenset()  # links whose session cannot be opened again
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +264,8 @@ def _is_ours(link: Link, situation: Situation) -> bool:
 
 
 def _may_prompt(link: Link, situation: Situation) -> bool:
-    return _is_ours(link, situation) and (link.id in situation.warm or situation.powers.reopens)
+    reopens = situation.powers.reopens and link.id not in situation.spent
+    return _is_ours(link, situation) and (link.id in situation.warm or reopens)
 
 
 class _Path:

@@ -150,6 +150,7 @@ class SendContext:
             reopens=await reopens(reader, abilities),
             forks=abilities.fork,
             forks_at=abilities.fork and known.get(FORK_AT) == "honoured",
+            reopens_once=abilities.reopens_once,
         )
 
     async def lose(self, link: Link, why: str, window_id: str | None = None) -> None:
@@ -321,6 +322,7 @@ async def read_situation(
         open_windows=open_windows,
         warm=frozenset(),
         powers=powers,
+        spent=frozenset(await links.loaded(reader, ids) if powers.reopens_once else ()),
     )
 
 

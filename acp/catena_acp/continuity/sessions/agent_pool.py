@@ -188,13 +188,14 @@ async def keep_replayed_late(tx: Writer, agent: AgentPort) -> None:
 async def keep_powers(tx: Writer, agent: AgentPort) -> None:
     """Keep what a running agent can do, under the name that its links are stamped with."""
     abilities = agent.abilities
+    reopened = ("once" if abilities.reopens_once else "yes") if await reopens(tx, abilities) else "no"
     known = {
-        "reopens": await reopens(tx, abilities),
-        "forks": abilities.fork,
-        usage.OF_TURN: abilities.quirks.usage_of_turn,
+        "reopens": reopened,
+        "forks": "yes" if abilities.fork else "no",
+        usage.OF_TURN: "yes" if abilities.quirks.usage_of_turn else "no",
     }
     for name, power in known.items():
-        await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, name, "yes" if power else "no")
+        await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, name, power)
 
 
 async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
@@ -211,4 +212,5 @@ async def kept_powers(r: Reader, agent: str) -> route.SessionCapabilities:
         reopens=known.get("reopens") != "no",
         forks=known.get("forks") == "yes",
         forks_at=known.get("forks_at") == "yes",
+        reopens_once=known.get("reopens") == "once",
     )

@@ -280,6 +280,9 @@ class Sessions:
         loaded = look or (loadable and not abilities.resume)
         if loaded:
             opened = await agent.load_session(link.session_id, place)
+            if abilities.reopens_once:
+                async with self._services.db.write() as tx:
+                    await links.record(tx, link.id, links.LOADED)
         elif abilities.resume:
             opened = await agent.resume_session(link.session_id, place)
         else:
