@@ -18,7 +18,7 @@ test: $(BIN)/pytest
 
 # Real agents, offline: their models are answered by tests/rig/fake_model.
 real: $(BIN)/pytest
-	tests/rig/rig install claude opencode
+	tests/rig/rig install claude opencode gemini
 	$(BIN)/pytest -m real
 
 # Writes bench/RESULTS.md; minutes, and best on a machine that does nothing else.

@@ -10,5 +10,5 @@ agent_run() {
 J
   entry=$("$node_bin/node" -p "Object.values(require('$package/package.json').bin)[0]")
   launch GEMINI_API_KEY=dummy GOOGLE_GEMINI_BASE_URL="$model_url" GEMINI_CLI_NO_RELAUNCH=true -- \
-    "$node_bin/node" "$package/$entry" --acp "$@"
+    "$node_bin/node" --require "$here/clock.cjs" "$package/$entry" --acp "$@"
 }
