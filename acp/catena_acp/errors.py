@@ -57,8 +57,10 @@ class AgentGone(AgentError):
     ``returncode`` is None while the process still runs (it closed its output) and negative for a signal.
     """
 
-    def __init__(self, returncode: int | None, stderr_tail: tuple[str, ...] = ()) -> None:
-        super().__init__(_describe_exit(returncode))
+    def __init__(
+        self, returncode: int | None, stderr_tail: tuple[str, ...] = (), *, ended_here: bool = False
+    ) -> None:
+        super().__init__("was ended by you" if ended_here else _describe_exit(returncode))
         self.returncode = returncode
         self.stderr_tail = stderr_tail
 
@@ -106,6 +108,13 @@ class ForkWrong(AgentError):
 
 class ForkEmpty(ForkWrong):
     """A fork holds nothing, and so probably its source."""
+
+
+class ForkFailed(AgentError):
+    """A fork that a person asked for, and the agent refused or got wrong; ``str()`` says which agent, and why."""
+
+    def __init__(self, title: str, error: AgentError) -> None:
+        super().__init__(f"{title} did not fork the session: {error}. Nothing has changed.")
 
 
 class NotKept(AgentError):
@@ -216,6 +225,10 @@ def _full_message(message: str, data: Any) -> str:
             if isinstance(value, str) and value.strip() and value[:_MAX_LENGTH] not in message:
                 detail = value[:_MAX_LENGTH]
                 break
+        else:
+            # Kimi says why under the name of what it is about: {"session_id": "Session not found"}.
+            values = (value[:_MAX_LENGTH] for value in data.values() if isinstance(value, str))
+            detail = next((value for value in values if " " in value.strip() and value not in message), "")
     elif isinstance(data, str) and data[:_MAX_LENGTH] not in message:
         detail = data[:_MAX_LENGTH]
     return f"{message}: {detail}" if detail else message

@@ -68,6 +68,26 @@ def test_c01_the_text_events_of_a_message_are_together_what_the_store_has(tmp_pa
     assert all(row["state"] == "final" for row in rows)
 
 
+@pytest.mark.parametrize("command", ["/clear", "/reset", "/new"])
+def test_r14_a_clearing_command_is_ours_and_one_line_on_standard_error(tmp_path: Path, command: str) -> None:
+    catena = Catena(tmp_path)
+    first = run(catena, "--json", "say canary-old").event("conversation")["id"]
+
+    cleared = run(catena, "--resume", first, command)
+    assert (cleared.status, cleared.out) == (0, "")
+    (line,) = cleared.err.splitlines()
+    assert line.startswith("Context cleared: ")
+
+    as_json = run(catena, "--resume", first, "--json", command)
+    assert (as_json.status, as_json.err) == (0, "")
+    assert as_json.event("remark")["text"] == line
+    assert as_json.events[-1] == as_json.event("turn_ended") and as_json.events[-1]["exit_status"] == 0
+
+    assert "canary-old" not in run(catena, "--resume", first, "echo").out
+    assert run(catena, command).status == 0
+    assert [each["id"] for each in catena("list", "--json").json] == [first], "nothing is left of a new one"
+
+
 def test_a_conversation_made_by_run_is_one_like_any_other(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
 

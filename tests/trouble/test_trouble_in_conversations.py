@@ -24,6 +24,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.routing.prior_context import BEGIN, END
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, LinkState, MessageState, StopReason
+from support.clients.protocol import spec
 from support.conversations.rehearsed import World
 
 
@@ -276,8 +277,77 @@ async def test_r11_an_agent_that_does_not_heed_a_stop_can_be_ended(world: World)
             StopReason.CANCELLED,
         )
         await desk.window.wait_idle()
+        if over.turn.stop_reason is StopReason.AGENT_GONE:
+            assert (await desk.branch())[-1].text.startswith("Rehearsal was ended by you.")
         after = await desk.say("echo")
         assert after.turn is not None and after.turn.stop_reason is StopReason.END_TURN
+
+
+@pytest.mark.parametrize("status", [0, 3])
+async def test_r11_an_agent_that_is_ended_by_the_person_did_not_end_by_itself(
+    world: World, status: int
+) -> None:
+    agent = spec(
+        world.place,
+        f"""
+        def session_prompt(agent, request):
+            agent.send(agent.text(request["params"]["sessionId"], "half"))
+
+        def session_close(agent, request):
+            sys.exit({status})
+        """,
+    )
+    async with world.client(specs={"scripted": agent}, agent="scripted") as desk:
+        await desk.window.say("go on for ever")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "half")
+        await desk.window.kill_agent()
+        await desk.until_told(TurnEnded)
+        assert (await desk.branch())[-1].text == (
+            "Scripted was ended by you. What it said is kept. The next prompt starts it again."
+        )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer", "words"),
+    [
+        ("say well; stopreason cancelled", None, "Rehearsal cancelled the turn by itself."),
+        (
+            "ask May I?; stopreason cancelled",
+            "no",
+            "Rehearsal ended the turn because a permission was rejected.",
+        ),
+        ("ask May I?; stopreason cancelled", "yes", "Rehearsal cancelled the turn by itself."),
+    ],
+)
+async def test_r11_a_turn_that_nobody_stopped_is_not_said_to_be_stopped_by_the_person(
+    world: World, prompt: str, answer: str | None, words: str
+) -> None:
+    async with world.client() as desk:
+        over = await desk.say(prompt, answer)
+        assert over.turn is not None and over.turn.stop_reason is StopReason.CANCELLED
+        assert (await desk.branch())[-1].text == words
+
+
+async def test_m04_the_reason_why_a_session_is_lost_may_stand_in_the_data_of_the_error(world: World) -> None:
+    async with world.client("--no-load") as desk:
+        await desk.say("say one")
+    world.fail({"resume": {"error": [-32602, "Invalid params", {"session_id": "Session not found"}]}})
+    async with world.client("--no-load", resume=desk) as again:
+        await again.say("say two")
+        seam = next(row for row in await again.branch() if row.kind is Kind.SEAM)
+        assert seam.text.startswith("session lost (Invalid params: Session not found)")
+
+
+async def test_c05_what_was_cut_is_told_as_what_the_session_may_not_hold(world: World) -> None:
+    async with world.client("--cancel-keeps=user") as desk:
+        await desk.say("say one")
+        await desk.window.say("say half; hang")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "half")
+        await desk.window.stop()
+        await desk.window.wait_idle()
+        await desk.say("say on")
+    told = world.prompts()[-1][0]
+    assert "this session may not hold it" in told and "does not hold" not in told
 
 
 async def test_r19_a_prompt_whose_turn_brought_text_is_never_sent_again_by_itself(world: World) -> None:

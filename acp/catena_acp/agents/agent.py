@@ -263,7 +263,9 @@ class Agent:
     async def _exit_error(self) -> AgentGone:
         """Wait for the agent's end and return it as an error."""
         await self._ended.wait()
-        return AgentGone(self._exit_status, self._final_stderr)
+        # In the middle of a turn only a person ends it, whatever the process makes of that.
+        ended_here = self._stop_task is not None
+        return AgentGone(self._exit_status, self._final_stderr, ended_here=ended_here)
 
     @property
     def _live_connection(self) -> Connection:

@@ -87,6 +87,7 @@ class Conversation:
 
     async def answer(self, ask_id: str, option_id: str | None) -> None:
         """Answer a permission with one of the agent's options; None is `cancelled`."""
+        self._runtime.note_answer(ask_id, option_id)
         window_id = self._runtime.permissions.answer(ask_id, option_id)
         asking = window_id and self._runtime.doing(window_id) is Doing.ASKING
         if window_id and asking and not self._runtime.permissions.of_window(window_id):

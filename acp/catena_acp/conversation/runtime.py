@@ -321,6 +321,15 @@ class ConversationRuntime:
         if title := readable_title(told):
             self.spawn(self._retitle(title))
 
+    def note_answer(self, ask_id: str, option_id: str | None) -> None:
+        """Note in its turn that a permission request is rejected: some agents end the turn for it."""
+        if asked := self.permissions.get(ask_id):
+            link_id, options = asked
+            chosen = next((option for option in options if option.id == option_id), None)
+            running = self._running.get(link_id)
+            if running and (option_id is None or (chosen and chosen.kind.startswith("reject"))):
+                running.rejected = True
+
     async def _retitle(self, title: str) -> None:
         with contextlib.suppress(StoreError, ReadOnly):
             async with self.writable().write() as tx:

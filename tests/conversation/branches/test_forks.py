@@ -19,7 +19,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.conversation.forks import ConversationFork, ForkOperation
-from catena_acp.errors import AgentError, AgentRefused, NotOfThisBranch, StillAtWork
+from catena_acp.errors import AgentError, ForkFailed, NotOfThisBranch, StillAtWork
 from catena_acp.protocol.connection import Connection
 from catena_store.chains import agents, links
 from catena_store.conversations import branches, conversations, messages
@@ -245,7 +245,9 @@ async def test_f08_a_failed_fork_leaves_the_person_where_they_were_with_the_agen
         before = await desk.stored_window()
         world.fail({"fork": {"error": [-32603, "the copier is out of paper"]}})
         for side_by_side in (False, True):
-            with pytest.raises(AgentRefused, match="the copier is out of paper"):
+            with pytest.raises(
+                ForkFailed, match="Rehearsal did not fork the session: the copier is out of paper"
+            ):
                 await made(desk, side_by_side=side_by_side)
         assert await desk.stored_window() == before
         async with desk.db.read() as reader:

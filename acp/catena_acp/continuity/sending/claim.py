@@ -103,7 +103,10 @@ class Claim:
     async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
         """The prior context for the part of the path that the session does not know."""
         budget = self._context.services.budget
-        return await read_prior_context(reader, self._path, link.knows, self._row.parent_id, budget)
+        unsure = link.reach != link.knows  # a turn was cut in it: nobody knows what of that it kept
+        return await read_prior_context(
+            reader, self._path, link.knows, self._row.parent_id, budget, unsure=unsure
+        )
 
     async def _cause(self, reader: Reader, how: ContextSource, before: Turn | None, link: Link) -> str | None:
         """The reason, in words, why the context gets to the agent another way than before."""

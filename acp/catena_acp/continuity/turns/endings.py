@@ -151,6 +151,8 @@ class TurnContent:
     one_row: bool = False
     only_words: str | None = None  # all that the agent said, if that is little enough to be an error
     under_way: Sequence[Mapping[str, Any]] = ()  # stored data of tool calls without an end
+    stopped: bool = False  # by the person
+    rejected: bool = False  # a permission request was
 
 
 class Bound(Enum):
@@ -212,7 +214,7 @@ def outcome_of(ending: Ending, came: TurnContent, title: str, *, now: datetime) 
         mark = {**kept(problem), "means": problem.text}  # with the agent's own words, which say it
     elif problem:
         notice = EndNotice(problem.text, kept(problem), in_turn=failed or not stop.clean)
-    elif words := ending_words(title, stop):
+    elif words := ending_words(title, stop, stopped=came.stopped, rejected=came.rejected):
         notice = EndNotice(words, {"trouble": stop.value, "detail": []}, in_turn=not stop.clean)
     return Outcome(
         stop,

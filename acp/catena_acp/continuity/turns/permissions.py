@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionClosed, PermissionOpened
-from catena_acp.session_events import PermissionRequested, ToolCallChanged
+from catena_acp.session_events import PermissionOption, PermissionRequested, ToolCallChanged
 
 
 class Answerable(Protocol):
@@ -47,6 +47,11 @@ class PendingPermissions:
     def of_window(self, window_id: str) -> list[PermissionOpened]:
         """The open requests of a window, oldest first."""
         return [ask.event for ask in self._open.values() if ask.window_id == window_id]
+
+    def get(self, ask_id: str) -> tuple[str, Sequence[PermissionOption]] | None:
+        """The link and the options of an open request."""
+        ask = self._open.get(ask_id)
+        return (ask.link_id, ask.event.options) if ask else None
 
     def answer(self, ask_id: str, option_id: str | None) -> str | None:
         """Answer a request; returns its window, or None if it is no longer open."""

@@ -96,6 +96,7 @@ class RunningTurn:
         self._updated = False
         self._interjected = False
         self.spoken_into = False  # or is just being: whether the agent heard it may never be known
+        self.rejected = False  # a permission request was answered with a rejection
         self.over = False  # the agent has answered: nothing can be said into it any more
         self._said = LastAnswer()
         self._prompt_id: str | None = None  # the agent's own id of the prompt, where it says it back
@@ -206,6 +207,8 @@ class RunningTurn:
             one_row=reducer.rows == 1,
             only_words=self._said.text,
             under_way=reducer.under_way(),
+            stopped=self.stopping,
+            rejected=self.rejected,
         )
         outcome = outcome_of(ending, content, self.live.state.agent_title, now=self._services.clock())
         return outcome, [*ops, *reducer.close(clean=outcome.whole, tool_status=outcome.tool_status)]

@@ -9,7 +9,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import ForkWrong, SessionGone
+from catena_acp.errors import AgentRefused, ForkFailed, ForkWrong, LoginNeeded, SessionGone
 from catena_acp.port import AgentPort
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
@@ -25,8 +25,19 @@ async def forked_session(
 ) -> LiveSession | None:
     """A fork of the agent's session that holds most of the branch; None if all of it has to go as prior context.
 
-    Raises AgentError if the agent refuses what it offers.
+    Raises ForkFailed if the agent refuses what it offers or gets it wrong, and any other AgentError.
     """
+    try:
+        return await _forked(runtime, window_id, leaf_id, source_cwd)
+    except LoginNeeded:
+        raise
+    except (AgentRefused, ForkWrong) as error:
+        raise ForkFailed(runtime.agent_title, error) from error
+
+
+async def _forked(
+    runtime: ConversationRuntime, window_id: str, leaf_id: str | None, source_cwd: str
+) -> LiveSession | None:
     context = runtime.send_context()
     steps = _Steps(runtime, context, window_id, leaf_id, source_cwd)
     if not await steps.possible():

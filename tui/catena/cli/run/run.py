@@ -29,6 +29,7 @@ from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.lease_text import hold_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.prompts.rows import clears
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
 from catena_acp.port import AgentSpec
 from catena_store import records
@@ -162,6 +163,9 @@ class _HeadlessRun:
                 terminal=terminal,
             )
             edited = target.branch.edited_id if target.branch else None
+            if clears(request.prompt):
+                await self._turn.clear(request.prompt, edited=edited, empty=existing is None)
+                return ExitStatus.ANSWERED
             ended = await self._turn.run(request.prompt, self._interrupts, files, edited=edited)
             ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
             await self._turn.settle(self._interrupts)

@@ -48,6 +48,7 @@ from catena_store.database.database import Database
 from catena_store.records import Attachment, Kind, Message, StopReason
 
 _SETTLING_SECONDS = 2.0
+CLEARED = "Context cleared: nothing said so far is sent to an agent again. The transcript stays."
 _GROWING = frozenset({Kind.AGENT, Kind.THOUGHT})
 
 
@@ -112,6 +113,18 @@ class HeadlessTurn:
             raise errors.exceptions[0] from errors
         finally:
             interrupts.end_turn()
+
+    async def clear(self, prompt: str, *, edited: str | None, empty: bool) -> None:
+        """Clear the context by `/clear`, which is ours and goes to no agent, at the end or in place of a prompt.
+
+        Nothing is written into an ``empty`` conversation.
+        """
+        self.said = True
+        if edited is not None:
+            await self._window.edit(edited, prompt)
+        elif not empty:
+            await self._window.clear()
+        self._output.remark(CLEARED)
 
     async def settle(self, interrupts: Interrupts) -> None:
         """Wait up to two seconds for the work on the session that follows a turn; any signal ends the wait."""
