@@ -148,6 +148,20 @@ def test_w23_a_burst_of_raw_keys_is_one_message(place: Place) -> None:
         assert text.count("▌ say one") == 1
 
 
+def test_w23_what_an_input_method_types_stays_whole(place: Place) -> None:
+    family = "👩\u200d👩\u200d👧\u200d👦"
+    flag = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+    typed = ("say ", family, " ", flag, " 10", "\xa0", "km ", "❤\ufe0f\u200d🔥", " می", "\u200c", "خواهم")
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.wait_for("Understudy")
+        for text in typed:
+            terminal.write(text)
+            terminal.wait_until_read()
+        terminal.press("enter")
+        terminal.wait_for(r"│ [\s\S]*ctrl\+o history")
+        assert place.keeps_answer("".join(typed).removeprefix("say "))
+
+
 def test_w23_a_bracketed_paste_is_one_message_without_control_characters(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.wait_for("Understudy")

@@ -59,6 +59,15 @@ def _has_line_end(data: str) -> bool:
     return "\r" in data or "\n" in data
 
 
+def _is_composed(data: str) -> bool:
+    """True for text with a joint of emoji or of Persian words, or a hard space: Textual drops those as keys."""
+    return (
+        _is_plain(data)
+        and not data.isprintable()
+        and any(not each.isprintable() for each in data if each > "\x9f")
+    )
+
+
 def _is_plain(data: str) -> bool:
     return _KEY.search(data) is None
 
@@ -203,6 +212,9 @@ class TerminalDriver(LinuxDriver):
                         self.process_message(events.Paste(piece.text.replace("\x00", "")))
                     elif is_burst(piece):
                         self.process_message(events.Paste(_normalize_lines(piece)))
+                    elif _is_composed(piece):
+                        self.process_message(events.Paste(typed := piece.rstrip("\r\n")))
+                        self._feed(parser, piece.removeprefix(typed))
                     else:
                         self._feed(parser, piece)
             else:
