@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -26,27 +24,6 @@ from support.screen.pilot import Person, at_the_screen
 @pytest.fixture(autouse=True)
 def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
-
-
-@asynccontextmanager
-async def store_held(person: Person) -> AsyncIterator[None]:
-    """The store is in use within the block: whatever asks for it waits until the end of it."""
-    taken, let_go = asyncio.Event(), asyncio.Event()
-    db = person.commands.context.tabs._db
-
-    async def hold() -> None:
-        async with db.write():
-            taken.set()
-            await let_go.wait()
-
-    await person.done()
-    holding = asyncio.ensure_future(hold())
-    await taken.wait()
-    try:
-        yield
-    finally:
-        let_go.set()
-        await holding
 
 
 async def said(person: Person, text: str) -> None:
@@ -80,7 +57,7 @@ async def test_w19_a_new_tab_gets_what_is_typed_while_it_is_opened_and_is_what_e
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
         await person.type("draft one")
-        async with store_held(person):
+        async with person.store_held():
             await person.press("ctrl+t")
             await person.type("say new")
             assert person.draft == "say new"
@@ -115,7 +92,7 @@ async def test_w19_another_tab_has_the_composer_and_the_keys_at_once_and_enter_w
         await two_tabs(person)
         first, second = person.tabs
         await person.browse()
-        async with store_held(person):
+        async with person.store_held():
             await person.press("1")
             assert person.app.focused is person.composer
             assert person.draft == "draft one" and "│ second" in person.text
@@ -138,7 +115,7 @@ async def test_w19_each_of_several_tabs_gone_through_gets_what_was_typed_for_it(
         await person.new_tab()
         await person.type("draft three")
         first, second, third = person.tabs
-        async with store_held(person):
+        async with person.store_held():
             await person.press("ctrl+pagedown")
             await person.type("!")
             await person.press("ctrl+pagedown")
@@ -171,7 +148,7 @@ async def test_w19_a_tab_that_cannot_be_read_leaves_the_one_on_the_screen_with_i
             return await read(self, tab)
 
         monkeypatch.setattr(OpenTabs, "newest_page", not_the_first)
-        async with store_held(person):
+        async with person.store_held():
             await person.press("ctrl+pageup")
             await person.type("!")
             await person.press("enter")
@@ -217,7 +194,7 @@ async def test_w19_where_no_tab_can_be_read_enter_tries_that_once_more_and_sends
 async def test_w19_who_goes_to_browse_while_a_tab_is_read_browses_it(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
-        async with store_held(person):
+        async with person.store_held():
             await person.press("ctrl+pageup", "shift+tab")
         await person.looks_at(person.tabs[0])
         await person.done()
@@ -226,7 +203,7 @@ async def test_w19_who_goes_to_browse_while_a_tab_is_read_browses_it(tmp_path: P
         await person.writing()
         await person.new_tab()  # nothing to browse here: the keys do not stay where nothing is drawn
         await person.to_tab(1, "ctrl+pagedown")
-        async with store_held(person):
+        async with person.store_held():
             await person.press("ctrl+pagedown", "ctrl+pagedown", "shift+tab")
         await person.looks_at(person.tabs[2])
         await person.done()
@@ -238,7 +215,7 @@ async def test_k11_a_closed_tab_keeps_its_draft_and_the_next_one_gets_what_is_ty
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
-        async with store_held(person):
+        async with person.store_held():
             person.commands.do("close")
             await person.type(" typed")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
@@ -255,7 +232,7 @@ async def test_k11_what_was_sent_while_the_last_tab_was_closed_is_there_where_no
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
         monkeypatch.setattr(choices, "kept_agent", lambda tab, settings: None)  # it is not here any more
-        async with store_held(person):
+        async with person.store_held():
             await person.say("/close")
             await person.type("say next")
             await person.press("enter")
@@ -278,7 +255,7 @@ async def test_k11_what_is_typed_while_an_act_is_undone_goes_to_where_that_leads
         await person.sees("│ beta")
         await person.idle()
         await person.type("/undo")
-        async with store_held(person):
+        async with person.store_held():
             await person.press("enter")
             await person.type("say gamma")
             await person.press("enter")
@@ -293,7 +270,7 @@ async def test_k11_nothing_to_undo_sends_what_was_typed_meanwhile_where_it_was_t
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "alpha")
         await person.type("a draft")
-        async with store_held(person):
+        async with person.store_held():
             person.commands.do("redo")
             await person.type("say beta")
             await person.press("enter")
@@ -310,7 +287,7 @@ async def test_e01_a_prompt_to_be_edited_has_the_keys_at_once_and_what_is_typed_
         await said(person, "alpha")
         await person.type("my draft")
         await person.browse()
-        async with store_held(person):
+        async with person.store_held():
             await person.press("e")
             assert person.app.focused is person.composer
             await person.type(" too")
@@ -330,7 +307,7 @@ async def test_e01_what_is_typed_while_an_edit_goes_out_is_the_next_prompt(tmp_p
         await person.sees("editing a prompt of")
         await person.done()
         await person.type(" too")
-        async with store_held(person):
+        async with person.store_held():
             await person.press("enter")
             await person.type("say next")
             await person.press("enter")
@@ -354,7 +331,7 @@ async def test_e01_what_is_typed_while_an_edit_goes_out_is_not_taken_along_to_an
         await person.until(lambda: second.editing, "the prompt to be edited")
         await person.done()
         await person.type(" too")
-        async with store_held(person):
+        async with person.store_held():
             await person.press("enter")
             await person.type("next")
             await person.press("ctrl+pageup")
@@ -383,7 +360,7 @@ async def test_e01_an_edit_that_does_not_go_out_is_back_with_what_was_typed_behi
             raise StoreError("it is full")
 
         monkeypatch.setattr(person.tab.window, "edit", refuse)
-        async with store_held(person):
+        async with person.store_held():
             await person.press("enter")
             await person.type("say next")
             await person.press("enter")
@@ -421,7 +398,7 @@ async def test_m06_a_text_that_waits_to_go_out_is_saved_with_the_draft_behind_it
         await two_tabs(person)
         first, _ = person.tabs
         tabs = person.commands.context.tabs
-        async with store_held(person):
+        async with person.store_held():
             await person.press("ctrl+pageup")
             await person.type("!")
             await person.press("enter")
@@ -441,7 +418,7 @@ async def test_e03_a_draft_that_is_left_stays_in_sight_until_something_is_typed(
         await person.type("my draft")
         await person.press("left", "left")
         cursor = person.composer.cursor_location
-        async with store_held(person):
+        async with person.store_held():
             person.commands.do("undo")
             await person.taken_in()
             assert person.draft == "my draft"
@@ -458,7 +435,7 @@ async def test_e03_nobody_who_went_on_writing_is_asked_for_a_fork(tmp_path: Path
         await said(person, "alpha")
         for key in ("f", "r"):
             await person.browse()
-            async with store_held(person):
+            async with person.store_held():
                 await person.press(key)
                 await person.all_in()  # and the question is not waited for any longer
                 await person.press("escape")
@@ -482,7 +459,7 @@ async def test_earlier_texts_come_only_where_nothing_was_written_meanwhile(tmp_p
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "alpha")
         person.commands.actions.prompts._inputs.loaded = False
-        async with store_held(person):
+        async with person.store_held():
             await person.press("up")
             await person.type("mine")
         await person.done()
@@ -549,7 +526,7 @@ async def test_k11_who_goes_to_another_tab_while_an_act_is_undone_stays_there(tm
         await person.sees("now called “Other”")
         await person.done()
         await person.type("draft two")
-        async with store_held(person):
+        async with person.store_held():
             person.commands.do("undo")
             await person.type("!")
             await person.press("ctrl+pageup")
@@ -569,7 +546,7 @@ async def test_a_question_is_answered_in_the_tab_that_asks_it(tmp_path: Path) ->
         await person.sees("May the agent run?")
         await person.until(lambda: person.area.place == "question", "the keys to go there")
         (ask,) = second.asks
-        async with store_held(person):
+        async with person.store_held():
             await person.press("ctrl+pageup")
             assert person.app.focused is person.composer
             person.area.panels.permission.post_message(PermissionPanel.Answered(ask, ask.options[0], ""))
@@ -584,7 +561,7 @@ async def test_w03_who_scrolls_up_while_a_prompt_goes_out_reads_on_there(tmp_pat
         await person.idle()
         await person.until(lambda: not person.transcript.busy, "it to be drawn")
         await person.type("say on")
-        async with store_held(person):
+        async with person.store_held():
             await person.press("enter", "pageup", "pageup")
             await person.until(lambda: person.transcript.position() is not None, "the place")
             place, leaf = person.transcript.position(), person.tab.leaf_id
@@ -600,7 +577,7 @@ async def test_enter_waits_for_a_file_that_is_being_attached(tmp_path: Path) -> 
         await person.type("say look ")
         person.composer.post_message(events.Paste(str(file)))
         await person.sees("Tab attaches the file instead of the path.")
-        async with store_held(person):
+        async with person.store_held():
             await person.press("tab", "enter")
             assert person.draft == "" and person.tab.leaf_id is None
             await person.type("and on")
@@ -614,7 +591,7 @@ async def test_w03_enter_on_what_stood_in_one_tab_sends_nothing_in_the_next(tmp_
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
         first, second = person.tabs
-        async with store_held(person):
+        async with person.store_held():
             person.commands.do("close")
             await person.press("enter")
         await person.looks_at(first)

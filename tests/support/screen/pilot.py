@@ -260,6 +260,26 @@ class Person:
         finally:
             os.killpg(group, signal.SIGCONT)
 
+    @asynccontextmanager
+    async def store_held(self) -> AsyncIterator[None]:
+        """The store is in use within the block: whatever asks for it waits until the end of it."""
+        taken, let_go = asyncio.Event(), asyncio.Event()
+        db = self.commands.context.tabs._db
+
+        async def hold() -> None:
+            async with db.write():
+                taken.set()
+                await let_go.wait()
+
+        await self.done()
+        holding = asyncio.ensure_future(hold())
+        await taken.wait()
+        try:
+            yield
+        finally:
+            let_go.set()
+            await holding
+
     async def until(self, done: Callable[[], object], what: str) -> None:
         """Wait for something."""
         end = time.monotonic() + DEADLINE

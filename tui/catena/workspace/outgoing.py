@@ -24,10 +24,12 @@ _PATIENCE = 2.0  # seconds that a step may take on exit
 class UnplacedDraft:
     """A draft whose place is not there yet: a tab that is being opened, a leaf that a window is moving to.
 
-    ``source`` is where it returns to if its place does not come; None at the start of the program.
+    ``source`` is where it returns to if its place does not come; None at the start of the program. ``leaving`` is the
+    tab that is being closed or moved to another leaf.
     """
 
     source: DraftPlace | None = None
+    leaving: Tab | None = None
     written: str = ""
     place: DraftPlace | None = None  # where its text went
 
@@ -40,19 +42,15 @@ class UnplacedDraft:
         """Restore a text that was not sent, before what was written meanwhile."""
         self.written = joined(text, self.written)
 
-    @property
-    def last_place(self) -> DraftPlace:
-        """Where what was written for it belongs by now."""
-        match self.place:
-            case None:
-                return self
-            case UnplacedDraft() as draft:
-                return draft.last_place
-            case tab:
-                return tab
-
 
 DraftPlace: TypeAlias = "Tab | UnplacedDraft"
+
+
+def last_place(draft: DraftPlace) -> DraftPlace:
+    """Where what was written in a draft is by now."""
+    while isinstance(draft, UnplacedDraft) and draft.place is not None:
+        draft = draft.place
+    return draft
 
 
 class Stage(Enum):
@@ -63,6 +61,9 @@ class Stage(Enum):
     STORING = auto()
 
 
+Sending: TypeAlias = "Callable[[Tab, OutgoingText], Awaitable[None]]"
+
+
 @dataclass(eq=False, slots=True)
 class OutgoingText:
     """One text between the composer and the store."""
@@ -71,9 +72,7 @@ class OutgoingText:
     draft: DraftPlace  # where it was written, and goes out
     stage: Stage
     back: Callable[[], None] | None = None  # restores it, where that is more than its text
-    send: Callable[[OutgoingText], Awaitable[None]] | None = (
-        None  # sends it, where it is not sent as a prompt
-    )
+    send: Sending | None = None  # sends it from a tab, where it is not sent as a prompt
 
 
 class OutgoingTexts:
@@ -91,7 +90,7 @@ class OutgoingTexts:
         *,
         stage: Stage = Stage.WAITING,
         back: Callable[[], None] | None = None,
-        send: Callable[[OutgoingText], Awaitable[None]] | None = None,
+        send: Sending | None = None,
     ) -> OutgoingText:
         """Add a text that leaves the composer now."""
         outgoing = OutgoingText(text, draft, stage, back, send)
@@ -125,6 +124,12 @@ class OutgoingTexts:
                 first.setdefault(id(each.draft), each)
         return [each for each in first.values() if each.stage is Stage.WAITING]
 
+    def move(self, draft: DraftPlace, place: DraftPlace) -> None:
+        """Let the texts of a draft go out of another one, and return to it."""
+        for each in self._texts:
+            if each.draft is draft:
+                each.draft, each.back = place, None
+
     def restore(self, outgoing: OutgoingText) -> None:
         """Restore a text to where it was written, with what was sent behind it there and waits."""
         together = [each for each in (outgoing, *self.waiting(outgoing.draft)) if self.remove(each)]
@@ -155,8 +160,8 @@ class OutgoingTexts:
         task.add_done_callback(ended)
         return await asyncio.shield(task)
 
-    async def restore_all(self) -> None:
-        """On exit, let each step end or cancel it, then restore every text that is left."""
+    async def restore_all(self, tabs: Sequence[Tab] = ()) -> None:
+        """On exit, let each step end or cancel it, then restore every text that is left to its tab among ``tabs``."""
         if self._steps:
             await asyncio.wait(set(self._steps), timeout=_PATIENCE)
         if late := set(self._steps):
@@ -165,10 +170,10 @@ class OutgoingTexts:
             await asyncio.wait(late, timeout=_PATIENCE)
         while self._texts:
             last = self._texts.pop()
-            if last.back is None and isinstance(last.draft, UnplacedDraft):
-                self.unplaced.insert(0, last.text)
-            else:
+            if last.draft in tabs:
                 self._put_back(last)
+            else:
+                self.unplaced.insert(0, last.text)
 
 
 def unsaved_draft_lines(unsaved_drafts: Sequence[tuple[str, StoreError]]) -> list[str]:

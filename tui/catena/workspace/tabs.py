@@ -298,7 +298,7 @@ class OpenTabs:
         None if there is none, or the store is gone. A draft that the store does not take is in ``unsaved_drafts``
         afterwards.
         """
-        await self.outgoing.restore_all()
+        await self.outgoing.restore_all(self.tabs)
         for tab, event in self.events:  # published, and not handled by a screen that is gone
             if isinstance(event, PromptReturned):
                 tab.restore(event.text, event.attachments)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from catena.text.formats import joined
 from catena.widgets.composer import Composer
-from catena.workspace.outgoing import OutgoingText, UnplacedDraft
+from catena.workspace.outgoing import OutgoingText, UnplacedDraft, last_place
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from catena.workspace.outgoing import DraftPlace
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
-    from catena_store.records import Attachment
 
 
 class Drafts:
@@ -49,7 +48,7 @@ class Drafts:
         self._go = go
         self._keep = keep
         self._changed = changed
-        self._coming: list[UnplacedDraft] = []  # whose place an action is on the way to
+        self._coming = [first]  # whose place an action is on the way to
         self._place: DraftPlace = first
         self.left_behind = False  # the composer shows a text that was left, until something is typed
         self._put = ""  # the text that it was given, and nobody typed
@@ -66,9 +65,12 @@ class Drafts:
         return None if isinstance(self._place, UnplacedDraft) else self._place
 
     @property
-    def leads_somewhere(self) -> bool:
-        """True while an action is on the way to the place of this draft."""
-        return self._place in self._coming
+    def nowhere(self) -> bool:
+        """True while this draft has no place, and no action is on the way to one."""
+        return self._is_nowhere(self._place)
+
+    def _is_nowhere(self, draft: DraftPlace | None) -> bool:
+        return isinstance(draft, UnplacedDraft) and draft.place is None and draft not in self._coming
 
     @property
     def untouched(self) -> bool:
@@ -88,24 +90,41 @@ class Drafts:
     # --- from place to place
 
     def show(self, tab: Tab) -> None:
-        """Show the draft of a tab that is there."""
-        if self._place is not tab:
+        """Show the draft of a tab that is there, or what is written for where the tab is going."""
+        draft = self._way_from(tab) or tab
+        if self._place is not draft:
             self.write()
-            self._show(tab)
+            self._show(draft)
 
-    def set_out(self) -> UnplacedDraft:
-        """Set out for another text: what is typed from now on is a draft of its own."""
+    def leaves(self, tab: Tab) -> bool:
+        """True while a tab is being closed, or moved to another leaf."""
+        return self._way_from(tab) is not None
+
+    def _way_from(self, tab: Tab) -> UnplacedDraft | None:
+        return next((way for way in reversed(self._coming) if way.leaving is tab), None)
+
+    def stays_elsewhere(self, tab: Tab) -> bool:
+        """True if the person writes in another open tab, and is on the way to none."""
+        return self._place is not tab and self._place in self._tabs.tabs
+
+    def set_out(self, leaving: Tab | None = None) -> UnplacedDraft:
+        """Set out for another text: what is typed from now on is a draft of its own.
+
+        ``leaving`` is the tab that is closed or moved to another leaf: who comes back to it meanwhile writes that
+        draft. A draft that is nowhere comes along.
+        """
         self.write()
-        way = UnplacedDraft(self._place)
+        if isinstance(self._place, UnplacedDraft) and self.nowhere:
+            way = self._place
+        else:
+            way = UnplacedDraft(self._place, leaving)
+            self._place, self.left_behind = way, True
         self._coming.append(way)
-        self._place, self.left_behind = way, True
         return way
 
     @contextmanager
     def under_way(self, way: UnplacedDraft) -> Iterator[None]:
         """Do within the block what leads somewhere; at its end the draft returns if it has not arrived."""
-        if way.place is None and way not in self._coming:
-            self._coming.append(way)
         failed = True
         try:
             yield
@@ -123,36 +142,54 @@ class Drafts:
         """Put a draft back to where it set out from; what was sent is sent there unless the action ``failed``."""
         place = self._return_place(way)
         if failed or place is None:
-            self._restore_waiting(way)
-        if place is None:  # nowhere: it stays in the composer
-            self._coming.remove(way)
-            self.begin_typing()
-        else:
+            self.restore_waiting(way)
+        if place is not None:
             self._end(way, place)
-
-    def _restore_waiting(self, draft: DraftPlace) -> None:
-        if waiting := self._tabs.outgoing.waiting(draft):
-            self.restore_outgoing(waiting[0])
+            return
+        self._coming.remove(way)
+        if self._place is way:  # nowhere: it stays in the composer
+            self.begin_typing()
 
     def _end(self, way: UnplacedDraft, place: DraftPlace) -> None:
-        here = self._place in (way, place)
         self.write()
         self._coming.remove(way)
-        for outgoing in self._tabs.outgoing.waiting(way):
-            outgoing.draft = place
-        typed = _move(way, place)
-        if here:
+        typed = self._move(way, place)
+        active = self._tabs.active
+        if self._place is way:
+            if isinstance(place, UnplacedDraft) or active is None:
+                self._show(place)
+            else:  # where the text went, unless another tab is on the screen by now
+                self._show(self._way_from(active) or active)
+        elif self._place is place and typed:
             self._show(place)
-        if here and typed:
+        if typed:
+            self._typed(place)
+        self.release()
+
+    def _move(self, way: UnplacedDraft, place: DraftPlace) -> bool:
+        """Move a draft behind another one, after the one it set out from if that is nowhere; False if it is blank."""
+        source = way.source and last_place(way.source)
+        typed = False
+        if isinstance(source, UnplacedDraft) and source is not place and self._is_nowhere(source):
+            typed = self._move(source, place)
+        way.place = place
+        self._tabs.outgoing.move(way, place)
+        if way.written.strip():
+            place.write(joined(place.written, way.written))
+            typed = True
+        return typed
+
+    def _typed(self, draft: DraftPlace) -> None:
+        """Save what came into a draft."""
+        if draft is self._place:
             self._put = ""
             self._changed()
-        elif typed and not isinstance(place, UnplacedDraft):
-            self._keep_elsewhere(place)
-        self.release()
+        elif draft in self._tabs.tabs:
+            self._keep(draft)
 
     def _return_place(self, way: UnplacedDraft) -> DraftPlace | None:
         """Where a draft returns to: if the tab is closed, or there was none, to the active one."""
-        source = way.source.last_place if isinstance(way.source, UnplacedDraft) else way.source
+        source = way.source and last_place(way.source)
         if isinstance(source, UnplacedDraft) or source in self._tabs.tabs:
             return source
         return self._tabs.active
@@ -170,19 +207,37 @@ class Drafts:
 
     # --- texts
 
-    def rewrite(self, tab: Tab, change: Callable[[], None]) -> None:
-        """Change the text of a tab, and show it if it is in the composer."""
-        self._rewrite(tab, change)
-
-    def restore(self, tab: Tab, text: str, files: Sequence[Attachment] = ()) -> None:
-        """Restore a text that was not sent to the draft of its tab, with what was attached to it."""
-        self.rewrite(tab, lambda: tab.restore(text, files))
+    def restore(self, tab: Tab, text: str) -> None:
+        """Restore a text that was not sent to the draft of its tab; to this draft, if the tab is closed."""
+        draft = tab if tab in self._tabs.tabs else self._place
+        self.rewrite(draft, lambda: draft.restore(text))
 
     def restore_outgoing(self, outgoing: OutgoingText) -> None:
-        """Restore an outgoing text, and what waits behind it, to the draft that it was written in."""
-        self._rewrite(outgoing.draft, lambda: self._tabs.outgoing.restore(outgoing))
+        """Restore an outgoing text, and what waits behind it, as ``restore`` does."""
+        draft = outgoing.draft
+        if not isinstance(draft, UnplacedDraft) and draft not in self._tabs.tabs:
+            self._tabs.outgoing.move(draft, self._place)
+        self.rewrite(outgoing.draft, lambda: self._tabs.outgoing.restore(outgoing))
 
-    def _rewrite(self, draft: DraftPlace, change: Callable[[], None]) -> None:
+    def restore_waiting(self, draft: DraftPlace) -> None:
+        """Restore the texts that wait to go out of a draft."""
+        if waiting := self._tabs.outgoing.waiting(draft):
+            self.restore_outgoing(waiting[0])
+
+    def replace(self, draft: DraftPlace, stood: str, text: str) -> None:
+        """Put a text in the place of the one that stood in a draft, or before what has been written there since."""
+        place = last_place(draft)
+
+        def change() -> None:
+            if place.written == stood:
+                place.write(text)
+            elif text.strip():
+                place.restore(text)
+
+        self.rewrite(place, change)
+
+    def rewrite(self, draft: DraftPlace, change: Callable[[], None]) -> None:
+        """Change a draft, and show it if it is in the composer."""
         if draft is self._place:
             self.begin_typing()
             self.write()
@@ -191,8 +246,8 @@ class Drafts:
             self._changed()
         else:
             change()
-            if not isinstance(draft, UnplacedDraft):
-                self._keep_elsewhere(draft)
+            if draft in self._tabs.tabs:
+                self._keep(draft)
 
     def prefix(self, text: str) -> None:
         """Put the beginning of a command before what is written."""
@@ -204,10 +259,6 @@ class Drafts:
         """Show a prompt that was returned to the draft of a tab."""
         if tab is self.tab:
             self._composer.restore(text)
-
-    def _keep_elsewhere(self, tab: Tab) -> None:
-        if tab in self._tabs.tabs:
-            self._keep(tab)
 
     # --- what was sent
 
@@ -236,10 +287,6 @@ class Drafts:
             raise
         self.release()
 
-    def give_up(self, tab: Tab) -> None:
-        """Restore the texts that wait for a tab that cannot be shown."""
-        self._restore_waiting(tab)
-
     def detach(self) -> None:
         """Write every draft to a tab, before the screen is removed; what no tab can keep is an outgoing text."""
         outgoing = self._tabs.outgoing
@@ -248,16 +295,7 @@ class Drafts:
             if waiting := outgoing.waiting(way):
                 outgoing.restore(waiting[0])
             if (place := self._return_place(way)) is not None:
-                _move(way, place)
+                self._move(way, place)
         self._coming.clear()
-        if isinstance(self._place, UnplacedDraft) and self._place.last_place is self._place:
-            outgoing.add(self._place.written, self._place)
-
-
-def _move(way: UnplacedDraft, place: DraftPlace) -> bool:
-    """Move a draft behind another one; False if nothing was typed in it."""
-    way.place = place
-    typed = bool(way.written.strip())
-    if typed:
-        place.write(joined(place.written, way.written))
-    return typed
+        if isinstance(left := last_place(self._place), UnplacedDraft):
+            outgoing.add(left.written, left)

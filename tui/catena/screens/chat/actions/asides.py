@@ -46,7 +46,7 @@ class AsideActions:
         context = self._context
         if (tab := context.tab) is None:
             context.say("There is no conversation yet to ask about.")
-            context.parts.composer.restore(typed)
+            context.drafts.prefix(f"{typed}\n")
             return
         asked = context.tabs.outgoing.add(typed, tab, stage=Stage.HELD)
         try:

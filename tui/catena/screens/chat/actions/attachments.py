@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from catena.screens.chat.context import ChatContext
-from catena.workspace.outgoing import OutgoingText, Stage
+from catena.workspace.outgoing import OutgoingText
 from catena.workspace.tab import Tab
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.windows.attachments import MOST_FILES, read_file
@@ -23,15 +24,17 @@ class AttachmentActions:
         if tab := self._context.tab:
             await self._attach_all(tab, [_unquoted(argument)])
 
-    def attach_pasted(self, tab: Tab, paths: Sequence[str]) -> Awaitable[None]:
+    def attach_pasted(self, paths: Sequence[str]) -> None:
         """Attach files whose paths were pasted; the path of a file that cannot be attached is restored.
 
-        What is sent next in the tab waits for them: they go along with it.
+        What is sent next in the draft waits for them: they go along with it.
         """
-        outgoing = self._context.tabs.outgoing.add("\n".join(paths), tab, stage=Stage.STORING)
-        return self._attach_pasted(tab, paths, outgoing)
+        drafts = self._context.drafts
+        send = partial(self._attach_pasted, paths)
+        self._context.tabs.outgoing.add("\n".join(paths), drafts.place, send=send)
+        drafts.release()
 
-    async def _attach_pasted(self, tab: Tab, paths: Sequence[str], outgoing: OutgoingText) -> None:
+    async def _attach_pasted(self, paths: Sequence[str], tab: Tab, outgoing: OutgoingText) -> None:
         drafts = self._context.drafts
         left: list[str] = []
 

@@ -118,7 +118,7 @@ class BranchActions:
         await self._fork(tab, message_id, beside=beside)
 
     async def _fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
-        way = self._context.drafts.set_out()
+        way = self._context.drafts.set_out(None if beside else tab)
         with self._context.drafts.under_way(way):
             await self._fork_on(way, tab, message_id, beside=beside)
 
@@ -134,10 +134,7 @@ class BranchActions:
         stayed, where = "", "This tab shows the fork; its source is in the history"
         if shown is not tab:
             where = "This is the fork" if context.tab is tab else "The fork is in a tab of its own"
-            if context.tab is tab:  # else the person went to another tab meanwhile, and stays there
-                await self._tabs.show(shown, way)
-            else:
-                context.drafts.arrive(way, shown)
+            await self._tabs.show(shown, way)
         else:
             if not tab.draft.strip() and not tab.draft_files:
                 tab.draft, tab.draft_files = draft, files
@@ -176,7 +173,7 @@ class BranchActions:
         """Go to a sibling of a prompt, with the branch, the scroll position and the draft that were left there."""
         context, transcript = self._context, self._context.parts.transcript
         browsed = self._edits.here() is not None
-        way = context.drafts.set_out()
+        way = context.drafts.set_out(tab)
         moved = await self.elsewhere(tab, lambda: tab.window.to_sibling(prompt.id, step), way)
         if not moved:
             context.say("This is the newest version." if step > 0 else "This is the oldest version.")

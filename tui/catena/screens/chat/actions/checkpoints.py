@@ -51,14 +51,14 @@ class CheckpointActions:
             return
         match choice.act:
             case CheckpointAct.REWIND:
-                await self._rewind(tab, choice.checkpoint, self._context.drafts.set_out())
+                await self._rewind(tab, choice.checkpoint, self._context.drafts.set_out(tab))
             case CheckpointAct.FORK | CheckpointAct.FORK_BESIDE:
                 beside = choice.act is CheckpointAct.FORK_BESIDE
                 await self._fork(tab, choice.checkpoint, beside=beside)
 
     def rewind(self, argument: str = "") -> Awaitable[None]:
         """Rewind to the checkpoint of this label or id; without one, to the newest."""
-        return self._rewind_named(argument, self._context.drafts.set_out())
+        return self._rewind_named(argument, self._context.drafts.set_out(self._context.tab))
 
     async def _rewind_named(self, argument: str, way: UnplacedDraft) -> None:
         with self._context.drafts.under_way(way):

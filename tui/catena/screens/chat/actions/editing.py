@@ -130,12 +130,11 @@ class EditActions:
             return False
         context.drafts.write()
         changed, read_at = tab.editing.differs, tab.editing.read_at
-        self.restore_draft(tab)
+        context.drafts.rewrite(tab, lambda: self.restore_draft(tab))
         if tab is context.presenter.shown:
             context.parts.transcript.restore_position(read_at)
         else:
             tab.scroll = read_at
-        context.parts.composer.put(tab.draft)
         context.write_here()
         context.presenter.refresh()
         context.run(self.keep(tab))
@@ -168,14 +167,12 @@ class EditActions:
         assert editing is not None
         editing.text = text
         sent = _SentEdit(editing, tab.draft, tab.draft_files)
-        context.tabs.outgoing.add(
-            text, tab, back=lambda: sent.edit_on(tab), send=partial(self._send, tab, sent)
-        )
+        context.tabs.outgoing.add(text, tab, back=lambda: sent.edit_on(tab), send=partial(self._send, sent))
         tab.editing, tab.draft, tab.draft_files = None, "", ()
         context.drafts.write()
         context.presenter.refresh()
 
-    async def _send(self, tab: Tab, sent: _SentEdit, outgoing: OutgoingText) -> None:
+    async def _send(self, sent: _SentEdit, tab: Tab, outgoing: OutgoingText) -> None:
         context, editing = self._context, sent.editing
         tab.scroll = editing.read_at
         context.presenter.refresh()

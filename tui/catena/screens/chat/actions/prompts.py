@@ -12,7 +12,9 @@ from catena.widgets.row_list import Row
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import Doing, PermissionOpened
+from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.session_events import PermissionOption
+from catena_store.errors import StoreError
 from catena_store.records import Attachment, QueueItem
 
 
@@ -46,9 +48,9 @@ class InputHistory:
         self._at = -1
 
     def leave(self) -> tuple[str, str]:
-        """End the walk, and return the draft that it began at and the input that is shown instead."""
+        """End the walk, and return the input that is shown and the draft that it is shown instead of."""
         shown, self._at = self._older[self._at], -1
-        return self._draft, shown
+        return shown, self._draft
 
     def older(self, shown: str) -> str | None:
         """The next older input, or None at the end; ``shown`` is kept as the draft where the walk begins."""
@@ -83,7 +85,8 @@ class PromptActions:
 
     def detach(self) -> None:
         """End the walk through earlier inputs, and keep a reason that is being typed: the screen is left."""
-        self._break_off()
+        if self._inputs.walking and self._walks_in is not None:
+            self._context.drafts.replace(self._walks_in, *self._inputs.leave())
         permission, outgoing = self._context.parts.permission, self._context.tabs.outgoing
         if permission.ask is not None and permission.reason and (tab := self.asks(permission.ask)):
             outgoing.add(permission.reason, tab)
@@ -167,7 +170,12 @@ class PromptActions:
         reason: OutgoingText | None,
     ) -> None:
         if tab:
-            await tab.conversation.answer(ask.ask_id, option.id)
+            try:
+                await tab.conversation.answer(ask.ask_id, option.id)
+            except (AgentError, StoreError, ReadOnly):
+                if reason:
+                    self._context.drafts.restore_outgoing(reason)
+                raise
             if reason:
                 await self.send(tab, reason.text, is_draft=False, outgoing=reason)
 
@@ -201,21 +209,12 @@ class PromptActions:
             if context.drafts.place is not place or composer.text != stood:
                 return  # the person went on writing, and the text is theirs
         if self._walks_in is not context.drafts.place:
-            self._break_off()
+            if self._inputs.walking and self._walks_in is not None:
+                context.drafts.replace(self._walks_in, *self._inputs.leave())
             self._walks_in = context.drafts.place
         text = self._inputs.older(composer.text) if older else self._inputs.newer()
         if text is not None:
             composer.put(text)
-
-    def _break_off(self) -> None:
-        """End the walk where it began, and restore the draft that it began at."""
-        place = self._walks_in
-        if self._inputs.walking and place is not None:
-            draft, shown = self._inputs.leave()
-            if place.written == shown:
-                place.write(draft)
-            elif draft.strip():
-                place.restore(draft)
 
     def stop_walking(self) -> None:
         """End the walk: the text of the composer has become the draft."""
@@ -223,19 +222,21 @@ class PromptActions:
 
     async def search_inputs(self) -> None:
         """Let the person choose from the history of inputs."""
-        context, composer = self._context, self._context.parts.composer
+        context = self._context
+        context.drafts.begin_typing()
+        draft, stood = context.drafts.place, context.parts.composer.text
         texts = await context.tabs.recent_inputs()
         rows = [Row(str(index), text) for index, text in enumerate(dict.fromkeys(texts))]
         chosen = await context.app.push_screen_wait(
             Picker(
                 "typed before",
                 rows,
-                filtered_by=composer.text,
+                filtered_by=stood,
                 hint="enter put it into the composer · esc leave",
             )
         )
         if chosen is not None:
-            composer.put(next(row.label for row in rows if row.key == chosen))
+            context.drafts.replace(draft, stood, next(row.label for row in rows if row.key == chosen))
 
 
 def _may_restore_queued(tab: Tab) -> bool:

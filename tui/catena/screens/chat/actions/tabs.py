@@ -103,7 +103,8 @@ class TabActions:
         """Show a tab; the one before keeps its draft and scroll position.
 
         The composer is this tab's at once, with what was written on the ``way`` to it; the transcript follows when
-        it is read. Where that fails, the tab that is on the screen stays.
+        it is read. Where that fails, the tab that is on the screen stays, and so does another one that the person went
+        to since the ``way`` began.
         """
         await self._read(tab, self._turn_to(tab, way))
 
@@ -111,6 +112,9 @@ class TabActions:
         """Give the composer and the keys to a tab; return the one whose transcript is on the screen."""
         context = self._context
         before = context.presenter.shown
+        if way is not None and context.drafts.stays_elsewhere(tab):
+            context.drafts.arrive(way, tab)
+            return before
         if before is not None and before in context.tabs.tabs:  # a closed one keeps what it had
             self._leave(before)
         context.presenter.want(tab)
@@ -157,14 +161,15 @@ class TabActions:
 
     def _stay_at(self, tab: Tab | None, *, instead_of: Tab) -> None:
         context = self._context
-        context.drafts.give_up(instead_of)
+        context.drafts.restore_waiting(instead_of)
         if context.tab is not instead_of:
             return
         if tab is None or tab not in context.tabs.tabs:
             self._unreadable = instead_of
             return
         context.presenter.want(tab)
-        context.drafts.show(tab)
+        if context.drafts.tab is instead_of:  # else the person is on the way to another one
+            context.drafts.show(tab)
         context.drafts.release()
 
     def try_again(self, tab: Tab) -> None:
@@ -207,26 +212,25 @@ class TabActions:
     def close(self) -> Awaitable[None]:
         """Close the active tab; a new one takes the place of the last."""
         context = self._context
-        if (tab := context.tab) is None:
+        if (tab := context.tab) is None or context.drafts.leaves(tab):
             return _nothing()
         if tab is context.presenter.shown:
             tab.scroll = context.parts.transcript.position()
-        if (beside := context.tabs.beside(tab)) is None:
-            return self._close_last(tab, context.drafts.set_out())
-        return self._close(tab, beside, self._turn_to(beside))
+        way = context.drafts.set_out(tab)
+        if (beside := context.tabs.beside(tab)) is not None:
+            self._turn_to(beside)
+        return self._close(tab, way)
 
-    async def _close(self, tab: Tab, beside: Tab, before: Tab | None) -> None:
-        try:
-            await self._keep_and_close(tab)
-        except StoreError:
-            if tab in self._context.tabs.tabs:
-                await self.show(tab)
-            raise
-        await self._read(beside, before)
-
-    async def _close_last(self, tab: Tab, way: UnplacedDraft) -> None:
-        with self._context.drafts.under_way(way):
-            await self._keep_and_close(tab)
+    async def _close(self, tab: Tab, way: UnplacedDraft) -> None:
+        context = self._context
+        with context.drafts.under_way(way):
+            try:
+                await self._keep_and_close(tab)
+            except StoreError:
+                if tab in context.tabs.tabs:
+                    context.drafts.arrive(way, tab)
+                    await self.show(tab)
+                raise
             await self.show_what_is_left(tab, way)
 
     async def _keep_and_close(self, tab: Tab) -> None:

@@ -32,7 +32,7 @@ class UndoActions:
 
     def undo(self) -> Awaitable[None]:
         """Undo the newest act in the active tab or on a closed one."""
-        return _nothing() if self._in_edit() else self._undo(self._context.drafts.set_out())
+        return _nothing() if self._in_edit() else self._undo(self._set_out())
 
     async def _undo(self, way: UnplacedDraft) -> None:
         taken = await self._moving(self._context.tabs.undoing.undo(self._as_it_is()), way)
@@ -40,7 +40,7 @@ class UndoActions:
 
     def redo(self) -> Awaitable[None]:
         """Redo the act that was undone last."""
-        return _nothing() if self._in_edit() else self._redo(self._context.drafts.set_out())
+        return _nothing() if self._in_edit() else self._redo(self._set_out())
 
     async def _redo(self, way: UnplacedDraft) -> None:
         taken = await self._moving(self._context.tabs.undoing.redo(self._as_it_is()), way)
@@ -77,7 +77,7 @@ class UndoActions:
     async def _go_to(self, done: JournalLine) -> None:
         context = self._context
         going = context.tabs.undoing.go_back_to(self._as_it_is(), done.entry.id)
-        taken = await self._moving(going, context.drafts.set_out())
+        taken = await self._moving(going, self._set_out())
         if taken is None:
             context.say(
                 "Something else was done since it was undone; it stays in the history and in the tree."
@@ -98,9 +98,9 @@ class UndoActions:
 
     def _leave_by(self, act: Act, said: str) -> Awaitable[None]:
         tab = self._context.tab
-        if tab is None or self._in_edit():
+        if tab is None or self._in_edit() or self._context.drafts.leaves(tab):
             return _nothing()
-        return self._archive(tab, act, said, self._context.drafts.set_out())
+        return self._archive(tab, act, said, self._set_out())
 
     async def _archive(self, tab: Tab, act: Act, said: str, way: UnplacedDraft) -> None:
         context = self._context
@@ -112,6 +112,9 @@ class UndoActions:
             await context.tabs.undoing.archive(tab.conversation.id, act, by=tab)
             await self._tabs.show_what_is_left(tab, way)
         context.say(f"{said}. /undo brings it back.")
+
+    def _set_out(self) -> UnplacedDraft:
+        return self._context.drafts.set_out(self._context.tab)
 
     def _in_edit(self) -> bool:
         """True while a prompt is being edited, which must not get lost; says so."""

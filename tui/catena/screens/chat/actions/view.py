@@ -51,8 +51,9 @@ class ViewActions:
     async def editor(self) -> None:
         """Edit the text of the composer in the person's editor."""
         context = self._context
-        composer = context.parts.composer
-        composer.put(await edit_text(context.app, composer.text, context.screen.environment))
+        context.drafts.begin_typing()
+        draft, stood = context.drafts.place, context.parts.composer.text
+        context.drafts.replace(draft, stood, await edit_text(context.app, stood, context.screen.environment))
 
     async def copy(self) -> None:
         """Copy the last answer."""

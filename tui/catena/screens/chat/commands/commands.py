@@ -166,8 +166,7 @@ class Commands:
 
     def attach(self, paths: Sequence[str]) -> None:
         """Attach files whose paths were pasted."""
-        if tab := self.context.tab:
-            self.run(self.actions.attachments.attach_pasted(tab, paths))
+        self.actions.attachments.attach_pasted(paths)
 
     def escaped(self, *, idle: bool) -> None:
         """Note that Esc was pressed; pressed twice while ``idle``, a prompt is to be chosen."""
@@ -217,9 +216,9 @@ class Commands:
 
     def detach(self) -> None:
         """Write everything on the screen back to its tab."""
+        self.actions.prompts.detach()
         self.context.drafts.detach()
         self.context.presenter.detach()
-        self.actions.prompts.detach()
 
 
 class Submissions:
@@ -237,18 +236,18 @@ class Submissions:
         if tab is not None and tab.editing and not _is_command(text):
             actions.edits.submit(tab, text)
         else:
+            context.tabs.outgoing.add(text, context.drafts.place)
+            if tab is not None and tab.editing:  # the edited prompt takes the place of the command
+                context.parts.composer.put(tab.editing.prompt.text)
             context.drafts.write()
-            outgoing = context.tabs.outgoing.add(text, context.drafts.place)
-            if tab is None and not context.drafts.leads_somewhere and not _is_command(text):
-                context.run(self._send_in_first_tab(outgoing))
+            if context.drafts.nowhere and not _is_command(text):
+                context.run(self._open_first_tab(context.drafts.set_out()))
         if tab is not None:
             actions.tabs.try_again(tab)
         context.drafts.release()
 
-    async def _send_in_first_tab(self, outgoing: OutgoingText) -> None:
+    async def _open_first_tab(self, way: UnplacedDraft) -> None:
         """Open the first tab for a text that was written without one."""
-        way = outgoing.draft
-        assert isinstance(way, UnplacedDraft)
         with self._context.drafts.under_way(way):
             await self._actions.tabs.first_tab(way)
 
@@ -259,14 +258,15 @@ class Submissions:
         slash = split_slash(text)
         wanted = slash_command(slash[0]) if slash else None
         if tab is not None and tab not in context.tabs.tabs:  # closed since: there is nowhere to show it
-            context.tabs.outgoing.remove(outgoing)
-            context.parts.composer.restore(text)
-        elif outgoing.send is not None:
-            context.run(outgoing.send(outgoing))
-        elif slash and wanted:
+            context.drafts.restore_outgoing(outgoing)
+        elif slash and wanted and outgoing.send is None:
             self._do(wanted.name, slash[1], outgoing, tab)
         elif tab is not None:
-            context.run(self._actions.prompts.send(tab, text, outgoing=outgoing))
+            outgoing.stage = Stage.STORING  # from now on: nobody else sends it, or restores it
+            send = outgoing.send
+            context.run(
+                send(tab, outgoing) if send else self._actions.prompts.send(tab, text, outgoing=outgoing)
+            )
 
     def _do(self, name: str, argument: str, outgoing: OutgoingText, tab: Tab | None) -> None:
         """Do a command that was entered."""
@@ -274,8 +274,6 @@ class Submissions:
         if tab is not context.tab:  # it would be done to another one
             context.drafts.restore_outgoing(outgoing)
             return
-        if tab and tab.editing and tab is context.drafts.tab:  # the edited prompt takes its place
-            context.parts.composer.put(tab.editing.prompt.text)
         outgoing.stage = Stage.HELD
         context.run(self._begun(_action(name, argument, self._actions, context), outgoing))
         context.drafts.release()
