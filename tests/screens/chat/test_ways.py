@@ -10,7 +10,10 @@ from textual import events
 
 from catena.screens.common.picker import Picker
 from catena.terminal import key_gate
+from catena.workspace.tabs import OpenTabs
+from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
+from catena_store.records import Attachment
 from support.screen.pilot import Person, at_the_screen
 
 
@@ -225,3 +228,28 @@ async def test_a_reason_that_cannot_be_given_stands_in_the_draft(
         await person.sees("it is full")
         await person.done()
         assert person.draft == "not today"
+
+
+async def test_e01_an_edit_whose_files_are_still_read_is_saved_when_its_tab_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await two_tabs(person)
+        go_on = asyncio.Event()
+        attachments_of = OpenTabs.attachments_of
+
+        async def slowly(tabs: OpenTabs, message_id: str) -> list[Attachment]:
+            await go_on.wait()
+            return await attachments_of(tabs, message_id)
+
+        monkeypatch.setattr(OpenTabs, "attachments_of", slowly)
+        await person.browse()
+        await person.press("e")
+        await person.type(" too")
+        person.commands.do("close")
+        await person.until(lambda: len(person.tabs) == 1, "one tab")
+        go_on.set()
+        await person.done()
+        async with Database.open(default_path()) as db, db.read() as reader:
+            drafts = [draft for (draft,) in await reader.all("SELECT draft FROM window_leaf")]
+        assert "say second too\ndraft two" in drafts

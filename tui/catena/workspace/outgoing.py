@@ -58,7 +58,8 @@ class Stage(Enum):
 
     WAITING = auto()  # for its place, or for what was sent before it
     HELD = auto()  # by an action that has begun
-    STORING = auto()
+    READING = auto()  # files of the draft, which what is sent behind it waits for
+    STORING = auto()  # and the draft in the store is in the hands of that step
 
 
 Sending: TypeAlias = "Callable[[Tab, OutgoingText], Awaitable[None]]"
@@ -117,7 +118,7 @@ class OutgoingTexts:
         return any(each.draft is draft and each.stage is Stage.STORING for each in self._texts)
 
     def next_of_each(self) -> list[OutgoingText]:
-        """The texts that wait for their place alone: of each draft the first, where none is being stored."""
+        """The texts that wait for their place alone: of each draft the first, where nothing is in hand."""
         first: dict[int, OutgoingText] = {}
         for each in self._texts:
             if each.stage is not Stage.HELD:

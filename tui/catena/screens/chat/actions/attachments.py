@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from catena.screens.chat.context import ChatContext
-from catena.workspace.outgoing import OutgoingText
+from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Tab
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.windows.attachments import MOST_FILES, read_file
@@ -41,10 +41,11 @@ class AttachmentActions:
         async def attach() -> None:
             left.extend(await self._attach_all(tab, paths))
 
+        outgoing.stage, texts = Stage.READING, self._context.tabs.outgoing
         try:
-            await self._context.tabs.outgoing.store(outgoing, attach())
+            await texts.finish(attach(), lambda: texts.remove(outgoing))
         except StoreError:  # they are attached; only that is not kept yet
-            self._context.tabs.outgoing.remove(outgoing)
+            texts.remove(outgoing)
             drafts.release()
             raise
         if left:

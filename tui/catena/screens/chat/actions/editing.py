@@ -92,7 +92,7 @@ class EditActions:
         left = tab.left_edits.get(prompt.id)
         editing = Editing(prompt, *((left.text, left.files) if left else (prompt.text, ())), read_at)
         context.drafts.rewrite(tab, lambda: self._begin(tab, editing))
-        files = context.tabs.outgoing.add("", tab, stage=Stage.STORING)  # what is sent waits for them
+        files = context.tabs.outgoing.add("", tab, stage=Stage.READING)  # what is sent waits for them
         context.presenter.refresh()
         return self._attach_files(editing, files, left=left is not None)
 
