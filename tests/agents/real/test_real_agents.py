@@ -141,6 +141,26 @@ def test_p01_a_real_agent_is_resumed_after_a_restart_and_told_nothing(agent: Rea
     assert len(kept["links"]) == 1
 
 
+def test_r07_claude_goes_on_after_a_restart_though_it_does_not_replay_a_command_that_it_ran_itself(
+    model: Model, tmp_path: Path
+) -> None:
+    agent = RealAgent("claude", tmp_path, *model)
+    try:
+        agent.run("<div> is not closed, it says")
+        assert "Context" in agent.run("/context", "--continue").output
+        ran = agent.run("third prompt", "--continue")
+    finally:
+        agent.kill()
+
+    assert ran.status == 0
+    kept = agent.kept()
+    assert [turn["how"] for turn in kept["turns"]] == ["fresh", "resumed", "resumed"]
+    assert [link["state"] for link in kept["links"]] == ["open"]
+    heard = agent.heard("third prompt").everything
+    assert "<div> is not closed, it says" in heard
+    assert BEGIN not in heard
+
+
 def test_w01_a_real_agent_that_was_allowed_to_runs_its_tool(agent: RealAgent) -> None:
     ran = agent.run("TOOLSHELL please", "--permissions", "allow")
 
