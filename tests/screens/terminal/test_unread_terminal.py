@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ def is_over(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
+def full_frames(place: Place) -> AbstractContextManager[Terminal]:
+    """Catena where each frame is written whole, so that a terminal is soon full that does not read."""
+    return place.catena(*REHEARSAL, columns=200, rows=60, CATENA_PAINTER="off")
+
+
 def stop_reading(terminal: Terminal, place: Place) -> None:
     """Read nothing while more comes than a terminal holds."""
     terminal.wait_for("Understudy")
@@ -48,7 +54,7 @@ def stop_reading(terminal: Terminal, place: Place) -> None:
 def test_a_terminal_that_does_not_read_holds_up_nothing_and_sees_the_newest_state_when_it_reads(
     place: Place,
 ) -> None:
-    with place.catena(*REHEARSAL, columns=200, rows=60) as terminal:
+    with full_frames(place) as terminal:
         stop_reading(terminal, place)
         place.cue("go-on")
         unread_until(lambda: place.keeps_answer("%done so far"), "the last answer to be kept")
@@ -60,7 +66,7 @@ def test_a_terminal_that_does_not_read_holds_up_nothing_and_sees_the_newest_stat
 def test_a_signal_ends_it_though_the_terminal_does_not_read_and_the_terminal_is_as_before(
     place: Place,
 ) -> None:
-    with place.catena(*REHEARSAL, columns=200, rows=60) as terminal:
+    with full_frames(place) as terminal:
         stop_reading(terminal, place)
         terminal.signal(signal.SIGTERM)
         unread_until(lambda: is_over(terminal.pid), "it to end")
