@@ -7,7 +7,6 @@ starts.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from catena_acp.errors import AgentGone
 from catena_acp.port import AgentSpec, Limits, SessionSetup
 from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
+from catena_acp.protocol.sdk_import import import_sdk
 from catena_acp.protocol.transport import StdioTransport
 from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
 
@@ -59,7 +59,7 @@ async def start_agent(
     process = await AgentProcess.start(spec.command, cwd=cwd, env=env, log=log)
     agent = Agent(spec, process, files, log)
     try:
-        await asyncio.to_thread(importlib.import_module, "catena_acp.protocol.connection")
+        await asyncio.to_thread(import_sdk)
         await agent.connect(client_version, init_timeout, limits or Limits())
     except BaseException:
         await agent.stop()

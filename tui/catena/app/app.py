@@ -51,7 +51,7 @@ _PARTS = (
     "catena.screens.chat.commands.commands",
     "catena.transcript",
 )
-_SWITCH_INTERVAL = 0.000_5  # seconds that the thread runs before another one may
+_SWITCH_INTERVAL = 0.000_5  # seconds that such a thread runs before the loop may go on
 
 
 class CatenaApp(App[None], inherit_bindings=False):
@@ -140,10 +140,11 @@ class CatenaApp(App[None], inherit_bindings=False):
         if self._exited.is_set():
             return
         try:
-            from catena.workspace.tab import waiting_prompt_lines
-            from catena_store.ids import utc_now
-
             async with _open_tabs(self._start, self._outgoing) as tabs:
+                # What is imported before this line is waited for by the first key.
+                from catena.workspace.tab import waiting_prompt_lines
+                from catena_store.ids import utc_now
+
                 await self._show(tabs)
                 await self._exited.wait()
                 self.unsent_lines = waiting_prompt_lines(tabs.tabs, utc_now())
@@ -238,7 +239,6 @@ class CatenaApp(App[None], inherit_bindings=False):
 async def _open_tabs(start: Start, outgoing: OutgoingTexts) -> AsyncIterator[OpenTabs]:
     """The tabs, for as long as the store is open. Raises StoreError."""
     await _import_parts()
-    gc.freeze()  # the imported modules stay; a collection through all of them would hold up the screen
     from catena.app.services import serve_conversations
     from catena.log import log_to_file
     from catena.workspace.tabs import OpenTabs
@@ -254,13 +254,14 @@ async def _open_tabs(start: Start, outgoing: OutgoingTexts) -> AsyncIterator[Ope
 
 
 async def _import_parts() -> None:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_INTERVAL)
+    """Import in a thread; what is imported stays, and a collection that went through it would hold up the screen."""
+    gc.disable()
     try:
         for part in _PARTS:
             await asyncio.to_thread(import_module, part)
     finally:
-        sys.setswitchinterval(interval)
+        gc.freeze()
+        gc.enable()
 
 
 def run(start: Start) -> int:
@@ -270,6 +271,9 @@ def run(start: Start) -> int:
 
 
 async def _run(start: Start) -> int:
+    sys.setswitchinterval(
+        _SWITCH_INTERVAL
+    )  # for all of our life: the SDK is imported later, when an agent starts
     app = CatenaApp(start, environment=dict(os.environ))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):

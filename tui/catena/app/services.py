@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -67,16 +66,9 @@ async def serve_conversations(
             return chosen
         return stored_agent(name, profile, settings)
 
-    sdk_is_new = True
-
     async def start(spec: AgentSpec, cwd: str) -> AgentPort:
-        nonlocal sdk_is_new
         files = FileAccess(roots=(Path(cwd),), writable=may_write)
-        agent = await start_agent(spec, cwd=cwd, client_version=__version__, files=files)
-        if sdk_is_new:
-            sdk_is_new = False
-            gc.freeze()  # the SDK stays; a collection through it takes a tenth of a second
-        return agent
+        return await start_agent(spec, cwd=cwd, client_version=__version__, files=files)
 
     async def end(group: AgentGroup) -> bool:
         return await end_group(group.pid, group.started)

@@ -1,0 +1,72 @@
+"""The import of the SDK without the work that nobody has a use for.
+
+All 272 models of ``acp.schema`` set ``use_attribute_docstrings``. For each of them pydantic looks for the class in the
+lines of the whole module, tokenizes and parses it again, only to find descriptions for a JSON schema: more than half
+of the time that the import takes. Nobody here asks the SDK for a JSON schema. Pydantic's step that does it is left
+out while the SDK is imported; where another pydantic has no such step, or another one under its name, everything is
+done as it always is.
+
+For the SDK's authors: "`import acp` takes 0.85 s of CPU here, 0.5 s of it in pydantic's `extract_docstrings_from_cls`,
+which is called once for each model since `acp.schema` sets `use_attribute_docstrings=True`: `inspect` searches the
+module's 6,000 lines each time. The generator of `schema.py` could write `Field(description=...)`, or leave the
+option to whoever builds a JSON schema."
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_STEP = "_update_fields_from_docstrings"
+_PARAMETERS = ["cls", "fields", "use_inspect"]
+
+
+def import_sdk() -> None:
+    """Import everything that a connection needs, which takes a while; in a thread, so that the loop goes on."""
+    with _without_collections(), _without_descriptions():
+        importlib.import_module("catena_acp.protocol.connection")
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Keep the garbage collector from what is imported, which stays: while it works, no other thread can."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.freeze()
+            gc.enable()
+
+
+@contextmanager
+def _without_descriptions() -> Iterator[None]:
+    fields = _module_with_step()
+    if fields is None:
+        yield
+        return
+    step = getattr(fields, _STEP)
+    setattr(fields, _STEP, _find_no_descriptions)
+    try:
+        yield
+    finally:
+        setattr(fields, _STEP, step)
+
+
+def _module_with_step() -> Any:
+    """Pydantic's module with the step as it is known here, else None."""
+    try:
+        fields = importlib.import_module("pydantic._internal._fields")
+    except ImportError:
+        return None
+    step: Callable[..., None] | None = getattr(fields, _STEP, None)
+    return fields if step and list(inspect.signature(step).parameters) == _PARAMETERS else None
+
+
+def _find_no_descriptions(cls: Any, fields: Any, use_inspect: bool = False) -> None:
+    pass

@@ -1,0 +1,79 @@
+"""The first seconds: what is loaded after the first frame is loaded beside the keys, and no more than is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from support.screen.terminal import Place
+
+IMPORTED_BY_THE_LOOP = """
+import asyncio, sys, threading
+from catena.app.app import CatenaApp
+from catena.settings.settings import Start
+from catena_acp.agents.catalog import find_spec
+
+found = []
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if threading.current_thread() is threading.main_thread():
+            found.append(name)
+
+async def main():
+    app = CatenaApp(Start(sys.argv[1], agent=find_spec("rehearsal")), environment={"TERM": "xterm-256color"})
+    show_first_frame = app._first_frame
+
+    def first_frame():
+        sys.meta_path.insert(0, Finder)
+        show_first_frame()
+
+    app._first_frame = first_frame
+    async with app.services(), app.run_test() as pilot:
+        while getattr(app.chat.area.commands, "shown", None) is None:
+            await pilot.pause(0.01)
+        print(*found)
+
+asyncio.run(main())
+"""
+SDK = """
+from pydantic._internal import _fields
+from catena_acp.protocol.sdk_import import import_sdk
+
+calls = []
+step = _fields._update_fields_from_docstrings
+
+def counted({parameters}):
+    calls.append(cls)
+    return step(cls, fields, use_inspect)
+
+_fields._update_fields_from_docstrings = counted
+import_sdk()
+assert _fields._update_fields_from_docstrings is counted
+import acp
+from acp.schema import PromptRequest
+print(len(calls))
+"""
+
+
+def _run(code: str, *arguments: str, **environment: str) -> str:
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment or None
+    ).stdout.strip()
+
+
+def test_after_the_first_frame_the_loop_itself_imports_next_to_nothing(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    imported = _run(IMPORTED_BY_THE_LOOP, str(place.project), **place.environment)
+    assert set(imported.split()) <= {"concurrent.futures.thread", "catena.log"}
+
+
+def test_the_sdk_is_imported_without_a_search_for_descriptions_and_pydantic_is_left_as_it_was() -> None:
+    assert _run(SDK.format(parameters="cls, fields, use_inspect=False")) == "0"
+
+
+def test_a_pydantic_that_has_another_step_under_that_name_does_all_that_it_does() -> None:
+    assert int(_run(SDK.format(parameters="cls, fields, use_inspect=False, more=None"))) > 100
