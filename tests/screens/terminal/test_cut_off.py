@@ -114,7 +114,9 @@ def test_r17_the_whole_client_killed_at_random_points_keeps_what_it_has_shown(pl
             terminal.ended()
         asyncio.run(nothing_is_lost(place, prompts, answers))
     with place.catena() as terminal:
-        terminal.wait_for(prompts[-1])
+        terminal.wait_for("Understudy")
+        terminal.press("ctrl+o")
+        terminal.wait_for("say first")
 
 
 def shows(terminal: Terminal, pattern: str, until: float) -> bool:
