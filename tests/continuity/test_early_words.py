@@ -65,6 +65,18 @@ async def test_r08_an_agent_that_greets_a_session_before_the_window_prompts_is_t
     assert quirky.opened() == ["new"]
 
 
+async def test_a01_the_greeting_of_an_aside_s_session_is_no_answer_to_its_question(tmp_path: Path) -> None:
+    quirky = Quirky(tmp_path, "greets", "no-fork")
+    async with quirky.client() as desk:
+        aside = await desk.conversation.asides.begin(desk.window)
+        async for _ in aside.ask("what is it?"):
+            pass
+        rows = [(row.kind, row.text) for row in aside.rows]
+        await aside.close()
+    assert rows[:2] == [(Kind.USER, "what is it?"), (Kind.NOTICE, GREETING)]
+    assert [(kind, text.startswith("[heard]")) for kind, text in rows[2:]] == [(Kind.AGENT, True)]
+
+
 async def test_r07_an_agent_that_greets_a_session_that_it_loaded_goes_on_in_it(tmp_path: Path) -> None:
     quirky = Quirky(tmp_path, "greets-loaded")
     async with quirky.client() as desk:

@@ -17,6 +17,7 @@ from catena_acp.continuity.context_summary import ContextSummary
 from catena_acp.continuity.conversation_events import MessageAdded
 from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
 from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
 from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
@@ -38,6 +39,7 @@ from catena_acp.session_events import (
     PermissionWithdrawn,
     PromptEnded,
     TextBlock,
+    TranscriptEvent,
     UsageReported,
 )
 from catena_acp.trouble.troubles import Trouble
@@ -274,10 +276,16 @@ class Aside:
         blocks = [TextBlock(text) for text in (*told, _INTRODUCTION, question)]
         self._cost.begin(session)
         unlisten = agent.listen(session_id, heard.put_nowait)
+        # What is there before the first question goes out answers none: a greeting, or a fork's history.
+        early = [] if self._told else [heard.get_nowait() for _ in range(heard.qsize())]
         prompt = asyncio.ensure_future(agent.prompt(session_id, blocks))
         prompt.add_done_callback(lambda _: heard.put_nowait(None))
         self._told = True
         try:
+            if early and not any(is_prompt(event) for event in early if event):
+                greeting = greeting_text(event for event in early if isinstance(event, TranscriptEvent))
+                for row in self._rows.add_notice(greeting) if greeting else ():
+                    yield row
             while (event := await heard.get()) is not None:
                 for row in self._heard(agent, event):
                     yield row
