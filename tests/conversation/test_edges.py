@@ -316,12 +316,12 @@ async def test_s05_a_prompt_that_was_refused_at_once_survives_a_store_that_is_lo
 ) -> None:
     mark, tries = RunningTurn.mark_not_sent, 0
 
-    async def failing(self: RunningTurn, error: AgentRefused) -> None:
+    async def failing(self: RunningTurn, error: AgentRefused, *, unheard: bool) -> None:
         nonlocal tries
         tries += 1
         if locked == "for long" or tries == 1:
             raise StoreBusy(world.store)
-        await mark(self, error)
+        await mark(self, error, unheard=unheard)
 
     monkeypatch.setattr("catena_acp.continuity.cancellation._PAUSES", (0.0, 0.0))
     async with world.client() as desk:
