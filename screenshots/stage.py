@@ -96,7 +96,7 @@ class Stage:
         working = any(
             not worker.is_finished
             for worker in app.workers
-            if worker.group != "events" and not (asked and worker.group == "acts")
+            if worker.group not in ("events", "store") and not (asked and worker.group == "acts")
         )
         context = area.commands.context
         seats = [(tab, tab.window) for tab in context.tabs.tabs]
