@@ -16,6 +16,7 @@ from catena_acp.continuity.conversation_events import (
     Renamed,
     SessionChanged,
     SessionState,
+    Usage,
 )
 from catena_acp.continuity.lease_text import hold_words
 from catena_acp.continuity.sending.context import SendContext
@@ -68,6 +69,7 @@ class ConversationRuntime:
         self._listeners: list[Callable[[ConversationEvent], None]] = []
         self._running: dict[str, RunningTurn] = {}  # by link
         self._carriers: dict[str, str] = {}  # the link that carries a window
+        self._known: dict[str, SessionState] = {}  # of a window: the session that carried it last
         self._doing: dict[str, tuple[Doing, float]] = {}  # of a window, and since when its turn runs
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -91,6 +93,17 @@ class ConversationRuntime:
     def doing(self, window_id: str) -> Doing:
         """What a window's turn does now."""
         return self._doing.get(window_id, (Doing.IDLE, 0.0))[0]
+
+    async def opened(self, window_id: str) -> None:
+        """Wait while an agent is started or a session opened for the window's prompt."""
+        changed = asyncio.Event()
+        end = self.subscribe(lambda _: changed.set())
+        try:
+            while self.doing(window_id) in (Doing.STARTING, Doing.OPENING):
+                changed.clear()
+                await changed.wait()
+        finally:
+            end()
 
     def begin_turn(self, window_id: str) -> None:
         """The clock of the window's turn starts."""
@@ -196,11 +209,17 @@ class ConversationRuntime:
         """The window was closed for good: what it owned is anybody's."""
         self._doing.pop(window_id, None)
         self._carriers.pop(window_id, None)
+        self._known.pop(window_id, None)
 
     def set_carrier(self, window_id: str, live: LiveSession) -> None:
         """Set the session that carries the window."""
+        before = self._known.get(window_id)
         self._carriers[window_id] = live.link_id
-        self.publish(SessionChanged(window_id, live.state))
+        state = live.state
+        if state.usage is None and before and before.agent_title == state.agent_title:
+            state = replace(state, usage=_cost_alone(before))  # until the session tells its own
+        self._known[window_id] = state
+        self.publish(SessionChanged(window_id, state))
 
     def clear_carrier(self, window_id: str) -> None:
         """Clear the session that carries the window; the next prompt sets it."""
@@ -210,9 +229,15 @@ class ConversationRuntime:
     def session(self, window_id: str) -> SessionState:
         """What is known of the session that carries a window."""
         link_id = self._carriers.get(window_id)
+        known, title = self._known.get(window_id), self.agent_title
         if link_id and (live := self.sessions.by_link(link_id)):
-            return live.state
-        return SessionState(agent_title=self.agent_title)
+            return known if known and known.link_id == link_id else live.state
+        if known is None or known.agent_title != title:
+            return SessionState(agent_title=title)
+        # The next session gets the model and mode of this one, and what was spent stays spent.
+        return SessionState(
+            title, mode=known.mode, modes=known.modes, model=known.model, usage=_cost_alone(known)
+        )
 
     @property
     def agent_title(self) -> str:
@@ -345,6 +370,7 @@ class ConversationRuntime:
         """Publish the changed state of a session to the windows that it carries."""
         for window_id, link_id in self._carriers.items():
             if link_id == live.link_id:
+                self._known[window_id] = live.state
                 self.publish(SessionChanged(window_id, live.state))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -352,6 +378,12 @@ class ConversationRuntime:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _cost_alone(state: SessionState) -> Usage | None:
+    """The cost of a session whose context window says nothing of the next one's."""
+    usage = state.usage
+    return Usage(0, 0, usage.cost, usage.currency) if usage and usage.cost is not None else None
 
 
 async def change_directories(

@@ -229,9 +229,16 @@ class Window:
 
     # --- what the next prompt meets
 
+    async def session_opened(self) -> SessionState:
+        """The state of the window's session, once it is open where one is being opened now."""
+        await self._prompts.preparation.done()
+        await self._runtime.opened(self.id)
+        return self.session
+
     async def set_mode(self, mode_id: str) -> None:
         """Switch the session's mode. Raises AgentError."""
         self._runtime.writable()
+        await self.session_opened()
         live = self._runtime.live(self.id)
         async with live.setting:
             await set_mode(live, mode_id)
@@ -241,6 +248,7 @@ class Window:
     async def set_option(self, option_id: str, value: str | bool) -> None:
         """Set one of the session's options. Raises AgentError."""
         self._runtime.writable()
+        await self.session_opened()
         live = self._runtime.live(self.id)
         async with live.setting:
             await set_option(live, option_id, value)

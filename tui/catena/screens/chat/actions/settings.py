@@ -16,6 +16,7 @@ from catena.settings.settings import Settings
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
 from catena_acp.agents.catalog import find_agents
+from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
@@ -137,11 +138,6 @@ def _with_prices(rows: Sequence[Row], priced: Mapping[str, str]) -> list[Row]:
     ]
 
 
-def model_option(tab: Tab) -> Option | None:
-    """The option that says which model answers."""
-    return option_of_category(tab.session, "model") if tab.session else None
-
-
 async def choose_value(app: App[object], choose_option: Option, named: str = "") -> str | bool | None:
     """The value that the person chooses for an option; None if they leave."""
     if choose_option.kind == "boolean":
@@ -170,11 +166,8 @@ async def choose_value(app: App[object], choose_option: Option, named: str = "")
     )
 
 
-async def choose_mode(app: App[object], tab: Tab, named: str = "") -> str | None:
+async def choose_mode(app: App[object], session: SessionState, named: str = "") -> str | None:
     """The mode that the person chooses."""
-    session = tab.session
-    if session is None:
-        return None
     rows = [Row(each.id, each.name, note=each.description or "") for each in session.modes]
     return _named(named, rows) or await app.push_screen_wait(Picker("mode", rows, keep=session.mode))
 
@@ -280,9 +273,10 @@ class SettingsActions:
         context = self._context
         if (tab := context.tab) is None:
             return
-        option = model_option(tab)
+        session = await _session(tab)
+        option = option_of_category(session, "model")
         if option is None:
-            context.say("The agent offers no choice of models." if tab.session else _NO_SESSION)
+            context.say("The agent offers no choice of models." if session.link_id else _NO_SESSION)
             return
         value = await choose_value(context.app, option, argument)
         if value is not None:
@@ -293,10 +287,11 @@ class SettingsActions:
         context = self._context
         if (tab := context.tab) is None:
             return
-        if tab.session is None or not tab.session.modes:
-            context.say("The agent offers no modes." if tab.session else _NO_SESSION)
+        session = await _session(tab)
+        if session.link_id is None or not session.modes:
+            context.say("The agent offers no modes." if session.link_id else _NO_SESSION)
             return
-        mode = await choose_mode(context.app, tab, argument)
+        mode = await choose_mode(context.app, session, argument)
         if mode is not None:
             await tab.window.set_mode(mode)
 
@@ -305,13 +300,10 @@ class SettingsActions:
         context = self._context
         if (tab := context.tab) is None:
             return
-        offered = (
-            [each for each in tab.session.options if each.kind in ("select", "boolean")]
-            if tab.session
-            else []
-        )
+        session = await _session(tab)
+        offered = [each for each in session.options if each.kind in ("select", "boolean")]
         if not offered:
-            context.say("The agent offers no settings." if tab.session else _NO_SESSION)
+            context.say("The agent offers no settings." if session.link_id else _NO_SESSION)
             return
         option = await choose_option(context.app, offered)
         value = await choose_value(context.app, option) if option else None
@@ -323,3 +315,12 @@ class SettingsActions:
         context = self._context
         if await choose_theme(context.app, argument):
             context.say(f'`theme = "{context.app.theme}"` in the settings file keeps it.')
+
+
+async def _session(tab: Tab) -> SessionState:
+    """What is known of the tab's session, which is waited for where it is being opened, and opened where it can be."""
+    session = await tab.window.session_opened()
+    if session.link_id is None:
+        await tab.window.prepare()
+        session = tab.window.session
+    return session
