@@ -52,6 +52,23 @@ async def test_m14_another_profile_has_a_head_of_its_own_and_the_history_bridges
     assert [len(sessions) for sessions in homes] == [1, 1], "nothing of one account was opened with the other"
 
 
+def test_m09_the_title_of_the_settings_is_what_the_agent_is_called_in_show_tree_and_chain(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    settings = Path(catena.environment["CATENA_CONFIG_DIR"]) / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[agents.rehearsal]\ntitle = "The stage"\n')
+    assert catena("run", "--agent", "rehearsal", "say one").status == 0
+    here = newest(catena)
+    for flags in ((), ("--tree",), ("--chain",)):
+        shown_ = catena("show", here, *flags)
+        assert shown_.status == 0 and "The stage" in shown_.out, flags
+        assert "rehearsal ·" not in shown_.out
+    settings.write_text("this is no TOML")
+    assert catena("show", here).status == 0, "what only reads the store needs no settings"
+
+
 async def test_m14_the_profile_is_kept_over_a_restart(world: World) -> None:
     work = profile(world, "work")
     async with world.client(specs={"work": work}, agent="work") as desk:

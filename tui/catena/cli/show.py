@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from catena.errors import ExitStatus
+from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
@@ -141,7 +142,8 @@ def branch_lines(branch: BranchContents) -> Iterator[str]:
     conversation = branch.conversation
     first_words = next((row.text for row in branch.rows if row.kind is Kind.USER), "")
     yield safe_line(conversation.title or first_words[:_TITLE])
-    yield f"{safe_line(conversation.agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
+    agent = titles_in_settings()(conversation.agent, conversation.profile) or conversation.agent
+    yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     before: Kind | None = None
     for message in _with_seams_above(branch.rows):
         block = _block(message)
@@ -254,8 +256,10 @@ def print_chain(conversation_id: str) -> int:
                 leaf = await windows.newest_leaf(reader, found.id)
                 return await read_chain(reader, found.id, leaf, title_of=title_of, cap=None)
 
+    own_title = titles_in_settings()
+
     def title_of(name: str, profile: str) -> str:
-        return agent_title(name, profile, titles.of)
+        return own_title(name, profile) or agent_title(name, profile, titles.of)
 
     for line in chain_lines(asyncio.run(read())):
         print(line)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe_line
 from catena_store.conversations import conversations, lineage, tree
@@ -83,12 +84,13 @@ def _shape(node: TreeNode, conversation_id: str) -> dict[str, object]:
 
 def tree_lines(shown: TreeContents) -> Iterator[str]:
     """Yield a line for each prompt, indented only where branches diverge."""
-    conversation = shown.conversation
+    conversation, title_of = shown.conversation, titles_in_settings()
     first_words = shown.nodes[0].preview if shown.nodes else ""
     yield safe_line(conversation.title or first_words[:_TITLE])
-    yield f"{safe_line(conversation.agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
+    agent = title_of(conversation.agent, conversation.profile) or conversation.agent
+    yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     yield ""
-    yield from _TreeDrawing(shown).lines()
+    yield from _TreeDrawing(shown, title_of).lines()
     if not shown.nodes:
         yield "nothing was said here yet"
 
@@ -96,8 +98,9 @@ def tree_lines(shown: TreeContents) -> Iterator[str]:
 class _TreeDrawing:
     """Drawing of a tree, without recursion: a conversation can be thousands of prompts deep."""
 
-    def __init__(self, shown: TreeContents) -> None:
+    def __init__(self, shown: TreeContents, title_of: Callable[[str, str | None], str | None]) -> None:
         self._shown = shown
+        self._title_of = title_of
         self._of_id = {node.id: node for node in shown.nodes}
         self._children: dict[str | None, list[TreeNode]] = {}
         for node in shown.nodes:
@@ -142,7 +145,7 @@ class _TreeDrawing:
         if node.conversation_id != here and (above is None or above.conversation_id != node.conversation_id):
             yield f"fork {node.conversation_id}" if above else f"of {node.conversation_id}"
         if node.agent and (above is None or above.agent != node.agent):
-            yield safe_line(node.agent)
+            yield safe_line(self._title_of(node.agent, node.profile) or node.agent)
         if node.state is MessageState.REFUSED:
             yield "no agent accepted it"
         elif node.stop_reason in _STOPS:

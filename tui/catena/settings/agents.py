@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 
-from catena.errors import CommandRefused
-from catena.settings.settings import AgentSetting, Settings
+from catena.errors import CommandRefused, InvalidSettings
+from catena.settings.settings import AgentSetting, Settings, load_settings
 from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
@@ -80,6 +81,26 @@ def stored_agent_name(name: str, profile: str, settings: Settings) -> str:
     """The name in the settings or the catalogue of the agent stored with a conversation."""
     setting = _setting_of(name, profile, settings)
     return setting.name if setting else name
+
+
+def titles_in_settings() -> Callable[[str, str | None], str | None]:
+    """The title that the settings give to the agent of a stored name and profile; None where they give none.
+
+    Settings that cannot be used give none, for what only reads the store.
+    """
+    try:
+        settings = load_settings()
+    except InvalidSettings:
+        settings = Settings()
+
+    def title_of(name: str, profile: str | None) -> str | None:
+        try:
+            setting = _setting_of(name, profile or "", settings)
+        except AgentMissing:
+            return None
+        return setting.title if setting else None
+
+    return title_of
 
 
 def _setting_of(name: str, profile: str, settings: Settings) -> AgentSetting | None:
