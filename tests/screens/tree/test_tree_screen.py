@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from catena.screens.common.page import PageScreen
+from catena.settings.agents import find_agent
+from catena.settings.settings import AgentSetting, Settings
 from catena.widgets.row_list import RowList
 from catena_store.database.database import Database
 from catena_store.records import MessageState
 from support.conversations.rehearsed import World
 from support.counted_work import calls_counted
-from support.screen.pilot import Person
+from support.screen.pilot import Person, at_the_screen
 from support.screen.tree import in_the_shop, open_tree, rows_of, under_the_cursor
 from support.screen.tree import world as world
 from support.storage.rows import new_conversation, say
@@ -37,6 +41,21 @@ async def test_t01_the_tree_shows_every_branch_with_labels_agents_marks_and_wher
         assert any(line.startswith("│ ○ add a test") and "stopped" in line for line in lines)
         assert any(line.startswith("◉ use a list") and "told" in line for line in lines)
         assert any(line.startswith("✗ lost on the way") and "not sent" in line for line in lines)
+
+
+async def test_m09_the_tree_calls_an_agent_by_its_title_of_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
+    settings = Settings(agents={"rehearsal": AgentSetting("rehearsal", title="The stage")})
+    agent = find_agent("rehearsal", settings)
+    async with at_the_screen(str(tmp_path), agent=agent, settings=settings) as person:
+        await person.say("say one")
+        await person.idle()
+        await open_tree(person)
+        await person.sees("the tree: 1 prompt", "The stage")
+        assert "Rehearsal" not in person.text.partition("the tree")[2]
 
 
 async def test_t01_branches_fold_and_search_finds_what_is_folded(world: World) -> None:

@@ -6,9 +6,11 @@ conversations, are listed beside it where they leave it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from catena.text.chain_text import agent_title
+from catena.text.safe_text import safe_line
 from catena_store.conversations.tree import FamilyTree, TreeNode
 from catena_store.records import MessageState
 
@@ -26,8 +28,10 @@ class TreeLine:
 class TreeLayout:
     """The tree laid out around the person's prompt."""
 
-    def __init__(self, places: FamilyTree) -> None:
+    def __init__(self, places: FamilyTree, title_of: Callable[[str, str], str] = agent_title) -> None:
+        """``title_of`` gives what a person reads for an agent and its profile."""
         self.places = places
+        self._title_of = title_of
         self._nodes = {node.id: node for node in places.nodes}
         self._below: dict[str | None, list[TreeNode]] = {}
         for node in places.nodes:
@@ -44,6 +48,10 @@ class TreeLayout:
     def node(self, id: str | None) -> TreeNode | None:
         """The prompt with this id."""
         return self._nodes.get(id or "")
+
+    def agent(self, node: TreeNode) -> str:
+        """The agent that answered a prompt, as one safe line; "" where none did."""
+        return safe_line(self._title_of(node.agent, node.profile or "")) if node.agent else ""
 
     def path_to(self, id: str | None) -> list[TreeNode]:
         """The prompts from the root to this one."""

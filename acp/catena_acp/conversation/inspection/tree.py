@@ -47,6 +47,10 @@ class ConversationTree:
             stored = await windows.get(reader, window.id)
             return await family_tree(reader, self._runtime.record.id, stored.leaf_id if stored else None)
 
+    def title_of(self, agent: str, profile: str) -> str:
+        """What a person reads for the agent that answered a prompt, by the settings where they know it."""
+        return self._runtime.title_of(agent, profile)
+
     async def search(self, text: str) -> TreeHits:
         """What of the conversation and of its kin was said with these words; nothing waits for it."""
         async with self._runtime.services.db.read_concurrently() as reader:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
-from catena.text.chain_text import agent_title
 from catena.text.formats import age, title_of, truncate
 from catena.text.safe_text import safe, safe_line
 from catena.text.tree import TreeLayout, TreeLine
@@ -125,7 +124,7 @@ def _details(tree: TreeLayout, line: TreeLine, now: datetime, *, wide: bool) -> 
     elif wide and above is not None and node.how in _HOW:
         yield _HOW[node.how]
     if node.agent and (above is None or (above.agent, above.profile) != (node.agent, node.profile)):
-        yield safe_line(agent_title(node.agent, node.profile or ""))
+        yield tree.agent(node)
     yield f"{age(node.created_at, now):>6}"
 
 
@@ -133,8 +132,7 @@ def matches(text: str, tree: TreeLayout, node: TreeNode) -> bool:
     """True if each word of a text is in the prompt, its labels, its agent or the conversation's title."""
     title = tree.places.names.get(node.conversation_id) or ""
     labels = " ".join(tree.places.labels.get(node.id, ()))
-    agent = agent_title(node.agent, node.profile or "") if node.agent else ""
-    place = f"{node.preview}\n{labels}\n{agent}\n{title}".casefold()
+    place = f"{node.preview}\n{labels}\n{tree.agent(node)}\n{title}".casefold()
     return all(word in place for word in text.casefold().split())
 
 
@@ -153,7 +151,7 @@ def quote(tree: TreeLayout, node: TreeNode, rows: Sequence[Message]) -> str:
     if tree.foreign(node.id):
         title = tree.places.names.get(node.conversation_id)
         place = f"the conversation “{safe_line(title)}”" if title else "another conversation"
-    agent = safe_line(agent_title(node.agent, node.profile or "")) if node.agent else "the agent"
+    agent = tree.agent(node) or "the agent"
     at = node.created_at.astimezone()
     blocks = [f"From {place}, {at:%Y-%m-%d %H:%M}, I said:\n{_quoted(rows[0].text)}"]
     answers = [row.text for row in rows if row.kind is Kind.AGENT and row.text.strip()]

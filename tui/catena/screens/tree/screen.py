@@ -132,7 +132,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     async def _read(self) -> None:
         """Show the tree as it is now, with the same folds; fold forks that are new to it."""
         places = await self._branches.places(self._of_window)
-        before, self._tree = self._tree, TreeLayout(places)
+        before, self._tree = self._tree, TreeLayout(places, self._branches.title_of)
         self._folded |= self._tree.heads - before.heads
         self._marked = [id for id in self._marked if self._tree.node(id) is not None]
         self._draw(keep=self._selected if self._tree.node(self._selected) else places.here)
