@@ -4,7 +4,8 @@ All 272 models of ``acp.schema`` set ``use_attribute_docstrings``. For each of t
 lines of the whole module, tokenizes and parses it again, only to find descriptions for a JSON schema: more than half
 of the time that the import takes. Nobody here asks the SDK for a JSON schema. Pydantic's step that does it is left
 out while the SDK is imported; where another pydantic has no such step, or another one under its name, everything is
-done as it always is.
+done as it always is. And a model's validator is made when it is first used, as pydantic lets every model choose: most
+of them never are.
 
 For the SDK's authors: "`import acp` takes 0.85 s of CPU here, 0.5 s of it in pydantic's `extract_docstrings_from_cls`,
 which is called once for each model since `acp.schema` sets `use_attribute_docstrings=True`: `inspect` searches the
@@ -19,7 +20,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 _STEP = "_update_fields_from_docstrings"
 _PARAMETERS = ["cls", "fields", "use_inspect"]
@@ -27,7 +28,7 @@ _PARAMETERS = ["cls", "fields", "use_inspect"]
 
 def import_sdk() -> None:
     """Import everything that a connection needs, which takes a while; in a thread, so that the loop goes on."""
-    with _without_collections(), _without_descriptions():
+    with _without_collections(), _without_descriptions(), _without_validators():
         importlib.import_module("catena_acp.protocol.connection")
 
 
@@ -56,6 +57,24 @@ def _without_descriptions() -> Iterator[None]:
         yield
     finally:
         setattr(fields, _STEP, step)
+
+
+@contextmanager
+def _without_validators() -> Iterator[None]:
+    from pydantic import BaseModel
+
+    name: Literal["defer_build"] = (
+        "defer_build"  # models inherit it from the one above them when they are defined
+    )
+    deferred = BaseModel.model_config.get(name)
+    BaseModel.model_config[name] = True
+    try:
+        yield
+    finally:
+        if deferred is None:
+            del BaseModel.model_config[name]
+        else:
+            BaseModel.model_config[name] = deferred
 
 
 def _module_with_step() -> Any:

@@ -39,6 +39,7 @@ async def main():
 asyncio.run(main())
 """
 SDK = """
+from pydantic import BaseModel
 from pydantic._internal import _fields
 from catena_acp.protocol.sdk_import import import_sdk
 
@@ -52,8 +53,9 @@ def counted({parameters}):
 _fields._update_fields_from_docstrings = counted
 import_sdk()
 assert _fields._update_fields_from_docstrings is counted
-import acp
+assert not BaseModel.model_config
 from acp.schema import PromptRequest
+assert PromptRequest.model_validate({{"sessionId": "s", "prompt": []}}).session_id == "s"
 print(len(calls))
 """
 
