@@ -205,7 +205,7 @@ class CatenaApp(App[None], inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         """Draw everything anew: a terminal may have had other sizes meanwhile, and lost cells."""
         self._forget_terminal()
-        if event.size == self.size:  # nothing would be laid out anew
+        if self.screen_stack and event.size == self.size:  # nothing would be laid out anew
             self.screen.refresh()
 
     def _forget_terminal(self) -> None:
