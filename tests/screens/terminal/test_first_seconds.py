@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.screen.terminal import Place
+from support.screen.terminal import Place, Terminal
 
 IMPORTED_BY_THE_LOOP = """
 import asyncio, sys, threading
@@ -60,6 +60,25 @@ print(len(calls))
 """
 
 
+COLLECTIONS = """
+import gc, sys
+from pathlib import Path
+import catena.app.startup
+
+collections = []
+gc.callbacks.append(lambda phase, facts: facts["generation"] == 2 and collections.append(phase))
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "catena.app.services":  # the first that is imported after the first frame
+            Path(sys.argv[1]).write_text(str(len(collections)))
+
+sys.meta_path.insert(0, Finder)
+sys.exit(catena.app.startup.open_screen(agent="rehearsal"))
+"""
+
+
 def _run(code: str, *arguments: str, **environment: str) -> str:
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(
@@ -79,3 +98,14 @@ def test_the_sdk_is_imported_without_a_search_for_descriptions_and_pydantic_is_l
 
 def test_a_pydantic_that_has_another_step_under_that_name_does_all_that_it_does() -> None:
     assert int(_run(SDK.format(parameters="cls, fields, use_inspect=False, more=None"))) > 100
+
+
+def test_no_collection_goes_through_all_that_is_imported_before_the_first_frame(tmp_path: Path) -> None:
+    place, counted = Place(tmp_path), tmp_path / "collections"
+    command = (sys.executable, "-c", COLLECTIONS, str(counted))
+    terminal = Terminal(command, environment=place.environment, cwd=place.project, columns=80, rows=24)
+    try:
+        terminal.wait_for("Understudy")
+        assert counted.read_text() == "0"
+    finally:
+        terminal.close()

@@ -51,6 +51,7 @@ _PARTS = (
     "catena.screens.chat.commands.commands",
     "catena.transcript",
 )
+_OLD_COLLECTION = 10  # younger ones, as Python has it; `startup` puts it off
 _SWITCH_INTERVAL = 0.000_5  # seconds that such a thread runs before the loop may go on
 
 
@@ -255,13 +256,12 @@ async def _open_tabs(start: Start, outgoing: OutgoingTexts) -> AsyncIterator[Ope
 
 async def _import_parts() -> None:
     """Import in a thread; what is imported stays, and a collection that went through it would hold up the screen."""
-    gc.disable()
     try:
         for part in _PARTS:
             await asyncio.to_thread(import_module, part)
     finally:
         gc.freeze()
-        gc.enable()
+        gc.set_threshold(*gc.get_threshold()[:2], _OLD_COLLECTION)
 
 
 def run(start: Start) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from catena.errors import CommandRefused
 from catena.settings.settings import Start, load_settings
 from catena.workspace.directories import existing_directory
 
+_NEVER = 1 << 30
 _FRAMES_A_SECOND = "144"  # at most; a key during a stream waits for up to two frames
 
 
@@ -28,6 +30,8 @@ def open_screen(
     )
     if not (sys.stdin.isatty() and sys.stdout.isatty()):  # closed, they are the null device by now
         raise CommandRefused('the screen needs a terminal; `catena run "PROMPT"` works without one')
+    # Until all is imported (`app._import_parts`) only young garbage is collected: what is imported stays.
+    gc.set_threshold(*gc.get_threshold()[:2], _NEVER)
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
     from catena.app.app import run
 
