@@ -125,12 +125,55 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class PathRow:
-    """The fields of a message that the route needs."""
+class Place:
+    """The place of a row on its branch, counted from below the last barrier; by default that before the first row."""
 
-    id: str
-    kind: Kind
-    turn_id: str | None
+    position: int = 0  # rows to here, this one included
+    spoken: int = 0  # user and agent rows
+    tools: int = 0
+
+    @property
+    def content(self) -> int:
+        """The content rows to here."""
+        return self.spoken + self.tools
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The path to a prompt from below the last barrier, as far as it was asked for.
+
+    It knows the rows that it was read for, and no others.
+    """
+
+    prompt_id: str  # empty for a prompt that is in no row yet
+    above: Place  # of the row that the prompt hangs from
+    places: Mapping[str, Place]  # of the rows that it was read for and that lie above the prompt
+
+    def position(self, row_id: str | None) -> int:
+        """Rows from the beginning to this one; 0 for the root, and for a row that is not on the path."""
+        if row_id is not None and row_id == self.prompt_id:
+            return self.above.position + 1
+        return self._place(row_id).position
+
+    def holds(self, row_id: str) -> bool:
+        """True for every row of the path, the prompt's own included."""
+        return row_id in self.places or row_id == self.prompt_id
+
+    def holds_before_prompt(self, row_id: str) -> bool:
+        """True for every row of the path but the prompt's own."""
+        return row_id in self.places
+
+    def content_after(self, row_id: str | None) -> int:
+        """Content rows strictly between this row and the prompt."""
+        return self.above.content - self._place(row_id).content
+
+    def unknown_to(self, knows: str | None) -> tuple[int, int]:
+        """Spoken rows and tool calls strictly between ``knows`` and the prompt."""
+        known = self._place(knows)
+        return self.above.spoken - known.spoken, self.above.tools - known.tools
+
+    def _place(self, row_id: str | None) -> Place:
+        return Place() if row_id is None else self.places.get(row_id, Place())
 
 
 @dataclass(frozen=True, slots=True)

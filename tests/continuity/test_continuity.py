@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from catena_acp.continuity.conversation_events import PromptReturned, TurnEnded
-from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.conversations import branches
-from catena_store.records import ContextSource, Kind, Link, LinkState, PathRow, StopReason
+from catena_store.records import ContextSource, Kind, Link, LinkState, StopReason
+from catena_store.records import Path as TreePath
 from catena_store.windows import inputs
 from support.agents.model import Profile, Running, Upstream
 from support.conversations.modelled import answering, client, dying, how, limited, rewind, waiting
@@ -28,13 +27,13 @@ async def test_p01_what_the_session_does_not_know_is_asked_once_a_prompt_and_the
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[int, int]] = []
-    unknown_to = route.unknown_to
+    unknown_to = TreePath.unknown_to
 
-    def counted(path: Sequence[PathRow], knows: str | None) -> tuple[int, int]:
+    def counted(path: TreePath, knows: str | None) -> tuple[int, int]:
         asked.append(unknown_to(path, knows))
         return asked[-1]
 
-    monkeypatch.setattr(route, "unknown_to", counted)
+    monkeypatch.setattr(TreePath, "unknown_to", counted)
     model = Upstream(scene=answering)
     texts = ["one", "  two\n\twith  spaces ", "drei · 三 · \N{PARTY POPPER}"]
     async with client(tmp_path, model) as desk:

@@ -129,7 +129,7 @@ async def test_p09_a_seam_says_that_what_the_session_was_told_earlier_is_abridge
     assert resumed.text == "session resumed · nothing told again · what it was told earlier is abridged"
 
 
-async def test_p11_eight_prices_of_ten_thousand_messages_read_them_once(world: World) -> None:
+async def test_p11_eight_prices_of_ten_thousand_messages_read_few_of_them(world: World) -> None:
     other = world.spec(name="other")
     async with world.client(specs={"other": other}) as desk:
         await spoken(desk, 10_000)
@@ -137,7 +137,6 @@ async def test_p11_eight_prices_of_ten_thousand_messages_read_them_once(world: W
             with calls_counted() as calls:
                 named = await desk.conversation.chain.prices(desk.window, [other] * 8)
     assert {each.left_out for each in named} == {9_980}
-    assert sum("WITH RECURSIVE branch (parent_id, uid, " in sql for sql in queries.asked) == 1
     assert len(queries.asked) < 100
-    assert queries.steps < 600 * 10_000
-    assert calls.made < 40 * 10_000
+    assert queries.steps < 100_000
+    assert calls.made < 20_000

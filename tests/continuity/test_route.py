@@ -20,20 +20,14 @@ from catena_acp.continuity.routing.route import (
     Target,
     Use,
     candidates,
-    gap_of,
     key_of,
     may_claim,
 )
-from catena_store.records import Cause, Kind, Link, LinkState, PathRow, Turn
+from catena_store.records import Cause, Link, LinkState, Turn
+from support.storage.paths import named_path
 from support.storage.turns import AT, clean_turn
 
 ALL = SessionCapabilities(reopens=True, forks=True, forks_at=True)
-KINDS = {"U": Kind.USER, "a": Kind.AGENT, "t": Kind.TOOL, "n": Kind.NOTICE, "s": Kind.SEAM, "x": Kind.THOUGHT}
-
-
-def path(rows: str) -> list[PathRow]:
-    """Rows by name; the first letter tells the kind: `U1 a1 U2`."""
-    return [PathRow(name, KINDS[name[0]], None) for name in rows.split()]
 
 
 def link(
@@ -86,7 +80,7 @@ def situation(
         target=Target("model", "", "/shop"),
         conversation_id="c",
         window_id="w",
-        path=path(rows),
+        path=named_path(rows),
         links=links,
         busy=frozenset(busy),
         clean_turns=turns,
@@ -119,7 +113,7 @@ def routed(rows: str, *links: Link, **more: object) -> list[str]:
 
 def test_a_session_that_ends_where_the_prompt_begins_is_used_and_nothing_is_told() -> None:
     assert routed("U1 a1 U2", link("A", "a1")) == ["use A", "new"]
-    assert gap_of(path("U1 a1 U2"), "a1") == 0
+    assert named_path("U1 a1 U2").content_after("a1") == 0
 
 
 def test_an_empty_conversation_has_only_a_new_session() -> None:
@@ -284,8 +278,8 @@ def test_among_equals_the_warm_session_comes_first_and_then_the_newest() -> None
 
 
 def test_rows_beside_the_conversation_are_no_gap() -> None:
-    rows = path("U1 s1 x1 a1 n1 U2 t2 a2 U3")
-    assert gap_of(rows, "a1") == 3
-    assert gap_of(rows, "n1") == 3
-    assert gap_of(rows, None) == 5
+    rows = named_path("U1 s1 x1 a1 n1 U2 t2 a2 U3")
+    assert rows.content_after("a1") == 3
+    assert rows.content_after("n1") == 3
+    assert rows.content_after(None) == 5
     assert routed("U1 a1 n1 U2", link("A", "a1"), link("B", "n1"))[0] == "use B"

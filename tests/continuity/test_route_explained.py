@@ -28,9 +28,10 @@ from catena_acp.continuity.routing.route import (
 )
 from catena_acp.continuity.services import WhileIdle
 from catena_acp.conversation.inspection.context import TurnContext
-from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, PathRow, Turn
+from catena_store.records import Cause, ContextSource, Link, LinkState, Turn
 from catena_store.windows import windows
 from support.conversations.rehearsed import Desk, World
+from support.storage.paths import named_path
 from support.storage.turns import AT, clean_turn
 
 ALL = SessionCapabilities(reopens=True, forks=True, forks_at=False)
@@ -64,12 +65,11 @@ def situation(
     powers: SessionCapabilities = ALL,
 ) -> Situation:
     """Window `w` of conversation `c` is about to prompt with U2, below U1 and a1."""
-    kinds = {"U": Kind.USER, "a": Kind.AGENT}
     return Situation(
         target=Target("model", "", "/shop"),
         conversation_id="c",
         window_id="w",
-        path=[PathRow(name, kinds[name[0]], None) for name in ("U1", "a1", "U2")],
+        path=named_path("U1 a1 U2"),
         links=links,
         busy=frozenset(busy),
         clean_turns=turns,

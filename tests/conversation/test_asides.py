@@ -18,10 +18,11 @@ from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent,
 from catena_acp.errors import NoCheckpoint, NotAQuestion, StillAtWork
 from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations
-from catena_store.records import Cause, Kind, Link, LinkState, PathRow, StopReason
+from catena_store.records import Cause, Kind, Link, LinkState, StopReason
 from catena_store.windows import inputs
 from support.conversations.rehearsed import Desk, World
 from support.places import SCRIPTED_AGENT
+from support.storage.paths import path_below
 
 
 @pytest.fixture
@@ -403,8 +404,7 @@ async def test_a03_no_prompt_ever_goes_to_an_asides_session(world: World) -> Non
         await asked(aside, "say beside")
         (trunk,) = [link for link in await desk.links() if link.cause is Cause.NEW]
         (link,) = await asides_of(desk)
-        path = [PathRow(row.id, row.kind, row.turn_id) for row in await desk.branch()]
-        path.append(PathRow("", Kind.USER, None))
+        path = path_below([(row.id, row.kind) for row in await desk.branch()])
         situation = route.Situation(
             target=route.Target("rehearsal", "", str(world.project)),
             conversation_id=desk.conversation.id,

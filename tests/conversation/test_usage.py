@@ -48,12 +48,17 @@ async def three(
 async def test_m13_a_prefix_that_branches_share_counts_once(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await new_conversation(tx)
-        await new_link(tx, "A")
+        for link in ("A", "B"):
+            await new_link(tx, link)
         await say(tx, "u1", None, "shared")
         for name, parent in (("u2", "u1"), ("u3", "u1")):
             await say(tx, name, parent, "a branch")
-        for turn, prompt, cost in (("t1", "u1", 1.0), ("t2", "u2", 0.25), ("t3", "u3", 0.5)):
-            await turns.insert(tx, a_turn(turn, prompt, "A", cost=cost, currency="USD"))
+        for turn, prompt, link, cost in (
+            ("t1", "u1", "A", 1.0),
+            ("t2", "u2", "A", 0.25),
+            ("t3", "u3", "B", 0.5),
+        ):
+            await turns.insert(tx, a_turn(turn, prompt, link, cost=cost, currency="USD"))
         assert await three(tx, "u2") == [(1, {"USD": 0.25}), (2, {"USD": 1.25}), (3, {"USD": 1.75})]
         assert await three(tx, "u3") == [(1, {"USD": 0.5}), (2, {"USD": 1.5}), (3, {"USD": 1.75})]
         # A conversation of its own that begins there has the shared part, too, once.
@@ -173,7 +178,7 @@ async def test_m13_sums_are_read_by_indexes(tmp_path: Path) -> None:
         explained = Explained(tx)
         await usage.of_branch(explained, leaf)
         await usage.of_conversation(explained, "c1")
-        await usage.last_turn(explained, leaf)
+        await turns.newest_on(explained, leaf)
         assert explained.scans("t", "turn", "m", "message", "l", "link", "c") == []
 
 

@@ -192,9 +192,9 @@ class Logins:
             stored = await windows.get(reader, window.id)
             leaf = stored.leaf_id if stored else None
             last = await messages.get(reader, leaf) if leaf else None
-            path = await messages.path(reader, leaf)
-            prompt = max((at for at, row in enumerate(path) if row.kind is Kind.USER), default=-1)
-            begun = await brought_something(reader, path[prompt + 1 :])
+            rows = await messages.last_turn(reader, leaf)
+        prompt = max((at for at, row in enumerate(rows) if row.kind is Kind.USER), default=-1)
+        begun = brought_something(rows[prompt + 1 :])
         if window.id not in self._owed and not _wants_login(last):
             return None
         return UnansweredPrompt(None, begun)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from catena_store import ancestry
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, StoreError
@@ -127,13 +128,72 @@ async def of_conversation(r: Reader, id: str) -> list[Turn]:
     return await _select(r, "t.conversation_id = ?", id)
 
 
-async def clean_on(r: Reader, link_ids: Sequence[str]) -> list[Turn]:
-    """The cleanly ended turns of the links, oldest first."""
-    places = ", ".join("?" * len(_CLEAN))
-    where = (
-        f"t.link_id IN (SELECT value FROM json_each(?)) AND t.stop_reason IN ({places}) AND t.error IS NULL"
+# What a link carried lies on one branch, which ends with its newest turn. ``met.a`` is where that meets ours.
+_CARRIED = (
+    """
+    WITH RECURSIVE pair (tag, a, b) AS (
+        SELECT l.id, m.id, (SELECT last_id FROM turn WHERE link_id = l.id ORDER BY prompt_id DESC LIMIT 1)
+          FROM {links} WHERE m.uid = ?1
+    ),
+"""
+    + ancestry.MEETING
+)
+
+
+_OF_FAMILY = """
+    message m CROSS JOIN conversation o ON o.id = m.conversation_id CROSS JOIN conversation c ON c.family = o.family
+    CROSS JOIN link l ON l.conversation_id = c.id AND (?2 IS NULL OR l.agent = ?2)
+"""
+
+
+async def clean_above(r: Reader, link_ids: Sequence[str], leaf: str | None, *, limit: int) -> list[Turn]:
+    """The newest ``limit`` cleanly ended turns of each link that lie on a branch, oldest first."""
+    clean = ", ".join(f"'{reason}'" for reason in _CLEAN)
+    found = await r.all(
+        f"""
+        {_CARRIED.format(links="message m CROSS JOIN json_each(?2) CROSS JOIN link l ON l.id = value")}
+        SELECT {rows.TURN} FROM met CROSS JOIN turn t ON t.rowid IN (
+            SELECT n.rowid FROM turn n
+             WHERE n.link_id = met.tag AND n.prompt_id < met.a AND n.last_id <= met.a
+               AND n.stop_reason IN ({clean}) AND n.error IS NULL
+             ORDER BY n.prompt_id DESC LIMIT ?3
+        ) WHERE met.a = met.b ORDER BY t.started_at, t.rowid
+        """,
+        (leaf, rows.as_list(link_ids), limit),
     )
-    return await _select(r, where, rows.as_list(link_ids), *_CLEAN)
+    return [rows.turn(row) for row in found]
+
+
+async def links_on(r: Reader, leaf: str | None) -> set[str]:
+    """The ids of the links that carried a turn of the branch, barriers crossed."""
+    found = await r.all(
+        f"""
+        {_CARRIED.format(links=_OF_FAMILY)}
+        SELECT met.tag FROM met WHERE met.a = met.b AND EXISTS (
+            SELECT 1 FROM turn n CROSS JOIN message p ON p.id = n.prompt_id
+             WHERE n.link_id = met.tag AND n.prompt_id <= met.a
+               AND p.turn_id = n.id AND n.stop_reason IS NOT 'not_sent'
+        )
+        """,
+        (leaf, None),
+    )
+    return {link_id for (link_id,) in found}
+
+
+async def newest_on(r: Reader, leaf: str | None, agent: str | None = None) -> str | None:
+    """The id of the newest turn on the branch, or of the newest that went to an agent, under any profile."""
+    row = await r.one(
+        f"""
+        {_CARRIED.format(links=_OF_FAMILY)}
+        SELECT t.id FROM met CROSS JOIN turn t ON t.rowid = (
+            SELECT n.rowid FROM turn n
+             WHERE n.link_id = met.tag AND n.prompt_id <= met.a AND n.stop_reason IS NOT 'not_sent'
+             ORDER BY n.prompt_id DESC, n.rowid DESC LIMIT 1
+        ) WHERE met.a = met.b ORDER BY t.prompt_id DESC, t.rowid DESC LIMIT 1
+        """,
+        (leaf, agent),
+    )
+    return None if row is None else str(row[0])
 
 
 async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:

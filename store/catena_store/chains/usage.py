@@ -167,24 +167,5 @@ async def add_aside(
     )
 
 
-async def last_turn(r: Reader, leaf: str | None) -> str | None:
-    """The id of the newest turn on the branch."""
-    row = await r.one(
-        """
-        WITH RECURSIVE branch (id, parent_id, prompted) AS (
-            SELECT m.id, m.parent_id, EXISTS (SELECT 1 FROM turn WHERE prompt_id = m.id)
-              FROM message m WHERE m.uid = ?1
-            UNION ALL
-            SELECT m.id, m.parent_id, EXISTS (SELECT 1 FROM turn WHERE prompt_id = m.id)
-              FROM branch b CROSS JOIN message m ON m.id = b.parent_id WHERE NOT b.prompted
-        )
-        SELECT t.id FROM branch b CROSS JOIN turn t ON t.prompt_id = b.id
-         WHERE b.prompted ORDER BY t.started_at DESC, t.rowid DESC LIMIT 1
-        """,
-        (leaf,),
-    )
-    return None if row is None else str(row[0])
-
-
 def _records(found: list[tuple[Any, ...]]) -> list[Expense]:
     return [Expense(*row) for row in found]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from catena_store import ancestry
 from catena_store.clients import leases
 from catena_store.conversations import conversations, messages
 from catena_store.database import rows
@@ -78,39 +79,23 @@ async def rows_between(r: Reader, above: str | None, leaf: str | None, limit: in
 
 async def passes_through(r: Reader, above: str | None, leaf: str | None) -> bool:
     """True where the branch of the leaf contains the row; every branch contains the root."""
-    if above is None or above == leaf:
-        return True
-    if leaf is None:
-        return False
-    found = await r.one(
-        """
-        WITH RECURSIVE branch (id, parent_id, depth) AS (
-            SELECT id, parent_id, depth FROM message WHERE uid = ?1
-            UNION ALL
-            SELECT m.id, m.parent_id, m.depth FROM branch b CROSS JOIN message m ON m.id = b.parent_id
-             WHERE b.depth > ?2
-        )
-        SELECT 1 FROM branch CROSS JOIN message a ON a.id = branch.id WHERE branch.depth = ?2 AND a.uid = ?3
-        """,
-        (leaf, await messages.depth(r, above), above),
-    )
-    return found is not None
+    return above is None or await ancestry.contains(r, leaf, above)
 
 
 async def unsettled_rows(r: Reader, conversation_id: str, leaf: str | None) -> list[Message]:
     """The rows at the end of a branch that may still change, oldest first: open ones, and those of running turns."""
     if leaf is None:
         return []
-    found = await r.one(
-        "SELECT min(depth) FROM ("
-        " SELECT depth FROM message WHERE conversation_id = ?1 AND state = 'open'"
-        " UNION ALL"
-        " SELECT m.depth FROM turn t CROSS JOIN message m ON m.id = t.prompt_id"
-        "  WHERE t.conversation_id = ?1 AND t.stop_reason IS NULL)",
+    found = await r.all(
+        "SELECT uid, depth FROM message WHERE conversation_id = ?1 AND state = 'open'"
+        " UNION"
+        " SELECT m.uid, m.depth FROM turn t CROSS JOIN message m ON m.id = t.prompt_id"
+        "  WHERE t.conversation_id = ?1 AND t.stop_reason IS NULL",
         (conversation_id,),
     )
+    on_branch = await ancestry.among(r, leaf, [uid for uid, _ in found])
     end = await messages.depth(r, leaf)
-    first = end if found is None or found[0] is None else min(end, int(found[0]))
+    first = min((depth for uid, depth in found if uid in on_branch), default=end)
     return await messages.page(r, leaf, end - first + 1)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from catena_store import ancestry
 from catena_store.database import rows
 from catena_store.database.database import Reader
 from catena_store.records import Kind, Message, MessageState
@@ -44,40 +45,18 @@ async def newest_answers(
     return [answer for answer in answers if answer.state is not MessageState.OPEN]
 
 
-async def newest_turn_of_agent(r: Reader, leaf: str | None, agent: str) -> str | None:
-    """The id of the newest turn on the branch that went to an agent, under any profile."""
-    row = await r.one(
-        """
-        WITH RECURSIVE branch (parent_id, turn_id, taken) AS (
-            SELECT m.parent_id, m.turn_id,
-                   EXISTS (SELECT 1 FROM turn t CROSS JOIN link l ON l.id = t.link_id
-                            WHERE t.id = m.turn_id AND l.agent = ?2 AND t.stop_reason IS NOT 'not_sent')
-              FROM message m WHERE m.uid = ?1
-            UNION ALL
-            SELECT m.parent_id, m.turn_id,
-                   EXISTS (SELECT 1 FROM turn t CROSS JOIN link l ON l.id = t.link_id
-                            WHERE t.id = m.turn_id AND l.agent = ?2 AND t.stop_reason IS NOT 'not_sent')
-              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
-             WHERE NOT b.taken
-        )
-        SELECT turn_id FROM branch WHERE taken LIMIT 1
-        """,
-        (leaf, agent),
-    )
-    return None if row is None else str(row[0])
-
-
-# Every sibling of the prompts ?1 that an agent accepted, and those prompts themselves.
+# Every sibling of the prompts ?1 that an agent accepted, and those prompts themselves. By itself SQLite
+# would look through every prompt for those that are first rows.
 _SIBLINGS = """
-    SELECT m.uid AS of, s.uid AS uid, s.id AS id, s.conversation_id AS born_in, s.depth AS depth
+    SELECT m.uid AS of, s.uid AS uid, s.id AS id, s.conversation_id AS born_in
       FROM json_each(?1) CROSS JOIN message m ON m.uid = value
      CROSS JOIN message s ON s.parent_id = m.parent_id
      WHERE s.kind = 'user' AND (s.state <> 'refused' OR s.id = m.id)
      UNION ALL
-    SELECT m.uid, s.uid, s.id, s.conversation_id, s.depth
+    SELECT m.uid, s.uid, s.id, s.conversation_id
       FROM json_each(?1) CROSS JOIN message m ON m.uid = value AND m.parent_id IS NULL
      CROSS JOIN conversation c ON c.family = (SELECT family FROM conversation WHERE id = m.conversation_id)
-     CROSS JOIN message s ON s.parent_id IS NULL AND s.conversation_id = c.id
+     CROSS JOIN message s INDEXED BY message_first ON s.parent_id IS NULL AND s.conversation_id = c.id
      WHERE s.kind = 'user' AND (s.state <> 'refused' OR s.id = m.id)
      ORDER BY 3
 """
@@ -99,66 +78,32 @@ async def sibling_positions(
     return {id: (beside.index(id) + 1, len(beside)) for id, beside in found.items() if len(beside) > 1}
 
 
-async def contains(r: Reader, leaf: str | None, id: str) -> bool:
-    """True where the row lies between the root and the leaf, barriers crossed."""
-    row = await r.one("SELECT depth FROM message WHERE uid = ?", (id,))
-    return row is not None and id in await ids_from_depth(r, leaf, int(row[0]))
-
-
 async def _siblings_of(r: Reader, ids: Sequence[str], conversation_id: str | None) -> dict[str, list[str]]:
     found = await r.all(_SIBLINGS, (rows.as_list(ids),))
-    born_in = {uid: born for _, uid, _, born, _ in found}
+    born_in = {uid: born for _, uid, _, born in found}
     seen_from = {of: conversation_id or born_in.get(of, "") for of, *_ in found}
     inherited: dict[str, set[str]] = {}
     for viewer in set(seen_from.values()):
         foreign = [
-            (uid, depth)
-            for of, uid, _, born, depth in found
-            if seen_from[of] == viewer and born != viewer and uid != of
+            uid for of, uid, _, born in found if seen_from[of] == viewer and born != viewer and uid != of
         ]
         if foreign:
             inherited[viewer] = await _inherited_from_source(r, viewer, foreign)
     beside: dict[str, list[str]] = {}
-    for of, uid, _, born, _ in found:
+    for of, uid, _, born in found:
         viewer = seen_from[of]
         if born == viewer or uid == of or uid in inherited.get(viewer, ()):
             beside.setdefault(of, []).append(uid)
     return beside
 
 
-async def _inherited_from_source(
-    r: Reader, conversation_id: str, foreign: Sequence[tuple[str, int]]
-) -> set[str]:
-    """Those of the rows, each given with its depth, that the conversation inherits from its source."""
+async def _inherited_from_source(r: Reader, conversation_id: str, foreign: Sequence[str]) -> set[str]:
+    """Those of the rows that the conversation inherits from its source."""
     point = await r.one(
-        "SELECT m.uid, m.depth FROM conversation c JOIN message m ON m.id = c.fork_point_id WHERE c.id = ?",
+        "SELECT m.uid FROM conversation c JOIN message m ON m.id = c.fork_point_id WHERE c.id = ?",
         (conversation_id,),
     )
-    if point is None:
-        return set()
-    leaf, deepest = point
-    above = [(uid, depth) for uid, depth in foreign if depth <= deepest]
-    if not above:
-        return set()
-    return {uid for uid, _ in above} & await ids_from_depth(r, leaf, min(depth for _, depth in above))
-
-
-async def ids_from_depth(r: Reader, leaf: str | None, floor: int) -> set[str]:
-    """The ids from the leaf up to a depth."""
-    found = await r.all(
-        """
-        WITH RECURSIVE branch (parent_id, uid, depth) AS (
-            SELECT parent_id, uid, depth FROM message WHERE uid = ?1 AND depth >= ?2
-            UNION ALL
-            SELECT m.parent_id, m.uid, m.depth
-              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
-             WHERE b.depth > ?2
-        )
-        SELECT uid FROM branch
-        """,
-        (leaf, floor),
-    )
-    return {uid for (uid,) in found}
+    return await ancestry.among(r, point[0], foreign) if point else set()
 
 
 _MOST_ENTRIES = 40  # of the journal
@@ -170,13 +115,13 @@ async def last_leaf(r: Reader, window_id: str, conversation_id: str, message_id:
         "SELECT before, after FROM journal WHERE window_id = ? ORDER BY id DESC LIMIT ?",
         (window_id, _MOST_ENTRIES),
     )
-    looked_at: set[str] = set()
-    for entry in found:
-        for place in map(json.loads, entry):
-            leaf = place.get("leaf_id")
-            if leaf is None or leaf in looked_at or place.get("conversation_id") != conversation_id:
-                continue
-            looked_at.add(leaf)
-            if await contains(r, leaf, message_id):
-                return str(leaf)
-    return None
+    places = [json.loads(place) for entry in found for place in entry]
+    stood = [place.get("leaf_id") for place in places if place.get("conversation_id") == conversation_id]
+    leaves = list(dict.fromkeys(str(leaf) for leaf in stood if leaf is not None))
+    below = await ancestry.at_or_below(r, message_id, leaves)
+    return next((leaf for leaf in leaves if leaf in below), None)
+
+
+async def fork_above(r: Reader, row: str | None, conversation_id: str) -> bool:
+    """True where a prompt of the branch of a row has siblings, as seen from the conversation."""
+    return bool(await sibling_positions(r, await ancestry.partings(r, row, conversation_id), conversation_id))

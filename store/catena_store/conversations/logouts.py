@@ -52,8 +52,8 @@ async def logged_out_since(r: Reader, family: str, row_id: str, *, agent: str, p
              WHERE a.agent_name = ?3 AND a.agent_version = '' AND a.name = ?5 AND a.learnt_at > m.created_at
         ) OR EXISTS (
             SELECT 1 FROM conversation c
-              CROSS JOIN message m ON m.conversation_id = c.id AND m.kind = 'seam'
-             WHERE c.family = ?1 AND m.barrier AND m.id > (SELECT id FROM message WHERE uid = ?2)
+              CROSS JOIN message m INDEXED BY message_barrier ON m.conversation_id = c.id AND m.barrier
+             WHERE c.family = ?1 AND m.id > (SELECT id FROM message WHERE uid = ?2)
                AND json_valid(m.data)
                AND json_extract(m.data, '$.{_KEY}.agent') = ?3
                AND json_extract(m.data, '$.{_KEY}.profile') = ?4

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from catena_store.conversations.branches import contains
+from catena_store import ancestry
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import MOST_MATCHES, Ambiguous, NotFound, StoreError
 from catena_store.ids import from_milliseconds
-from catena_store.records import Kind, Message, MessageState, NewMessage, PathRow
+from catena_store.records import Message, MessageState, NewMessage
 
 _INSERT = (
     "INSERT INTO message (id, uid, conversation_id, parent_id, turn_id, kind, state, link_id,"
@@ -23,19 +23,6 @@ _INSERT = (
 )
 _INDEX = "INSERT INTO message_fts (rowid, text) SELECT id, text FROM message_indexed"
 _UNINDEX = "INSERT INTO message_fts (message_fts, rowid, text) SELECT 'delete', id, text FROM message_indexed"
-
-# On (after, leaf], from the leaf upwards, stopping below `after`, at a barrier, or when enough rows were
-# counted.
-_WALK_BETWEEN = """
-    WITH RECURSIVE branch (id, parent_id, kind, barrier, counted) AS (
-        SELECT id, parent_id, kind, barrier, {counts} FROM message
-         WHERE uid = ?2 AND uid IS NOT ?1
-        UNION ALL
-        SELECT m.id, m.parent_id, m.kind, m.barrier, b.counted + {m_counts}
-          FROM branch b CROSS JOIN message m ON m.id = b.parent_id
-         WHERE NOT b.barrier AND b.counted < ?3 AND m.uid IS NOT ?1
-    )
-"""
 
 
 async def insert(tx: Writer, new: NewMessage) -> Message:
@@ -127,7 +114,8 @@ async def set_agent_id(tx: Writer, id: str, agent_message_id: str) -> None:
 async def refused_below(r: Reader, conversation_id: str, parent_id: str | None, text: str) -> Message | None:
     """The newest refused prompt of a text below a row."""
     found = await r.one(
-        "SELECT uid FROM message WHERE conversation_id = ? AND kind = 'user' AND state = 'refused' AND text = ?"
+        "SELECT uid FROM message INDEXED BY message_refused"
+        " WHERE conversation_id = ? AND kind = 'user' AND state = 'refused' AND text = ?"
         " AND parent_id IS (SELECT id FROM message WHERE uid = ?) ORDER BY id DESC LIMIT 1",
         (conversation_id, text, parent_id),
     )
@@ -150,23 +138,22 @@ async def close_open(tx: Writer, turn_id: str, state: MessageState) -> list[Mess
     return [await update(tx, uid, state=state) for (uid,) in still]
 
 
-async def path(r: Reader, id: str | None, *, floor: int = 0) -> list[PathRow]:
-    """The rows from after the last barrier to a row, oldest first, none above the depth ``floor``."""
-    found = await r.all(
-        """
-        WITH RECURSIVE branch (parent_id, uid, kind, turn_id, barrier, depth) AS (
-            SELECT parent_id, uid, kind, turn_id, barrier, depth FROM message WHERE uid = ?1 AND depth >= ?2
+async def last_turn(r: Reader, leaf: str | None) -> list[Message]:
+    """The rows from the branch's last prompt to its leaf, oldest first; all below the last barrier if there is none."""
+    return await _walk(
+        r,
+        f"""
+        WITH RECURSIVE branch (id, parent_id, last) AS (
+            SELECT m.id, m.parent_id, {rows.IS_PROMPT} FROM message m WHERE m.uid = ?1 AND NOT m.barrier
             UNION ALL
-            SELECT m.parent_id, m.uid, m.kind, m.turn_id, m.barrier, m.depth
+            SELECT m.id, m.parent_id, {rows.IS_PROMPT}
               FROM branch b CROSS JOIN message m ON m.id = b.parent_id
-             WHERE NOT b.barrier AND b.depth > ?2
+             WHERE NOT b.last AND NOT m.barrier
         )
-        SELECT uid, kind, turn_id FROM branch WHERE NOT barrier
         """,
-        (id, floor),
+        "true",
+        (leaf,),
     )
-    kinds = {kind.value: kind for kind in Kind}
-    return [PathRow(uid, kinds[kind], turn_id) for uid, kind, turn_id in reversed(found)]
 
 
 async def page(r: Reader, leaf: str | None, limit: int) -> list[Message]:
@@ -191,23 +178,47 @@ async def page(r: Reader, leaf: str | None, limit: int) -> list[Message]:
 
 async def spoken_between(r: Reader, after: str | None, leaf: str | None, limit: int) -> list[Message]:
     """The newest user and agent rows on (after, leaf] below the last barrier, oldest first."""
-    return await _of_kinds_between(r, "('user', 'agent')", after, leaf, limit)
+    return await _walk(
+        r,
+        """
+        WITH RECURSIVE branch (id, parent_id, kind, barrier, counted) AS (
+            SELECT id, parent_id, kind, barrier, kind IN ('user', 'agent') FROM message
+             WHERE uid = ?2 AND uid IS NOT ?1
+            UNION ALL
+            SELECT m.id, m.parent_id, m.kind, m.barrier, b.counted + (m.kind IN ('user', 'agent'))
+              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+             WHERE NOT b.barrier AND b.counted < ?3 AND m.uid IS NOT ?1
+        )
+        """,
+        "b.kind IN ('user', 'agent') AND ?3 > 0",
+        (after, leaf, limit),
+    )
 
 
 async def tools_between(r: Reader, after: str | None, leaf: str | None, limit: int = 200) -> list[Message]:
-    """The newest tool rows on (after, leaf] below the last barrier, oldest first."""
-    return await _of_kinds_between(r, "('tool')", after, leaf, limit)
+    """The newest tool rows on (after, leaf] below the last barrier, oldest first; ``after`` is a row of the branch."""
+    return await _walk(
+        r,
+        """
+        WITH RECURSIVE branch (id, above, taken) AS (
+            SELECT a.tool_id,
+                   max(a.barrier_id, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 1
+              FROM message m CROSS JOIN ancestry a ON a.id = m.id WHERE m.uid = ?2 AND ?3 > 0
+            UNION ALL
+            SELECT p.tool_id, b.above, b.taken + 1
+              FROM branch b CROSS JOIN ancestry a ON a.id = b.id CROSS JOIN ancestry p ON p.id = a.parent_id
+             WHERE b.taken < ?3 AND b.id > b.above
+        )
+        """,
+        "b.id > b.above",
+        (after, leaf, limit),
+    )
 
 
 async def count_between(r: Reader, after: str | None, leaf: str | None) -> tuple[int, int]:
     """The numbers of user and agent rows and of tool rows on (after, leaf] below the last barrier."""
-    row = await r.one(
-        _WALK_BETWEEN.format(counts="0", m_counts="0")
-        + "SELECT coalesce(sum(kind IN ('user', 'agent')), 0), coalesce(sum(kind = 'tool'), 0) FROM branch",
-        (after, leaf, 1),
-    )
-    assert row is not None
-    return row[0], row[1]
+    path = await ancestry.path(r, leaf, [after] if after else [])
+    return path.unknown_to(after)
 
 
 async def of_conversation(r: Reader, id: str) -> list[Message]:
@@ -241,17 +252,6 @@ async def open_rows(r: Reader, conversation_id: str) -> list[Message]:
             " ORDER BY m.id",
             (conversation_id,),
         )
-    )
-
-
-async def _of_kinds_between(
-    r: Reader, kinds: str, after: str | None, leaf: str | None, limit: int
-) -> list[Message]:
-    return await _walk(
-        r,
-        _WALK_BETWEEN.format(counts=f"(kind IN {kinds})", m_counts=f"(m.kind IN {kinds})"),
-        f"b.kind IN {kinds} AND ?3 > 0",
-        (after, leaf, limit),
     )
 
 
@@ -318,17 +318,17 @@ async def find(r: Reader, conversation_id: str, text: str) -> Message:
         raise NotFound("message", text)
     found = await r.all(
         "SELECT m.uid, m.conversation_id, p.uid FROM message m"
-        " JOIN conversation own ON own.id = ?2"
-        " JOIN conversation c ON c.id = m.conversation_id AND c.family = own.family"
+        " CROSS JOIN conversation c ON c.id = m.conversation_id"
+        " CROSS JOIN conversation own ON own.id = ?2 AND own.family = c.family"
         " LEFT JOIN message p ON p.id = own.fork_point_id"
         f" WHERE {rows.begins_with('m.uid')} ORDER BY m.uid",
         (text, conversation_id),
     )
-    matches = [
-        uid
-        for uid, born_in, point in found
-        if born_in == conversation_id or (point is not None and await contains(r, point, uid))
-    ]
+    point = next((point for *_, point in found), None)
+    inherited = await ancestry.among(
+        r, point, [uid for uid, born_in, _ in found if born_in != conversation_id]
+    )
+    matches = [uid for uid, born_in, _ in found if born_in == conversation_id or uid in inherited]
     exact = next((uid for uid in matches if uid == text), None)
     if exact is None and len(matches) > 1:
         raise Ambiguous("message", text, matches[:MOST_MATCHES])

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from catena_store.conversations.branches import ids_from_depth
 from catena_store.conversations.messages import page
 from catena_store.database import rows
 from catena_store.database.database import Reader
@@ -97,37 +96,6 @@ async def nodes_of_conversation(
         and (node.parent_id is None or every[node.parent_id].conversation_id != node.conversation_id)
     }
     return [node for id, node in every.items() if id in mine | heads]
-
-
-async def newest_leaf_below(r: Reader, message_id: str, conversation_id: str) -> str:
-    """The newest row that the conversation has at or below a message, refused prompts left out."""
-    row = await r.one(
-        """
-        WITH RECURSIVE below (id, uid) AS (
-            SELECT id, uid FROM message WHERE uid IN (SELECT value FROM json_each(?1))
-            UNION
-            SELECT m.id, m.uid FROM below b CROSS JOIN message m ON m.parent_id = b.id
-             WHERE m.conversation_id = ?2 AND m.state <> 'refused'
-        )
-        SELECT uid FROM below ORDER BY id DESC LIMIT 1
-        """,
-        (
-            rows.as_list(await _inherited_from(r, message_id, conversation_id) or [message_id]),
-            conversation_id,
-        ),
-    )
-    return message_id if row is None else str(row[0])
-
-
-async def _inherited_from(r: Reader, message_id: str, conversation_id: str) -> set[str]:
-    """The rows from a message to the conversation's fork point; none where the message is not above that."""
-    row = await r.one(
-        "SELECT p.uid, m.depth FROM conversation c JOIN message p ON p.id = c.fork_point_id"
-        " JOIN message m ON m.uid = ? WHERE c.id = ?",
-        (message_id, conversation_id),
-    )
-    way = await ids_from_depth(r, row[0], row[1]) if row else set()
-    return way if message_id in way else set()
 
 
 async def prompt_at(r: Reader, leaf: str | None) -> str | None:

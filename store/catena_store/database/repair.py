@@ -142,6 +142,7 @@ def _remove_reference(
 
 
 CORE = frozenset({"message", "conversation", "turn", "link"})
+ANCESTRY = ("ancestry", "branch_end")  # tables that are derived from the messages, in 0006_ancestry.sql
 _FTS = "message_fts"
 _REBUILT = "rebuilt"
 _BUSY_SECONDS = 5.0
@@ -182,6 +183,8 @@ def repair(path: Path, now: int) -> tuple[str, ...]:
             for table in damaged:
                 if not table.startswith(_FTS):
                     _rebuild_indexes(file, table)
+            if any(table in ANCESTRY for table in damaged):
+                derive_ancestry(file)
             if not searches or any(table.startswith(_FTS) for table in damaged):
                 damaged = [*(table for table in damaged if not table.startswith(_FTS)), _FTS]
                 _rebuild_search(file)
@@ -340,6 +343,14 @@ def _rebuild_search(file: sqlite3.Connection) -> None:
     for setting, value in (("automerge", 0), ("crisismerge", 64)):
         file.execute(f"INSERT INTO {_FTS} ({_FTS}, rank) VALUES (?, ?)", (setting, value))
     file.execute(f"INSERT INTO {_FTS} ({_FTS}) VALUES ('rebuild')")
+
+
+def derive_ancestry(file: sqlite3.Connection) -> None:
+    """Fill the tables of ancestry anew from the messages; within the caller's transaction."""
+    for table in ANCESTRY:
+        file.execute(f"DELETE FROM {table}")
+    columns = "id, parent_id, conversation_id, kind, barrier"
+    file.execute(f"INSERT INTO message_placed ({columns}) SELECT {columns} FROM message ORDER BY id")
 
 
 def _remove_from_schema(file: sqlite3.Connection, where: str, name: str) -> None:

@@ -16,7 +16,12 @@ from datetime import datetime
 from pathlib import Path
 
 from catena_store.database.location import make_private
-from catena_store.database.repair import remove_dangling_references, reset_invalid_values
+from catena_store.database.repair import (
+    ANCESTRY,
+    derive_ancestry,
+    remove_dangling_references,
+    reset_invalid_values,
+)
 from catena_store.database.schema import APPLICATION_ID, Migration, create_schema, shipped
 from catena_store.errors import StoreBusy, StoreFull, StoreUnusable
 from catena_store.ids import new_id, to_milliseconds, utc_now
@@ -134,6 +139,8 @@ def _fill(new: sqlite3.Connection, pages: Pages, now: int, make_id: Callable[[],
     )
     count.lost = insert_notices(new, known, now, make_id)
     reset_invalid_values(new, now)
+    if tables.keys() >= {*ANCESTRY}:  # an older schema has them only once it is brought up to date
+        derive_ancestry(new)
     remove_dangling_references(new, now)
     new.execute(
         "INSERT INTO link_event (conversation_id, link_id, event, detail, at)"
@@ -182,7 +189,7 @@ def _known(pages: Pages, roots: dict[str, int], reached: set[int]) -> IndexedMes
 
 def _keep(new: sqlite3.Connection, table: Table, cells: Iterable[Cell], count: _Count) -> None:
     """Put rows into the new file, one by one: one that it does not take keeps no other away."""
-    if table.name.startswith("message_fts"):
+    if table.name.startswith("message_fts") or table.name in ANCESTRY:
         return  # built anew from the messages
     for cell in cells:
         if table.has_rowid is (cell.rowid is None):

@@ -108,7 +108,7 @@ class Room:
 
     async def prompts(self, tab: Tab) -> list[str]:
         async with self.db.read() as reader:
-            path = await messages.path(reader, tab.leaf_id)
+            path = await messages.page(reader, tab.leaf_id, 1_000)
         return [row.id for row in path if row.kind is Kind.USER]
 
     async def texts(self, tab: Tab) -> list[str]:
@@ -403,7 +403,7 @@ async def _random_act(here: Room, tab: Tab, chance: random.Random, number: int) 
             await conversation.window(tab.window_id).set_agent(here.other if other == "other" else here.agent)
         case "go_to":
             async with here.db.read() as reader:
-                path = await messages.path(reader, tab.leaf_id)
+                path = await messages.page(reader, tab.leaf_id, 1_000)
             await here.move(
                 tab, chance.choice([None, *(row.id for row in path)]), chance.choice((Act.GO_TO, Act.REWIND))
             )

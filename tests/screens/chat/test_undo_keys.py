@@ -31,7 +31,7 @@ async def go_back_to_first_answer(person: Person) -> None:
     assert acts is not None
     tabs, tab = acts.context.tabs, person.tab
     async with tabs._db.write() as tx:
-        path = await messages.path(tx, tab.leaf_id)
+        path = await messages.page(tx, tab.leaf_id, 1_000)
         second = [row.id for row in path if row.kind is Kind.USER][1]
         prompt = await messages.get(tx, second)
         assert prompt is not None

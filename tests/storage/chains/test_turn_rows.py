@@ -110,7 +110,6 @@ async def test_turns_are_found_by_what_they_belong_to(tmp_path: Path) -> None:
         assert [turn.id for turn in await turns.open_in(read, "c1")] == ["t4"]
         assert await turns.busy_links(read, ["l1", "l2"]) == {"l2"}
         assert await turns.busy_links(read, []) == set()
-        assert [turn.id for turn in await turns.clean_on(read, ["l2", "l1"])] == ["t1", "t3"]
         await turns.end(read, "t4", stop_reason=StopReason.ERROR, error="500")
         assert read.scans("t", "turn", "message") == []
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from catena_store import ancestry
 from catena_store.chains import turns
 from catena_store.conversations import branches, messages
 from catena_store.database.database import Writer
@@ -160,17 +161,25 @@ async def test_closing_what_is_open_touches_the_rows_of_that_turn_only(tmp_path:
 async def test_a_path_starts_after_the_last_barrier(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await a_tree(tx)
+        every = [row.id for row in await messages.of_conversation(tx, "c1")]
         for leaf, expected in (
             ("a3", ["u3", "a3"]),
             ("clear", []),
             ("a2", ["u1", "t1", "x1", "a1", "u2", "a2"]),
             ("a2b", ["u1", "t1", "x1", "a1", "u2b", "a2b"]),
             ("u1", ["u1"]),
+            (None, []),
         ):
-            assert [row.id for row in await messages.path(tx, leaf)] == expected
-        assert await messages.path(tx, None) == []
-        assert [row.id for row in await messages.path(tx, "a2b", floor=4)] == ["u2b", "a2b"]
-        assert await messages.path(tx, "u1", floor=1) == []
+            path = await ancestry.path(tx, leaf, every)
+            assert sorted(path.places, key=path.position) == expected
+            assert path.above.position == len(expected)
+        path = await ancestry.path(tx, "a2", every, prompt_id="next")
+        assert [path.position(id) for id in ("u1", "a2", "next", "u2b", None)] == [1, 6, 7, 0, 0]
+        assert path.holds("next")
+        assert not path.holds_before_prompt("next")
+        assert not path.holds("u3")
+        assert path.unknown_to("x1") == (3, 0)
+        assert path.unknown_to(None) == (4, 1)
 
 
 async def test_a_page_goes_through_barriers_and_the_next_one_starts_above_it(tmp_path: Path) -> None:
@@ -232,7 +241,8 @@ async def test_m03_every_walk_and_look_up_goes_through_an_index(tmp_path: Path) 
         await a_tree(tx)
         read = Explained(tx)
         await messages.get(read, "a1")
-        await messages.path(read, "a3", floor=2)
+        await ancestry.path(read, "a3", ["u3", "u1"])
+        await messages.last_turn(read, "a3")
         await messages.page(read, "a3", 5)
         await messages.spoken_between(read, "u1", "a3", 5)
         await messages.tools_between(read, None, "a3")
@@ -252,18 +262,6 @@ async def test_m03_every_walk_and_look_up_goes_through_an_index(tmp_path: Path) 
 
 async def open_row(tx: Writer) -> str:
     return (await say(tx, "open", "new", "text", state=MessageState.OPEN, kind=Kind.AGENT)).id
-
-
-@pytest.mark.parametrize("floor", [9_990, 9_000])
-async def test_m03_a_path_with_a_floor_reads_nothing_above_it(tmp_path: Path, floor: int) -> None:
-    async with store(tmp_path) as db, db.write() as tx:
-        await new_conversation(tx)
-        leaf = await say_much(tx, 10_000)
-        # A row above the floor that is no row any more would end the walk, were it looked at.
-        await tx.run("UPDATE message SET parent_id = NULL WHERE uid = ?", (f"m{floor}",))
-        assert [row.id for row in await messages.path(tx, leaf, floor=floor)] == [
-            f"m{number}" for number in range(floor, 10_000)
-        ]
 
 
 async def test_siblings_are_the_prompts_that_hang_at_the_same_place(tmp_path: Path) -> None:
@@ -289,7 +287,7 @@ async def test_a_branch_goes_on_into_the_conversation_that_it_was_forked_from(tm
         await a_tree(tx)
         await new_conversation(tx, "c2", family="c1", fork_point_id="a1")
         await say(tx, "f1", "a1", "forked prompt", conversation="c2")
-        assert [row.id for row in await messages.path(tx, "f1")] == ["u1", "t1", "x1", "a1", "f1"]
+        assert ids(await messages.page(tx, "f1", 9)) == ["u1", "t1", "x1", "a1", "f1"]
         assert ids(await messages.of_conversation(tx, "c2")) == ["f1"]
         assert await messages.depth(tx, "f1") == 4
         with pytest.raises(NotFound):

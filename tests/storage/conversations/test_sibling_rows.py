@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from catena_store import ancestry
 from catena_store.conversations import branches, lineage, messages, tree
 from catena_store.database.database import Writer
 from catena_store.errors import Ambiguous, NotFound
@@ -69,8 +70,8 @@ async def test_a_window_comes_back_to_where_it_last_stood_in_a_branch(tmp_path: 
         assert await branches.last_leaf(tx, "w", "c1", "u3") == "a3"
         assert await branches.last_leaf(tx, "w", "c2", "u2") is None
         assert await branches.last_leaf(tx, "another", "c1", "u2") is None
-        assert await tree.newest_leaf_below(tx, "u2", "c1") == "a3"
-        assert await tree.newest_leaf_below(tx, "u2", "c2") == "fa1"
+        assert await ancestry.newest_below(tx, "u2", "c1") == "a3"
+        assert await ancestry.newest_below(tx, "u2", "c2") == "fa1"
 
 
 async def test_f12_kin_are_the_source_and_the_forks_that_were_said_something_in(tmp_path: Path) -> None:
@@ -136,7 +137,7 @@ async def test_m03_what_is_asked_of_branches_goes_through_an_index(tmp_path: Pat
         await branches.sibling_positions(read, ["u2", "f2"], "c2")
         await messages.find(read, "c2", "u1")
         await branches.last_leaf(read, "w", "c1", "u2")
-        await tree.newest_leaf_below(read, "u1", "c1")
+        await ancestry.newest_below(read, "u1", "c1")
         await tree.nodes(read, "c1")
         await tree.prompt_at(read, "a3")
         await lineage.of_conversation(read, "c2")

@@ -174,7 +174,7 @@ def test_r18_without_room_for_a_migration_the_file_stays_as_it_is(tmp_path: Path
     path = tmp_path / "data" / "catena.db"
     path.parent.mkdir()
     asyncio.run(_of_newest(path))
-    later = with_one_more(tmp_path, _LONG + "INSERT INTO mirror SELECT NULL, text FROM message;" * 3)
+    later = with_one_more(tmp_path, _LONG + "INSERT INTO mirror SELECT NULL, text FROM message;" * 6)
     limit = str(int(path.stat().st_size * room))
 
     said = subprocess.run(

@@ -134,7 +134,7 @@ async def test_r16_two_processes_lose_none_of_1000_interleaved_writes_and_see_no
             found = [message.id for message in await messages.of_conversation(r, "c1")]
             assert len(found) == 1001
             for name in ("a", "b"):
-                path = await messages.path(r, f"{name}499")
+                path = await messages.page(r, f"{name}499", 1_000)
                 assert [row.id for row in path] == ["first", *(f"{name}{number}" for number in range(500))]
             turns_taken = sum(one[0] != other[0] for one, other in pairwise(found[1:]))
             assert turns_taken >= 2

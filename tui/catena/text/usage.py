@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.text.safe_text import safe_line
-from catena_store.chains import environments, usage
+from catena_store.chains import environments, turns, usage
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import Expense, TurnEnvironment
@@ -30,7 +30,7 @@ class Spending:
 
 async def spending(reader: Reader, conversation_id: str, leaf_id: str | None) -> Spending:
     """Read the usage of the branch's last turn, the branch and the conversation."""
-    turn_id = await usage.last_turn(reader, leaf_id)
+    turn_id = await turns.newest_on(reader, leaf_id)
     around: TurnEnvironment | None = None
     asides: Sequence[Expense] = ()
     with contextlib.suppress(StoreError):

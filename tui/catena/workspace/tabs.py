@@ -417,9 +417,7 @@ class OpenTabs:
     async def branches_above(self, tab: Tab, oldest: Message) -> bool:
         """True if a prompt above the oldest row that is shown has siblings."""
         async with self._db.read() as reader:
-            above = await messages.path(reader, oldest.parent_id)
-            prompts = [row.id for row in above if row.kind is Kind.USER]
-            return bool(await branches.sibling_positions(reader, prompts, tab.conversation.id))
+            return await branches.fork_above(reader, oldest.parent_id, tab.conversation.id)
 
     async def attachments_of(self, message_id: str) -> list[Attachment]:
         """The attachments of a prompt."""

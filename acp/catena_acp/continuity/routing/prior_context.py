@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catena_acp.continuity.routing import route
 from catena_acp.continuity.tool_record import ToolRecord
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
-from catena_store.records import Kind, Message, MessageState, PathRow
+from catena_store.records import Kind, Message, MessageState, Path
 
 BEGIN = "[Catena · earlier conversation, for your information]"
 END = "[Catena · end of the earlier conversation]"
@@ -215,7 +214,7 @@ def _count(number: int, noun: str) -> str:
 
 async def read_prior_context(
     reader: Reader,
-    path: Sequence[PathRow],
+    path: Path,
     knows: str | None,
     before: str | None,
     budget: Budget,
@@ -224,9 +223,9 @@ async def read_prior_context(
 ) -> PriorContext | None:
     """The prior context for a session that knows the path up to ``knows``; None if it knows everything.
 
-    ``path`` ends with the prompt's own row, and ``before`` is the row above that. ``unsure`` if it may hold more.
+    ``path`` was read for what it knows, too; ``before`` is the row above the prompt. ``unsure`` if it may hold more.
     """
-    spoken, tool_calls = route.unknown_to(path, knows)
+    spoken, tool_calls = path.unknown_to(knows)
     if not spoken and not tool_calls:
         return None
     rows = await messages.spoken_between(reader, knows, before, budget.messages)

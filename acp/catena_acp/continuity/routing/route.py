@@ -11,11 +11,11 @@ docs/continuity.md explains the rules, each with the counterexample that it ends
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from catena_store.records import CONTENT_KINDS, SPOKEN_KINDS, Cause, Kind, Link, LinkState, PathRow, Turn
+from catena_store.records import Cause, Link, LinkState, Path, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Situation:
     target: Target
     conversation_id: str
     window_id: str
-    path: Sequence[PathRow]  # from after the last barrier to the prompt's own row, oldest first
+    path: Path  # with the places of what the links and the turns point to
     links: Sequence[Link]  # of the conversation's family, oldest first
     busy: frozenset[str]  # links with an open turn
-    clean_turns: Sequence[Turn]  # ended clean, on these links
+    clean_turns: Sequence[Turn]  # ended clean, on these links: the newest of each on the path
     open_windows: frozenset[str]  # windows open in this client
     warm: frozenset[str]  # links whose session is open in our agent process, in their newest version
     powers: SessionCapabilities
@@ -101,7 +101,7 @@ def key_of(step: Step) -> StepKey:
 
 def candidates(situation: Situation) -> list[Step]:
     """Every step that is possible, the one that needs the least telling first."""
-    path = _Path(situation.path)
+    path = situation.path
     ranked: list[tuple[tuple[int, int, int, bool, bool, int], Step]] = []
     for age, link in enumerate(situation.links):
         if link.state is LinkState.LOST or not _is_for(link, situation.target):
@@ -112,7 +112,7 @@ def candidates(situation: Situation) -> list[Step]:
             link.id not in situation.warm,
             -age,
         )
-        if fits(link, situation, path):
+        if fits(link, situation):
             gap = path.content_after(link.knows)
             if _may_prompt(link, situation):
                 ranked.append(((gap, 0, *tie), Use(link)))
@@ -177,30 +177,29 @@ def explain(situation: Situation, steps: Sequence[Step] | None = None) -> list[E
     by_link: dict[str | None, Step] = {}
     for step in steps:
         by_link.setdefault(key_of(step)[1], step)
-    path = _Path(situation.path)
     return [
         Explanation(
             link=link,
             step=step,
             taken=step is not None and step is steps[0],
-            reason=_reason(link, situation, path),
-            obstacle=None if link.id in reachable else _obstacle(link, situation, path),
+            reason=_reason(link, situation),
+            obstacle=None if link.id in reachable else _obstacle(link, situation),
         )
         for link, step in ((link, by_link.get(link.id)) for link in situation.links)
     ]
 
 
-def _obstacle(link: Link, situation: Situation, path: _Path) -> ForkObstacle | None:
+def _obstacle(link: Link, situation: Situation) -> ForkObstacle | None:
     if link.state is LinkState.LOST or not _is_for(link, situation.target):
         return None
     if not situation.powers.forks:
         return ForkObstacle.CANNOT_FORK
-    if fits(link, situation, path):
+    if fits(link, situation):
         return ForkObstacle.HOLDS_NOTHING
     return ForkObstacle.NO_TURN_HERE if situation.powers.forks_at else ForkObstacle.ONLY_AT_ITS_END
 
 
-def _reason(link: Link, situation: Situation, path: _Path) -> Reason | None:
+def _reason(link: Link, situation: Situation) -> Reason | None:
     target = situation.target
     reasons = (
         (Reason.LOST, link.state is LinkState.LOST),
@@ -210,7 +209,7 @@ def _reason(link: Link, situation: Situation, path: _Path) -> Reason | None:
         (Reason.ASIDE, link.cause is Cause.ASIDE),
         (Reason.SUSPECT, link.state is LinkState.SUSPECT),
         (Reason.BUSY, link.id in situation.busy),
-        (Reason.BEYOND_BRANCH, not fits(link, situation, path)),
+        (Reason.BEYOND_BRANCH, not fits(link, situation)),
         (Reason.PARKED, link.state is LinkState.PARKED),
         (Reason.OTHER_CONVERSATION, link.conversation_id != situation.conversation_id),
         (Reason.OTHER_WINDOW, not _is_ours(link, situation)),
@@ -219,9 +218,9 @@ def _reason(link: Link, situation: Situation, path: _Path) -> Reason | None:
     return next((reason for reason, holds in reasons if holds), None)
 
 
-def fits(link: Link, situation: Situation, path: _Path | None = None) -> bool:
+def fits(link: Link, situation: Situation) -> bool:
     """True if the link's session holds nothing that is not on the path, for all that we know."""
-    path = path or _Path(situation.path)
+    path = situation.path
     return (
         _is_for(link, situation.target)
         and link.state in (LinkState.OPEN, LinkState.PARKED)
@@ -234,18 +233,6 @@ def fits(link: Link, situation: Situation, path: _Path | None = None) -> bool:
 def may_claim(link: Link, situation: Situation) -> bool:
     """True if this link may carry the prompt now; asked again in the transaction that claims it."""
     return fits(link, situation) and _is_ours(link, situation)
-
-
-def unknown_to(path: Sequence[PathRow], knows: str | None) -> tuple[int, int]:
-    """How many spoken rows and tool calls lie strictly between ``knows`` and the prompt."""
-    start = next((at + 1 for at, row in enumerate(path) if row.id == knows), 0)
-    kinds = [row.kind for row in path[start:-1]]
-    return sum(kind in SPOKEN_KINDS for kind in kinds), kinds.count(Kind.TOOL)
-
-
-def gap_of(path: Sequence[PathRow], knows: str | None) -> int:
-    """Content rows strictly between ``knows`` and the prompt."""
-    return _Path(path).content_after(knows)
 
 
 def _is_for(link: Link, target: Target) -> bool:
@@ -266,36 +253,3 @@ def _is_ours(link: Link, situation: Situation) -> bool:
 def _may_prompt(link: Link, situation: Situation) -> bool:
     reopens = situation.powers.reopens and link.id not in situation.spent
     return _is_ours(link, situation) and (link.id in situation.warm or reopens)
-
-
-class _Path:
-    """The path to a prompt, with the answers that the route needs of it."""
-
-    def __init__(self, rows: Iterable[PathRow]) -> None:
-        rows = list(rows)
-        self._position: Mapping[str, int] = {row.id: index for index, row in enumerate(rows)}
-        self._prompt = len(rows) - 1
-        content = 0
-        self._content_up_to: list[int] = []
-        for row in rows:
-            content += row.kind in CONTENT_KINDS
-            self._content_up_to.append(content)
-
-    def position(self, row_id: str | None) -> int:
-        """Rows from the beginning to this one; 0 for the root."""
-        return 0 if row_id is None else self._position.get(row_id, -1) + 1
-
-    def holds(self, row_id: str) -> bool:
-        """True for every row of the path, the prompt's own included."""
-        return row_id in self._position
-
-    def holds_before_prompt(self, row_id: str) -> bool:
-        return self._position.get(row_id, self._prompt) < self._prompt
-
-    def content_after(self, row_id: str | None) -> int:
-        """Content rows strictly between this row and the prompt."""
-        if self._prompt < 0:
-            return 0
-        known = 0 if row_id is None else self._content_up_to[self._position[row_id]]
-        before_prompt = self._content_up_to[self._prompt - 1] if self._prompt else 0
-        return before_prompt - known

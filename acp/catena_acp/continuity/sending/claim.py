@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from catena_acp.continuity import context_summary
@@ -17,10 +17,11 @@ from catena_acp.continuity.slash_commands import command_name
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import NotSent
 from catena_acp.port import AgentPort
+from catena_store import ancestry
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
-from catena_store.records import ContextSource, Kind, Link, Message, NewMessage, PathRow, StopReason, Turn
+from catena_store.records import ContextSource, Kind, Link, Message, NewMessage, Path, StopReason, Turn
 from catena_store.windows import windows
 
 
@@ -32,14 +33,12 @@ class Claim:
         context: SendContext,
         window_id: str,
         row: Message,
-        path: Sequence[PathRow],
         lost: str | None,
         route_record: RouteRecord,
     ) -> None:
         self._context = context
         self._window_id = window_id
         self._row = row
-        self._path = path  # to the row; what is above a row never changes
         self._lost = lost
         self._route = route_record
 
@@ -52,10 +51,10 @@ class Claim:
         git = await context.host.environment.git(context.record.cwd)
         async with context.tenure.write() as tx:
             link = await links.get(tx, live.link_id)
-            situation = await context.situation(tx, agent, self._window_id, self._path)
+            situation = await context.situation(tx, agent, self._window_id, row.parent_id, prompt_id=row.id)
             if link is None or live.version != link.version or not route.may_claim(link, situation):
                 return None
-            prior = await self._prior_context(tx, link)
+            prior = await self._prior_context(tx, situation.path, link)
             if prior and _is_command(row.text, live) and not _keeps_command(agent):
                 raise NotSent(None, _COMMAND_FIRST.format(title=context.spec.title))
             how = _how(live, link, prior)
@@ -100,13 +99,11 @@ class Claim:
             context.host.publish(MessageAdded(self._window_id, message))
         return running
 
-    async def _prior_context(self, reader: Reader, link: Link) -> PriorContext | None:
+    async def _prior_context(self, reader: Reader, path: Path, link: Link) -> PriorContext | None:
         """The prior context for the part of the path that the session does not know."""
         budget = self._context.services.budget
         unsure = link.reach != link.knows  # a turn was cut in it: nobody knows what of that it kept
-        return await read_prior_context(
-            reader, self._path, link.knows, self._row.parent_id, budget, unsure=unsure
-        )
+        return await read_prior_context(reader, path, link.knows, self._row.parent_id, budget, unsure=unsure)
 
     async def _cause(self, reader: Reader, how: ContextSource, before: Turn | None, link: Link) -> str | None:
         """The reason, in words, why the context gets to the agent another way than before."""
@@ -215,13 +212,10 @@ def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> ContextSo
 
 async def turn_before(reader: Reader, row: Message) -> Turn | None:
     """The turn before on this branch: an earlier attempt at the same row, or that of the nearest row above it."""
-    message = await messages.get(reader, row.id)
-    while message is not None and not message.barrier:
-        turn = await turns.get(reader, message.turn_id) if message.turn_id else None
-        if turn and turn.stop_reason is not StopReason.NOT_SENT:
-            return turn
-        message = await messages.get(reader, message.parent_id) if message.parent_id else None
-    return None
+    turn_id = await turns.newest_on(reader, row.id)
+    turn = await turns.get(reader, turn_id) if turn_id else None
+    path = await ancestry.path(reader, row.parent_id, [turn.prompt_id] if turn else [], prompt_id=row.id)
+    return turn if turn and path.holds(turn.prompt_id) else None
 
 
 def _turn(

@@ -19,6 +19,7 @@ from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentRefused, SessionContradicts
 from catena_acp.port import AgentPort, AgentSpec, SessionSetup
 from catena_acp.session_events import PermissionRequested, PermissionWithdrawn, SessionOpened
+from catena_store import ancestry
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld, StoreError
@@ -29,10 +30,10 @@ from catena_store.records import (
     Link,
     LinkState,
     NewLink,
-    PathRow,
     Turn,
 )
 
+_FORK_POINTS = 16  # newest turns of a link that a fork at is tried at
 FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
 
 
@@ -127,18 +128,24 @@ class SendContext:
         )
 
     async def situation(
-        self, reader: Reader, agent: AgentPort, window_id: str, path: Sequence[PathRow]
+        self, reader: Reader, agent: AgentPort, window_id: str, above: str | None, *, prompt_id: str = ""
     ) -> route.Situation:
-        """The route's situation, read in the caller's transaction."""
-        return await self.situation_with(reader, agent.abilities, window_id, path)
+        """The route's situation for a prompt below a row, read in the caller's transaction."""
+        return await self.situation_with(reader, agent.abilities, window_id, above, prompt_id=prompt_id)
 
     async def situation_with(
-        self, reader: Reader, abilities: Abilities | None, window_id: str, path: Sequence[PathRow]
+        self,
+        reader: Reader,
+        abilities: Abilities | None,
+        window_id: str,
+        above: str | None,
+        *,
+        prompt_id: str = "",
     ) -> route.Situation:
         """The route's situation with an agent that may not run: ``abilities`` is None then."""
         powers = await self._powers(reader, abilities)
         situation = await read_situation(
-            reader, self.record, self.target, window_id, path, self.host.windows, powers
+            reader, self.record, self.target, window_id, above, self.host.windows, powers, prompt_id=prompt_id
         )
         return replace(situation, warm=self.sessions.warm(situation.links))
 
@@ -304,21 +311,33 @@ async def read_situation(
     record: ConversationRecord,
     target: route.Target,
     window_id: str,
-    path: Sequence[PathRow],
+    above: str | None,
     open_windows: frozenset[str],
     powers: route.SessionCapabilities,
+    *,
+    prompt_id: str = "",
+    others: Sequence[Link] = (),
 ) -> route.Situation:
-    """The part of the route's situation that the store knows; no session is warm in it."""
+    """The part of the route's situation for a prompt below a row that the store knows; no session is warm in it.
+
+    ``prompt_id`` is empty for a prompt that is in no row yet. ``others`` are links to be looked at besides.
+    """
     family_links = await links.of_family(reader, record.family, target.agent, target.profile)
     ids = [link.id for link in family_links]
+    clean = await turns.clean_above(reader, ids, above, limit=_FORK_POINTS) if powers.forks_at else []
+    looked_at = [*family_links, *(link for link in others if link.id not in ids)]
+    pointers = {row for link in looked_at for row in (link.knows, link.reach) if row}
+    path = await ancestry.path(
+        reader, above, pointers | {turn.last_id for turn in clean}, prompt_id=prompt_id
+    )
     return route.Situation(
         target=target,
         conversation_id=record.id,
         window_id=window_id,
         path=path,
-        links=family_links,
+        links=looked_at,
         busy=frozenset(await turns.busy_links(reader, ids)),
-        clean_turns=await turns.clean_on(reader, ids) if powers.forks_at else (),
+        clean_turns=clean,
         open_windows=open_windows,
         warm=frozenset(),
         powers=powers,

@@ -6,7 +6,7 @@ text goes out twice at most: the second time only where the first was refused be
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Set
 
 from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.conversation_events import Doing
@@ -38,7 +38,7 @@ from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.errors import SessionHeld
-from catena_store.records import ContextSource, Link, Message, PathRow, StopReason, Turn
+from catena_store.records import ContextSource, Link, Message, StopReason, Turn
 from catena_store.windows import attachments
 
 
@@ -80,7 +80,6 @@ class PromptCarrier:
         self._ready = ready
         self._window_id = window_id
         self._row = row
-        self._path: Sequence[PathRow] = ()
         self._tried: set[route.StepKey] = set()
         self._last_error: AgentError | None = None
         self._made: set[str] = set()  # links that it came to; what is empty cannot be opened again
@@ -137,9 +136,9 @@ class PromptCarrier:
 
     async def _next(self, agent: AgentPort) -> route.Step | None:
         async with self._context.services.db.read() as reader:
-            if not self._path:
-                self._path = await messages.path(reader, self._row.id)
-            situation = await self._context.situation(reader, agent, self._window_id, self._path)
+            situation = await self._context.situation(
+                reader, agent, self._window_id, self._row.parent_id, prompt_id=self._row.id
+            )
             full = await was_full(reader, self._row)
         possible = [step for step in route.candidates(situation) if route.key_of(step) not in self._tried]
         untried = [step for step in possible if not _forks_one_of(step, self._empty)]
@@ -187,7 +186,7 @@ class PromptCarrier:
 
     async def _claim_whole(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Claim the session despite cancellation, so that a turn that was opened is always found in ``self.turn``."""
-        claim = Claim(self._context, self._window_id, self._row, self._path, self._lost, self._route)
+        claim = Claim(self._context, self._window_id, self._row, self._lost, self._route)
         self.turn = await shielded(claim.take(live, agent))
         raise_if_cancelled()
         return self.turn

@@ -23,7 +23,7 @@ from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import MODE, apply_settings, wanted_on
 from catena_acp.trouble.troubles import Trouble
-from catena_store.chains import environments, usage
+from catena_store.chains import environments, turns
 from catena_store.conversations import directories, mcp_servers
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
@@ -171,7 +171,7 @@ class Environment:
         before: TurnEnvironment | None = None
         with contextlib.suppress(StoreError):
             async with self._services.db.read() as reader:
-                turn_id = await usage.last_turn(reader, leaf_id)
+                turn_id = await turns.newest_on(reader, leaf_id)
                 before = await environments.of_turn(reader, turn_id) if turn_id else None
         moved = difference(before, await self.git(cwd)) if before else None
         if moved:

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from catena_acp.abilities import Quirks
 from catena_acp.errors import ForkWrong
 from catena_acp.session_events import Event, TextChunk
+from catena_store import ancestry
 from catena_store.chains import turns
 from catena_store.conversations import messages
-from catena_store.conversations.branches import contains
 from catena_store.database.database import Reader
-from catena_store.records import CONTENT_KINDS, ConversationRecord, Kind, Message, MessageState, Turn
+from catena_store.records import ConversationRecord, Kind, Message, MessageState, Turn
 
 _BY_PROMPT = "message_id"  # the agent wants the prompt's id, and keeps its whole turn
 
@@ -38,7 +38,9 @@ async def is_part_of(reader: Reader, record: ConversationRecord, message_id: str
     message = await messages.get(reader, message_id)
     if message is None:
         return False
-    return message.conversation_id == record.id or await contains(reader, record.fork_point_id, message_id)
+    return message.conversation_id == record.id or await ancestry.contains(
+        reader, record.fork_point_id, message_id
+    )
 
 
 async def point_at(reader: Reader, message_id: str | None) -> str | None:
@@ -61,8 +63,7 @@ async def settled_point(reader: Reader, leaf_id: str | None) -> str | None:
     turn = await turns.get(reader, message.turn_id) if message and message.turn_id else None
     if message and turn and turn.stop_reason is None:
         prompt = await messages.get(reader, turn.prompt_id)
-        path = await messages.path(reader, message.id, floor=prompt.depth) if prompt else []
-        if prompt and not any(row.kind in CONTENT_KINDS for row in path[1:]):
+        if prompt and not await _content_between(reader, prompt.id, message.id):
             return prompt.parent_id
     elif message and message.kind is Kind.USER and turn is None:
         return message.parent_id
@@ -82,7 +83,10 @@ async def _end_of_turn(reader: Reader, message: Message) -> str | None:
     turn = await turns.get(reader, message.turn_id) if message.turn_id else None
     if turn is None or not turn.clean:
         return None
-    path = await messages.path(reader, turn.last_id, floor=message.depth)
-    if not path or path[0].id != message.id or any(row.kind in CONTENT_KINDS for row in path[1:]):
-        return None
-    return turn.last_id
+    return turn.last_id if await _content_between(reader, message.id, turn.last_id) == 0 else None
+
+
+async def _content_between(reader: Reader, above: str, leaf: str) -> int | None:
+    """The content rows on (above, leaf]; None where the leaf's path does not hold the row above."""
+    path = await ancestry.path(reader, leaf, [above])
+    return path.content_after(above) if path.holds(above) else None

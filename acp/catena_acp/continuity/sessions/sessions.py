@@ -18,6 +18,7 @@ from catena_acp.continuity.slash_commands import command_name
 from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.port import AgentPort, SessionSetup
 from catena_acp.session_events import Event, SessionOpened, TextChunk, TranscriptEvent
+from catena_store import ancestry
 from catena_store.chains import agents, links, turns
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, Link, Message, MessageState
@@ -391,9 +392,11 @@ class Sessions:
     async def _expected(self, link: Link) -> Expected:
         """What a session with this link's pointers holds, by the record."""
         async with self._services.db.read() as reader:
-            path = [row.id for row in await messages.path(reader, link.reach)]
-            rows = await messages.page(reader, link.reach, len(path))
+            # All of it: that is what the agent says again.
+            held = await ancestry.place(reader, link.reach)
+            rows = await messages.page(reader, link.reach, held.position)
             clean = await turns.clean_among(reader, {row.turn_id for row in rows if row.turn_id})
+        path = [row.id for row in rows]
         known = path.index(link.knows) + 1 if link.knows in path else 0
         start = path.index(link.unabridged_from) if link.unabridged_from in path else 0
         return _expected_of(rows, start, known, clean)

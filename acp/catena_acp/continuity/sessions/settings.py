@@ -14,7 +14,6 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentGone
 from catena_acp.session_events import ModesChanged, Option, OptionsChanged
 from catena_store.chains import environments, turns
-from catena_store.conversations import branches
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import ChosenOption, TurnEnvironment
@@ -63,7 +62,7 @@ class WantedSettings:
 
 async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: str) -> WantedSettings | None:
     """The settings of the agent's last turn on the branch, and what the person chose in the window since."""
-    turn_id = await branches.newest_turn_of_agent(reader, leaf_id, agent)
+    turn_id = await turns.newest_on(reader, leaf_id, agent)
     turn = await turns.get(reader, turn_id) if turn_id else None
     kept: TurnEnvironment | None = None
     chosen: list[ChosenOption] = []

@@ -8,7 +8,7 @@ which no prompt can go to it, and is lost with the aside.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from catena_acp.continuity.context_summary import ContextSummary, how_words
@@ -29,10 +29,9 @@ from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld, StoreError
-from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, NewLink, PathRow, Turn
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, NewLink, Turn
 from catena_store.windows import windows
 
-_QUESTION = PathRow(id="", kind=Kind.USER, turn_id=None)
 _MODEL = frozenset({"model", "model_config", "thought_level"})  # categories of options
 _FORKS = 3  # that are tried before a new session is told
 _ABOUT_THE_ACCOUNT = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.LOGIN_NEEDED})
@@ -81,7 +80,6 @@ class AsideSessionOpener:
         self._link_id = link_id
         self._leaf_id = leaf_id
         self._window_id = window_id
-        self._path: Sequence[PathRow] = ()
 
     async def open(self) -> AsideSession:
         """Open it. Raises AgentError, ReadOnly, StoreError; then nothing is left of it."""
@@ -93,12 +91,12 @@ class AsideSessionOpener:
         release = context.agents.hold(agent)
         try:
             async with context.services.db.read() as reader:
-                self._path = [*await messages.path(reader, self._leaf_id), _QUESTION]
-            link, opened, knows, how = await self._session(agent)
+                situation = await context.situation(reader, agent, "", self._leaf_id)
+            link, opened, knows, how = await self._session(agent, situation)
             agent.forbid_writes(link.session_id)
             async with context.services.db.read() as reader:
                 budget = context.services.budget
-                prior = await read_prior_context(reader, self._path, knows, self._leaf_id, budget)
+                prior = await read_prior_context(reader, situation.path, knows, self._leaf_id, budget)
                 wanted = await wanted_on(reader, self._leaf_id, self._window_id, context.spec.name)
             refused, model = await _apply_model(agent, link, opened, wanted)
         except BaseException:
@@ -109,11 +107,11 @@ class AsideSessionOpener:
         title = title_of(context.spec, agent.abilities)
         return AsideSession(link, agent, title, how, prior, tuple(refused), model, release)
 
-    async def _session(self, agent: AgentPort) -> tuple[Link, SessionOpened, str | None, ContextSource]:
+    async def _session(
+        self, agent: AgentPort, situation: route.Situation
+    ) -> tuple[Link, SessionOpened, str | None, ContextSource]:
         """The link and its session, what that knows, and how it came to it."""
         forks = 0
-        async with self._context.services.db.read() as reader:
-            situation = await self._context.situation(reader, agent, "", self._path)
         # Of no conversation and no window: what the next prompt would use is to be forked.
         for step in route.candidates(replace(situation, conversation_id="")):
             if isinstance(step, route.Fork | route.ForkAt) and forks < _FORKS:

@@ -16,10 +16,10 @@ from catena_acp.conversation.journal import move_window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import NotOfThisBranch
 from catena_acp.port import AgentSpec
+from catena_store import ancestry
 from catena_store.conversations import lineage, messages
 from catena_store.conversations.branches import last_leaf, siblings
 from catena_store.conversations.lineage import Lineage
-from catena_store.conversations.tree import newest_leaf_below
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, StoreError
 from catena_store.records import ConversationRecord, Kind, Message
@@ -110,7 +110,7 @@ class WindowLeaf:
             if not 0 <= at < len(prompts):
                 return None
             leaf = await last_leaf(reader, self.window_id, record.id, prompts[at])
-            return leaf or await newest_leaf_below(reader, prompts[at], record.id)
+            return leaf or await ancestry.newest_below(reader, prompts[at], record.id)
 
     async def fork_point(self, message_id: str | None = None) -> str | None:
         """The row that a fork at this message, or where the window stands, begins below: its price is asked for it."""

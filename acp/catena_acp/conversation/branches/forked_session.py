@@ -11,12 +11,10 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentRefused, ForkFailed, ForkWrong, LoginNeeded, SessionGone
 from catena_acp.port import AgentPort
-from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.errors import SessionHeld
-from catena_store.records import Kind, Link, LinkState, PathRow
+from catena_store.records import Link, LinkState
 
-_NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
 _TRIES = 4  # steps of the route, and forks whose source moved meanwhile
 
 
@@ -105,7 +103,7 @@ class _Steps:
         agent = self._context.agents.live(self._context.spec, self._context.record.family)
         async with self._runtime.services.db.read() as reader:
             situation = await self._situation(reader, agent)
-        if not situation.powers.forks or not route.gap_of(situation.path, None):
+        if not situation.powers.forks or not situation.path.content_after(None):
             return False
         return any(_can_be_forked(link) for link in situation.links)
 
@@ -126,9 +124,8 @@ class _Steps:
         self._tried.discard(route.key_of(step))
 
     async def _situation(self, reader: Reader, agent: AgentPort | None) -> route.Situation:
-        path = [*await messages.path(reader, self._leaf_id), _NEXT_PROMPT]
         abilities = agent.abilities if agent else None
-        situation = await self._context.situation_with(reader, abilities, self._window_id, path)
+        situation = await self._context.situation_with(reader, abilities, self._window_id, self._leaf_id)
         return replace(situation, target=self._target)
 
 

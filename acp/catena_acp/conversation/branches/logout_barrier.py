@@ -8,15 +8,15 @@ The barrier is at the end of the branch: a row above it, or a prompt edited ther
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.services import Tenure
 from catena_acp.conversation.runtime import ConversationRuntime
+from catena_store import ancestry
 from catena_store.conversations import logouts, messages
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import CONTENT_KINDS, ConversationRecord, Kind, NewMessage, PathRow
+from catena_store.records import ConversationRecord, Kind, NewMessage
 from catena_store.windows import windows
 
 LOGGED_OUT = "logged out by you"
@@ -54,10 +54,10 @@ async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) ->
 
 
 async def said_before_logout(
-    reader: Reader, path: Sequence[PathRow], record: ConversationRecord, agent: str, profile: str
+    reader: Reader, leaf_id: str | None, record: ConversationRecord, agent: str, profile: str
 ) -> bool:
-    """True if anything on the path, from after its last barrier, is older than a logout of this account."""
-    oldest = next((row.id for row in path if row.id and row.kind in CONTENT_KINDS), None)
+    """True if anything on the path to a leaf, from after its last barrier, is older than a logout of this account."""
+    oldest = await ancestry.oldest_content(reader, leaf_id)
     if oldest is None:
         return False
     return await logouts.logged_out_since(reader, record.family, oldest, agent=agent, profile=profile)
@@ -69,7 +69,6 @@ async def remark_on_logout(runtime: ConversationRuntime, window_id: str, leaf_id
     # Where this cannot be read the window is moved all the same, and no prompt can go out.
     with contextlib.suppress(StoreError):
         async with runtime.services.db.read() as reader:
-            path = await messages.path(reader, leaf_id)
-            before = await said_before_logout(reader, path, record, record.agent, record.profile)
+            before = await said_before_logout(reader, leaf_id, record, record.agent, record.profile)
     if before:
         runtime.publish(Remarked(window_id, _REMARK.format(title=runtime.agent_title)))

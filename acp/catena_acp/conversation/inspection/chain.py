@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from catena_acp.continuity.context_summary import ABRIDGED
 from catena_acp.conversation.inspection.next_prompt import read_next_prompt
-from catena_store.chains import link_history, links
+from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import LinkExtent, MessagePreview
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader
@@ -92,7 +92,7 @@ async def read_chain(
     ``title_of`` gives the name of an agent; ``warm`` are the links whose session is open here, ``open_windows`` the
     windows that are. Raises NotFound.
     """
-    travelled = {link_id for _, link_id in await link_history.turns_of_branch(r, leaf)}
+    travelled = await turns.links_on(r, leaf)
     own = await links.of_conversation(r, conversation_id)
     known = {link.id: link for link in own}
     for link_id in travelled - known.keys():

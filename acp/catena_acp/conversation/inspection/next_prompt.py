@@ -9,11 +9,8 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.explanation import explanation_words
 from catena_acp.continuity.sending.context import read_situation
 from catena_acp.continuity.sessions.agent_pool import kept_powers
-from catena_store.conversations import messages
 from catena_store.database.database import Reader
-from catena_store.records import ConversationRecord, Kind, Link, PathRow
-
-_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
+from catena_store.records import ConversationRecord, Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +40,12 @@ async def read_next_prompt(
         record,
         route.Target(record.agent, record.profile, record.cwd),
         window_id,
-        [*await messages.path(reader, leaf_id), _PROMPT],
+        leaf_id,
         frozenset(open_windows),
         await kept_powers(reader, record.agent),
+        others=shown,
     )
-    asked = {link.id for link in situation.links}
-    links = [*situation.links, *(link for link in shown if link.id not in asked)]
-    situation = replace(situation, links=links, warm=frozenset(warm))
+    situation = replace(situation, warm=frozenset(warm))
     explained = route.explain(situation)
     taken = next((each.step for each in explained if each.taken), None)
     return NextPrompt(_goes_to(taken), {each.link.id: explanation_words(each) for each in explained})

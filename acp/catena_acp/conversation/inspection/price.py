@@ -16,12 +16,9 @@ from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_be
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port import AgentSpec
 from catena_store.chains.links import Unset
-from catena_store.conversations import messages
 from catena_store.database.database import Reader
-from catena_store.records import ContextSource, Kind, PathRow
+from catena_store.records import ContextSource
 from catena_store.windows import windows
-
-_NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ async def prices(
     leaf_id: str | Unset | None,
     apart: bool = False,
 ) -> list[Price]:
-    """What the next prompt of a window would need with each of the agents; the branch is read once.
+    """What the next prompt of a window would need with each of the agents; in one snapshot.
 
     ``leaf_id`` is the row that the prompt would hang from, if that is not the window's leaf. ``apart``: in a
     conversation of its own, whose links this one's are not. Raises ReadOnly.
@@ -58,9 +55,8 @@ async def prices(
         if isinstance(leaf_id, Unset):
             window = await windows.get(reader, window_id)
             leaf_id = window.leaf_id if window else None
-        path = [*await messages.path(reader, leaf_id), _NEXT_PROMPT]
         contexts = [runtime.send_context(spec=spec) for spec in specs]
-        return [await _price(context, reader, window_id, leaf_id, path, apart) for context in contexts]
+        return [await _price(context, reader, window_id, leaf_id, apart) for context in contexts]
 
 
 async def _price(
@@ -68,21 +64,20 @@ async def _price(
     reader: Reader,
     window_id: str,
     leaf_id: str | None,
-    path: Sequence[PathRow],
     apart: bool,
 ) -> Price:
     agent = context.agents.live(context.spec, context.record.family)
-    situation = await context.situation_with(reader, agent.abilities if agent else None, window_id, path)
+    situation = await context.situation_with(reader, agent.abilities if agent else None, window_id, leaf_id)
     if apart:
         situation = replace(situation, conversation_id="", window_id="")
     knows, how, unabridged_from = _first_step(route.candidates(situation)[0], context)
-    prior = await read_prior_context(reader, path, knows, leaf_id, context.services.budget)
+    prior = await read_prior_context(reader, situation.path, knows, leaf_id, context.services.budget)
     spec = context.spec
     return replace(
         Price.of_prior(_with_telling(how, knows, prior), prior),
         exact=agent is not None,
         abridged=unabridged_from is not None,
-        before_logout=await said_before_logout(reader, path, context.record, spec.name, spec.profile),
+        before_logout=await said_before_logout(reader, leaf_id, context.record, spec.name, spec.profile),
     )
 
 

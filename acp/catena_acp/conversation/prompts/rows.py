@@ -15,7 +15,7 @@ from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port import AgentSpec
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
-from catena_store.database.database import Reader, Writer
+from catena_store.database.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import (
     CONTENT_KINDS,
@@ -24,7 +24,6 @@ from catena_store.records import (
     Message,
     MessageState,
     NewMessage,
-    PathRow,
     QueueItem,
     StopReason,
 )
@@ -53,24 +52,9 @@ class Attempt:
 Birth = tuple[Attempt, MessageAdded | LeafMoved]  # a prompt whose row was made, and the event to publish
 
 
-async def last_prompt(reader: Reader, path: Sequence[PathRow]) -> tuple[int, Message | None]:
-    """Where the branch's last turn begins, and its prompt; not what was said into the turn later."""
-    for at in reversed(range(len(path))):
-        if path[at].kind is Kind.USER:
-            prompt = await messages.get(reader, path[at].id)
-            if prompt and not prompt.data.get("steered"):
-                return at, prompt
-    return -1, None
-
-
-async def brought_something(reader: Reader, below: Sequence[PathRow]) -> bool:
+def brought_something(below: Sequence[Message]) -> bool:
     """True if the rows below a prompt hold more of its turn than an error in words."""
-    for row in below:
-        if row.kind in CONTENT_KINDS:
-            message = await messages.get(reader, row.id)
-            if message is None or not is_said_error(message):
-                return True
-    return False
+    return any(row.kind in CONTENT_KINDS and not is_said_error(row) for row in below)
 
 
 class PromptRows:
@@ -120,11 +104,10 @@ class PromptRows:
         async with self._runtime.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
             came_from = window.leaf_id if window else None
-            path = await messages.path(reader, came_from)
-            last, prompt = await last_prompt(reader, path)
-            brought = await brought_something(reader, path[last + 1 :])
-        if prompt is None:
+            last = await messages.last_turn(reader, came_from)
+        if not last or last[0].kind is not Kind.USER or last[0].data.get("steered"):
             return None
+        prompt, brought = last[0], brought_something(last[1:])
         row = await shielded(self._repeat(prompt, agent, as_sibling=brought))
         self._leaf.switch_agent(agent)
         attempt = Attempt(row, came_from=came_from, typed=False, born=brought)

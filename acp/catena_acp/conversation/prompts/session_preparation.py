@@ -10,12 +10,9 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, SessionGone
 from catena_acp.trouble.troubles import Trouble
-from catena_store.conversations import messages
 from catena_store.errors import StoreError
-from catena_store.records import ContextSource, Kind, PathRow
+from catena_store.records import ContextSource
 from catena_store.windows import windows
-
-_NEXT_PROMPT = PathRow(id="", kind=Kind.USER, turn_id=None)
 
 
 async def prepare(runtime: ConversationRuntime, window_id: str) -> None:
@@ -79,8 +76,7 @@ class SessionPreparation:
         agent = await context.agent(self._window_id)
         await context.sessions.settle_unattended(agent)
         async with context.services.db.read() as reader:
-            path = await messages.path(reader, leaf_id)
-            situation = await context.situation(reader, agent, self._window_id, [*path, _NEXT_PROMPT])
+            situation = await context.situation(reader, agent, self._window_id, leaf_id)
         match route.candidates(situation)[0]:
             case route.Use(link):
                 if live := await context.open_session_of(link):
@@ -95,7 +91,7 @@ class SessionPreparation:
                 except SessionGone as error:
                     await context.lose(link, str(error), self._window_id)
                     return None
-            case route.New() if route.gap_of(situation.path, None) == 0:
+            case route.New() if situation.path.content_after(None) == 0:
                 context.host.set_doing(self._window_id, Doing.OPENING)
                 return await context.open_new(agent, self._window_id)
             case _:

@@ -1,0 +1,88 @@
+"""What a person does in a long conversation asks as much of the store as in a short one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from catena_acp.continuity.conversation_events import TurnEnded
+from catena_store.clients import progress
+from catena_store.conversations import messages
+from support.conversations.rehearsed import Desk, World
+from support.conversations.untold import spoken
+from support.counted_work import queries_counted
+
+SHORT, LONG = 1_000, 20_000
+
+
+async def say(desk: Desk) -> None:
+    """Send a prompt to a session that knows the branch."""
+    await desk.say("say two")
+
+
+async def edit_the_last_prompt(desk: Desk) -> None:
+    await edited(desk, await last_prompt(desk))
+
+
+async def edit_the_first_prompt(desk: Desk) -> None:
+    await edited(desk, "row0")
+
+
+async def edited(desk: Desk, prompt_id: str) -> None:
+    """Edit a prompt and wait for the end of its turn."""
+    at = len(desk.told)
+    await desk.window.edit(prompt_id, "say instead", ())
+    await desk.until(lambda: next((news for news in desk.told[at:] if isinstance(news, TurnEnded)), None))
+
+
+async def switch_back(desk: Desk) -> None:
+    """From the edited first prompt to the long branch beside it, and back."""
+    for prompt, step in ((await last_prompt(desk), -1), ("row0", 1)):
+        assert await desk.window.to_sibling(prompt, step)
+
+
+async def last_prompt(desk: Desk) -> str:
+    leaf = (await desk.stored_window()).leaf_id
+    async with desk.db.read() as reader:
+        return (await messages.last_turn(reader, leaf))[0].id
+
+
+async def prices(desk: Desk) -> None:
+    await desk.conversation.chain.price(desk.window)
+    await desk.conversation.chain.price(desk.window, leaf_id="row1")
+
+
+async def follow(desk: Desk) -> None:
+    """Read what a client reads that follows this one."""
+    leaf = (await desk.stored_window()).leaf_id
+    async with desk.db.read() as reader:
+        assert await progress.unsettled_rows(reader, desk.conversation.id, leaf)
+        await progress.passes_through(reader, "row0", leaf)
+
+
+ACTS: Mapping[str, Callable[[Desk], Awaitable[None]]] = {
+    "a prompt with prior context": say,
+    "a prompt": say,
+    "prices": prices,
+    "the last prompt, edited": edit_the_last_prompt,
+    "following": follow,
+    "the first prompt, edited": edit_the_first_prompt,
+    "a sibling and back": switch_back,
+}
+
+
+async def test_m03_what_a_person_does_among_20000_messages_takes_the_steps_that_it_takes_among_1000(
+    tmp_path: Path,
+) -> None:
+    steps: dict[int, dict[str, int]] = {}
+    for length in (SHORT, LONG):
+        (place := tmp_path / str(length)).mkdir()
+        async with World(place).client("--fork-at") as desk:
+            await spoken(desk, length)
+            steps[length] = {}
+            for name, act in ACTS.items():
+                async with queries_counted(desk.db) as queries:
+                    await act(desk)
+                steps[length][name] = queries.steps
+    grown = {name: (few, steps[LONG][name]) for name, few in steps[SHORT].items()}
+    assert {name: cost for name, cost in grown.items() if cost[1] > 2 * cost[0]} == {}, grown
