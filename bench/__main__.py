@@ -34,6 +34,7 @@ ON_CATENA: tuple[Callable[[Subject, Path], Figures], ...] = (
     keeping.kept_stream,
     branching.broad_tree,
     branching.switched_siblings,
+    branching.lengths_compared,
 )
 WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (keeping.search_in_a_million, keeping.prior_context)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.seeding import Seeder, seeding
@@ -17,6 +18,7 @@ from catena_store.records import Kind, NewMessage
 PROMPTS = 300
 BRANCH_EVERY = 10  # prompts
 LONG = 10_000
+SHORT, VERY_LONG = 1_000, 100_000
 SWITCHES = 10
 BROAD_TITLE, LONG_TITLE = "A broad tree", "Two ends"
 FIRST_END, OTHER_END = "THEFIRSTEND", "THEOTHEREND"
@@ -57,6 +59,51 @@ def switched_siblings(subject: Subject, folder: Path) -> Figures:
         return {"p50_ms": percentile(took, 0.5), "p95_ms": percentile(took, 0.95)}
 
 
+def lengths_compared(subject: Subject, folder: Path) -> Figures:
+    """The CPU time of a switch to a sibling and back, and of a prompt, among 100,000 messages and among 1,000."""
+    spent = {length: _cpu_at(subject, folder / str(length), length) for length in (SHORT, VERY_LONG)}
+    return {
+        f"{act}_{figure}": value
+        for act, (short, long) in {
+            act: (spent[SHORT][act], spent[VERY_LONG][act]) for act in ("switch", "prompt")
+        }.items()
+        for figure, value in (("ms", long * 1e3), ("short_ms", short * 1e3), ("ratio", long / short))
+    }
+
+
+def _cpu_at(subject: Subject, folder: Path, length: int) -> dict[str, float]:
+    """The CPU seconds of one switch and back, and of one prompt, in a conversation of so many messages."""
+    asyncio.run(_seed_two_ends(folder, length))
+    with subject.run(folder, options=("--resume", LONG_TITLE)) as running:
+        _begin(running, OTHER_END)
+        running.terminal.write(SHIFT_TAB)
+        running.terminal.settle(0.3)
+
+        def switch() -> None:
+            for key, end in (("h", FIRST_END), ("l", OTHER_END)):
+                seen = len(running.terminal.outputs)
+                running.terminal.write(key)
+                running.expect(end, since=seen)
+                running.terminal.settle()
+
+        switch()
+        switched = running.terminal.measure(lambda: _repeat(switch)).cpu
+        running.terminal.write(ESCAPE)
+        running.terminal.settle(0.3)
+        running.compose("begin")  # the first one starts the agent, and it says again what it was told
+        seen = len(running.terminal.outputs)
+        running.submit()
+        running.expect("begin", since=seen)
+        running.terminal.settle(1.0)
+        prompted = running.terminal.measure(lambda: _repeat(running.greet)).cpu
+    return {"switch": switched / SWITCHES, "prompt": prompted / SWITCHES}
+
+
+def _repeat(act: Callable[[], None]) -> None:
+    for _ in range(SWITCHES):
+        act()
+
+
 def _begin(running: Running, end: str) -> None:
     running.expect(end)
     running.terminal.settle(1.0)
@@ -65,7 +112,12 @@ def _begin(running: Running, end: str) -> None:
 async def _seed(folder: Path) -> None:
     async with seeding(folder, command_spec(AGENT_COMMAND).name) as seeder:
         await _broad(seeder)
-        await _two_ends(seeder)
+        await _two_ends(seeder, LONG)
+
+
+async def _seed_two_ends(folder: Path, length: int) -> None:
+    async with seeding(folder, command_spec(AGENT_COMMAND).name) as seeder:
+        await _two_ends(seeder, length)
 
 
 async def _broad(seeder: Seeder) -> None:
@@ -84,11 +136,11 @@ async def _broad(seeder: Seeder) -> None:
     await _keep(seeder, conversation, rows)
 
 
-async def _two_ends(seeder: Seeder) -> None:
+async def _two_ends(seeder: Seeder, length: int) -> None:
     """A long branch whose last prompt was said in two versions."""
     conversation = await _conversation(seeder, LONG_TITLE)
     rows: list[NewMessage] = []
-    for number in range(LONG - 2):
+    for number in range(length - 2):
         kind = Kind.AGENT if number % 2 else Kind.USER
         above = rows[-1].id if rows else None
         text = markdown(60, number) if number % 2 else f"Question {number}"
