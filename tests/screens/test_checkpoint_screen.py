@@ -56,6 +56,18 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
         await person.sees("enter goes back to it: new session: nothing to tell. Files stay as they are.")
 
 
+async def test_k01_the_list_says_how_much_the_checkpoint_under_the_cursor_holds_and_with_which_model(
+    world: World,
+) -> None:
+    async with at_the_screen(str(world.project), settings=BY_HAND) as person:
+        await said(person, "alpha")
+        await said(person, "beta")
+        await person.say("/checkpoint good")
+        await person.sees("Checkpoint “good”")
+        await the_list(person)
+        await person.sees("4 messages · Understudy · enter goes back to it")
+
+
 async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World) -> None:
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await said(person, "alpha")

@@ -301,6 +301,41 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(w
     assert len(world.prompts()) == heard + 2
 
 
+async def test_e08_retry_that_is_typed_shows_its_price_and_wants_enter_too(world: World) -> None:
+    async with at_the_screen(str(world.project), agent=world.spec()) as person:
+        await say(person, "alpha")
+        heard = len(world.prompts())
+        await person.say("/retry")
+        await person.is_asked()
+        await person.sees("say this prompt again · ", "enter sends it")
+        assert len(world.prompts()) == heard
+        await person.press("enter")
+        await person.sees("‹ 2/2 ›")
+        await person.idle()
+    assert len(world.prompts()) == heard + 1
+
+
+async def test_f13_a_fork_goes_to_another_directory_that_is_named_and_one_that_is_not_there_is_refused(
+    world: World,
+) -> None:
+    (world.project / "other place").mkdir()
+    async with at_the_screen(str(world.project), agent=world.spec()) as person:
+        await say(person, "alpha")
+        for wrong, words in (("--dir nowhere", "nowhere: No such file"), ("besides", "is not understood")):
+            await person.say(f"/fork {wrong}")
+            await person.sees(words)
+            await person.done()
+        await person.say("/fork side --dir other place")
+        await person.is_asked()
+        await person.sees("fork this branch into")
+        await person.press("enter")
+        await person.sees("This is the fork")
+        await person.done()
+        cwd = str((world.project / "other place").resolve())
+        assert person.tab.conversation.record.cwd == cwd
+        assert world.requests("session/fork")[-1]["params"]["cwd"] == cwd
+
+
 async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha", "beta")

@@ -34,6 +34,13 @@ def checkpoint_place(listed: Listed) -> str:
     return f"{'before' if listed.before else 'in the turn of'} {shortened(safe_line(listed.prompt), 40)}"
 
 
+def checkpoint_facts(checkpoint: Checkpoint) -> str:
+    """How much a checkpoint holds, and the model of its turn, as far as they are known."""
+    count, model = checkpoint.data.get("messages"), checkpoint.data.get("model")
+    messages = f"{count:,} message{'' if count == 1 else 's'}" if isinstance(count, int) else ""
+    return " · ".join(filter(None, (messages, safe_line(str(model)) if model else "")))
+
+
 def context_text(price: Price) -> str:
     """The source of the context for a prompt there: `native`, `new session` or `told` and the number of messages."""
     if not price.native:

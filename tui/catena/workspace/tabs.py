@@ -237,8 +237,12 @@ class OpenTabs:
         self.tabs.sort(key=lambda each: places.get(each.window_id, len(places)))
         return tab
 
-    async def fork(self, tab: Tab, *, at: str | None, beside: bool) -> tuple[Tab, Price]:
+    async def fork(
+        self, tab: Tab, *, at: str | None, beside: bool, cwd: str | None = None
+    ) -> tuple[Tab, Price]:
         """Fork a tab's conversation at a message, or where it stands; the tab that shows the fork, and its price.
+
+        ``cwd`` is the directory of the fork, where it is to be another one.
 
         Raises AgentError, StoreError: then everything is as it was.
         """
@@ -246,7 +250,7 @@ class OpenTabs:
         tab.moving += not beside
         try:
             made = await self._conversations.fork(
-                tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside
+                tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside, cwd=cwd
             )
             if beside:
                 shown = await self.reopen(made.window.id)

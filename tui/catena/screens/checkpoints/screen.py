@@ -13,6 +13,7 @@ from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.text.checkpoint_text import (
     FREQUENCY_SENTENCES,
+    checkpoint_facts,
     checkpoint_name,
     checkpoint_place,
     context_text,
@@ -151,7 +152,9 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
     def _say_price(self) -> None:
         checkpoint = self._chosen
         price = self._prices.get(checkpoint.message_id) if checkpoint else None
-        self.say(f"enter goes back to it: {price.words}. Files stay as they are." if price else "")
+        facts = checkpoint_facts(checkpoint) if checkpoint else ""
+        act = f"enter goes back to it: {price.words}. Files stay as they are." if price else ""
+        self.say(" · ".join(filter(None, (facts, act))))
         self._message = False
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:

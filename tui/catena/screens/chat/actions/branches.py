@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
+from catena.errors import CommandRefused
 from catena.screens.chat.actions.editing import WENT_ON, EditActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
@@ -11,7 +14,9 @@ from catena.screens.chat.panels.fork import ENTER, ForkQuestion
 from catena.screens.common.picker import Picker
 from catena.text.chain_text import kin_name
 from catena.text.formats import age
+from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row
+from catena.workspace.directories import existing_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_acp.errors import ReadOnly
@@ -19,6 +24,7 @@ from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
 
 _SIDE = "side"
+_DIRECTORY = "--dir"
 _BEFORE_THE_FIRST = "Nothing stands before the first prompt that a fork could begin with; e says it anew."
 _PRICED_LATER = "its price is named once the fork is yours"
 _DRAFT_STAYED = " Your draft stays with the source: /undo goes back to it."
@@ -49,9 +55,22 @@ class BranchActions:
     # --- forks
 
     async def fork(self, argument: str = "") -> None:
-        """Fork at the browsed message, or at the leaf; with `side`, into a tab of its own."""
-        if tab := self._context.seen:
-            await self._ask_fork(tab, self._edits.here(), beside=argument.strip() == _SIDE)
+        """Fork at the browsed message, or at the leaf: `side` into a tab of its own, `--dir PATH` into a directory."""
+        if (tab := self._context.seen) is None:
+            return
+        where, _, named = argument.partition(_DIRECTORY)
+        if where.strip() not in ("", _SIDE) or (_DIRECTORY in argument and not named.strip()):
+            self._context.say(f"/fork {argument} is not understood: /fork [side] [--dir PATH]", wrong=True)
+            return
+        directory: str | None = None
+        if named:
+            find = partial(existing_directory, named.strip(), base=tab.conversation.record.cwd)
+            try:
+                directory = await asyncio.to_thread(find)
+            except CommandRefused as refused:
+                self._context.say(str(refused), wrong=True)
+                return
+        await self._ask_fork(tab, self._edits.here(), beside=where.strip() == _SIDE, directory=directory)
 
     async def ask_fork_at(self, message_id: str) -> None:
         """Ask for a fork at a message, whether or not the message is on the screen."""
@@ -62,7 +81,9 @@ class BranchActions:
         """Fork into a tab of its own."""
         await self.fork(_SIDE)
 
-    async def _ask_fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
+    async def _ask_fork(
+        self, tab: Tab, message_id: str | None, *, beside: bool, directory: str | None = None
+    ) -> None:
         context = self._context
         if tab.untouched:
             context.say("Nothing was said here yet that a fork could begin with.")
@@ -77,6 +98,8 @@ class BranchActions:
         what = (
             "fork before this prompt" if at_prompt else "fork from here" if message_id else "fork this branch"
         )
+        if directory is not None:
+            what = f"{what} into {safe_line(directory)}"
         if tab is not context.tab or place != context.place():  # its keys would take what is typed
             context.say(WENT_ON)
             return
@@ -101,7 +124,7 @@ class BranchActions:
             self._edits.back_to(here)
             return
         context.write_here()
-        await self._fork(tab, message_id, beside=beside)
+        await self._fork(tab, message_id, beside=beside, directory=directory)
 
     async def _price_of_fork(self, tab: Tab, prompt: Message | None, message_id: str | None) -> str:
         if prompt is not None:
@@ -117,12 +140,22 @@ class BranchActions:
         """Fork at a message without asking."""
         await self._fork(tab, message_id, beside=beside)
 
-    async def _fork(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
+    async def _fork(
+        self, tab: Tab, message_id: str | None, *, beside: bool, directory: str | None = None
+    ) -> None:
         way = self._context.drafts.set_out(None if beside else tab)
         with self._context.drafts.under_way(way):
-            await self._fork_on(way, tab, message_id, beside=beside)
+            await self._fork_on(way, tab, message_id, beside=beside, directory=directory)
 
-    async def _fork_on(self, way: UnplacedDraft, tab: Tab, message_id: str | None, *, beside: bool) -> None:
+    async def _fork_on(
+        self,
+        way: UnplacedDraft,
+        tab: Tab,
+        message_id: str | None,
+        *,
+        beside: bool,
+        directory: str | None,
+    ) -> None:
         context = self._context
         if not beside:
             self._edits.restore_draft(tab)
@@ -130,7 +163,7 @@ class BranchActions:
             tab.scroll = context.parts.transcript.position()
         context.say("Forking …")
         draft, files = tab.draft, tab.draft_files
-        shown, price = await context.tabs.fork(tab, at=message_id, beside=beside)
+        shown, price = await context.tabs.fork(tab, at=message_id, beside=beside, cwd=directory)
         stayed, where = "", "This tab shows the fork; its source is in the history"
         if shown is not tab:
             where = "This is the fork" if context.tab is tab else "The fork is in a tab of its own"

@@ -13,6 +13,7 @@ from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.fork import ENTER, ForkQuestion
 from catena.settings.agents import find_agent
 from catena.text.formats import joined
+from catena.text.safe_text import safe_line
 from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Editing, LeftEdit, Tab
 from catena_acp.port import AgentSpec
@@ -196,14 +197,16 @@ class EditActions:
     # --- retry
 
     async def retry(self, argument: str = "") -> None:
-        """Retry the last prompt, with another agent if one is named."""
+        """Retry the last prompt, with another agent if one is named, after its price was shown."""
         if (tab := self._context.tab) is None:
             return
         if tab.busy:
             self._context.say(BUSY)
-        else:
+        elif prompt := self._context.parts.transcript.prompt_above(None):
             spec = find_agent(argument, self._context.settings) if argument else None
-            await tab.window.retry(agent=spec)
+            await self.ask_retry(tab, prompt, spec)
+        else:
+            self._context.say(_NO_PROMPT)
 
     async def retry_browsed(self) -> None:
         """Retry the browsed prompt, or the last one, after its price was shown."""
@@ -214,7 +217,8 @@ class EditActions:
         else:
             self._context.say(_NO_PROMPT)
 
-    async def ask_retry(self, tab: Tab, prompt: Message) -> None:
+    async def ask_retry(self, tab: Tab, prompt: Message, spec: AgentSpec | None = None) -> None:
+        """Retry a prompt, with another agent if one is named or chosen, after its price was shown."""
         context = self._context
         here, place = self.here(), context.place()
 
@@ -224,13 +228,12 @@ class EditActions:
                 for spec in specs
             ]
 
-        spec: AgentSpec | None = None
-        price = await tab.conversation.chain.price(tab.window, leaf_id=prompt.parent_id)
+        price = await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)
         if tab is not context.tab or place != context.place():  # its keys would take what is typed
             context.say(WENT_ON)
             return
         question = ForkQuestion(
-            "say this prompt again",
+            f"say this prompt again, to {safe_line(spec.title)}" if spec else "say this prompt again",
             price.words,
             "sends it",
             (("a", "another agent answers it"),),

@@ -57,6 +57,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
         lambda do, text: do.edits.retry(text),
         argument="AGENT",
         key="r while browsing",
+        leads=True,
     ),
     ChatCommand(
         "edit",
@@ -68,7 +69,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
         "fork",
         "a conversation of its own from here on",
         lambda do, text: do.branches.fork(text),
-        argument="side",
+        argument="[side] [--dir PATH]",
         key="f F while browsing",
         leads=True,
     ),
