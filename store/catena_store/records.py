@@ -414,6 +414,7 @@ class Summary:
     id: str
     title: str | None
     agent: str
+    profile: str
     cwd: str
     messages: int  # user and agent rows born in it
     preview: str  # the beginning of its first prompt

@@ -48,6 +48,25 @@ def test_list_shows_one_line_for_each_conversation_with_its_whole_id(tmp_path: P
     assert lines[1].endswith("first second line")
 
 
+def test_list_calls_an_agent_by_its_title_of_the_settings_and_keeps_its_stored_name_in_json(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    settings = Path(catena.environment["CATENA_CONFIG_DIR"]) / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[agents.night]\nagent = "rehearsal"\nprofile = "work"\ntitle = "夜勤"\n')
+    said(catena, "aaaa", "x")
+    said(catena, "bbbb", "x", profile="work")
+
+    of_work, own = catena("list").out.splitlines()
+
+    assert "  夜勤       1  x" in of_work and "rehearsal" not in of_work
+    assert "  rehearsal  1  x" in own and "夜勤" not in own
+    assert [each["agent"] for each in catena("list", "--json").json] == ["rehearsal", "rehearsal"]
+    settings.write_text("this is no TOML")
+    assert catena("list").status == 0, "what only reads the store needs no settings"
+
+
 def test_list_of_a_directory_holds_only_that_directory_s(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     said(catena, "here", "x", cwd=os.path.realpath(catena.project))

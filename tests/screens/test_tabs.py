@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.settings.settings import Settings
+from catena.settings.settings import AgentSetting, Settings
 from catena_acp.agents.catalog import find_spec
 from catena_acp.continuity.conversation_events import MessageChanged
 from catena_store.conversations import conversations, messages
@@ -38,7 +38,9 @@ def left_of_scrollbar(person: Person) -> list[str]:
     return [line[: person.app.size.width - 2].rstrip() for line in person.text.splitlines()]
 
 
-async def kept(conversation_count: int, *, cwd: str = "/elsewhere", rows: int = 2) -> list[str]:
+async def kept(
+    conversation_count: int, *, cwd: str = "/elsewhere", rows: int = 2, profile: str = ""
+) -> list[str]:
     """That many conversations in the store, oldest first, each with a prompt and answers."""
     ids = []
     ticks = count()  # two of one millisecond would stand in any order
@@ -49,7 +51,9 @@ async def kept(conversation_count: int, *, cwd: str = "/elsewhere", rows: int = 
     ):
         for number in range(conversation_count):
             tx._now = None  # all in one transaction, and each at a time of its own
-            conversation = await conversations.create(tx, id=new_id(), agent="rehearsal", cwd=cwd)
+            conversation = await conversations.create(
+                tx, id=new_id(), agent="rehearsal", profile=profile, cwd=cwd
+            )
             parent = None
             new = []
             for row in range(rows):
@@ -222,6 +226,19 @@ async def test_h10_the_picker_opens_a_conversation_and_focuses_one_that_is_open(
         await person.done()
         await person.sees("▌ message 0 of conversation 1")
         assert len(person.tabs) == 2
+
+
+async def test_h10_the_picker_calls_an_agent_by_its_title_of_the_settings(tmp_path: Path) -> None:
+    await kept(1)
+    await kept(1, profile="work", cwd="/work")
+    night = AgentSetting("night", agent="rehearsal", profile="work", title="Night shift")
+    async with at_the_screen(str(tmp_path), settings=Settings(agents={"night": night})) as person:
+        await person.press("ctrl+o")
+        await person.sees("history", "/work", "/elsewhere")
+        (of_work,) = (line for line in person.text.splitlines() if "/work" in line)
+        (own,) = (line for line in person.text.splitlines() if "/elsewhere" in line)
+        assert "Night shift" in of_work and "rehearsal" not in of_work
+        assert "rehearsal" in own and "Night shift" not in own
 
 
 async def test_h10_a_list_of_thousands_is_read_in_pages(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ async def page(
         where += " AND (c.updated_at, c.id) < (?, ?)"
         parameters += before
     found = await r.all(
-        "SELECT c.id, c.title, c.agent, c.cwd,"
+        "SELECT c.id, c.title, c.agent, c.profile, c.cwd,"
         " (SELECT count(*) FROM message WHERE conversation_id = c.id AND kind IN ('user', 'agent')),"
         " coalesce((SELECT substr(text, 1, ?) FROM message WHERE conversation_id = c.id AND kind = 'user'"
         "           ORDER BY id LIMIT 1), ''),"
@@ -211,6 +211,7 @@ def _summary(
     id: str,
     title: str | None,
     agent: str,
+    profile: str,
     cwd: str,
     messages: int,
     preview: str,
@@ -218,7 +219,7 @@ def _summary(
     updated_at: int,
 ) -> Summary:
     born, used = from_milliseconds(created_at), from_milliseconds(updated_at)
-    return Summary(id, title, agent, cwd, messages, preview, born, used)
+    return Summary(id, title, agent, profile, cwd, messages, preview, born, used)
 
 
 def _listed(cwd: str | None, archived: bool = False) -> tuple[str, tuple[object, ...]]:

@@ -24,9 +24,11 @@ from support.clients.command_line import Catena
 CONVERSATION = "conversation0001"
 
 
-def said(catena: Catena, id: str, text: str, *, cwd: str = "/shop", title: str | None = None) -> None:
+def said(
+    catena: Catena, id: str, text: str, *, cwd: str = "/shop", title: str | None = None, profile: str = ""
+) -> None:
     async def work(tx: Writer) -> None:
-        await conversations.create(tx, id=id, agent="rehearsal", cwd=cwd, title=title)
+        await conversations.create(tx, id=id, agent="rehearsal", cwd=cwd, title=title, profile=profile)
         await messages.insert(
             tx, NewMessage(id=f"{id}-u", conversation_id=id, parent_id=None, kind=Kind.USER, text=text)
         )

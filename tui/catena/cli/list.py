@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
 from catena.errors import ExitStatus
-from catena.text.formats import age, truncate
+from catena.settings.agents import titles_in_settings
+from catena.text.formats import age, cell_width, truncate
 from catena.text.json_shapes import dumps, record_shape
 from catena.text.safe_text import safe_line
 from catena_store.conversations import conversations
@@ -30,9 +31,9 @@ def print_list(*, cwd: str | None, limit: int | None, json: bool) -> int:
 
     summaries = asyncio.run(read())
     if json:
-        print(dumps([record_shape(summary) for summary in summaries], indent=2))
+        print(dumps([record_shape(each, without=frozenset({"profile"})) for each in summaries], indent=2))
         return ExitStatus.ANSWERED
-    for line in _lines(summaries, now=utc_now(), width=_width()):
+    for line in _lines(summaries, titles_in_settings(), now=utc_now(), width=_width()):
         print(line)
     return ExitStatus.ANSWERED
 
@@ -51,20 +52,29 @@ async def _newest(db: Database, *, cwd: str | None, limit: int | None) -> list[S
     return found
 
 
-def _lines(summaries: Sequence[Summary], *, now: datetime, width: int | None) -> Iterator[str]:
+def _lines(
+    summaries: Sequence[Summary],
+    title_of: Callable[[str, str], str | None],
+    *,
+    now: datetime,
+    width: int | None,
+) -> Iterator[str]:
     """Yield id, age, agent, number of messages and title, a line each, cut at ``width`` cells."""
     rows = [
-        (each.id, age(each.updated_at, now), _agent(each), str(each.messages), _name(each))
+        (each.id, age(each.updated_at, now), _agent(each, title_of), str(each.messages), _name(each))
         for each in summaries
     ]
-    widths = [max(map(len, column)) for column in islice(zip(*rows, strict=True), 4)] if rows else []
+    widths = [max(map(cell_width, column)) for column in islice(zip(*rows, strict=True), 4)] if rows else []
     for identity, old, agent, messages, name in rows:
-        line = f"{identity:<{widths[0]}}  {old:>{widths[1]}}  {agent:<{widths[2]}}  {messages:>{widths[3]}}  {name}"
+        agent += " " * (widths[2] - cell_width(agent))  # a person's own title may be in any script
+        line = f"{identity:<{widths[0]}}  {old:>{widths[1]}}  {agent}  {messages:>{widths[3]}}  {name}"
         yield line if width is None else truncate(line, width)
 
 
-def _agent(summary: Summary) -> str:
-    """The agent's catalogue name, or the program of any other command."""
+def _agent(summary: Summary, title_of: Callable[[str, str], str | None]) -> str:
+    """The agent's title of the settings, else its catalogue name, or the program of any other command."""
+    if title := title_of(summary.agent, summary.profile):
+        return safe_line(title)
     name = summary.agent.removeprefix("command:")
     return safe_line(name if name == summary.agent else name.split()[0].rpartition("/")[2])
 

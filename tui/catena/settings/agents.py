@@ -6,6 +6,7 @@ import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from catena.errors import CommandRefused, InvalidSettings
 from catena.settings.settings import AgentSetting, Settings, load_settings
@@ -84,7 +85,7 @@ def stored_agent_name(name: str, profile: str, settings: Settings) -> str:
 
 
 def titles_in_settings() -> Callable[[str, str | None], str | None]:
-    """The title that the settings give to the agent of a stored name and profile; None where they give none.
+    """What `titles_of` gives for the settings in the person's file.
 
     Settings that cannot be used give none, for what only reads the store.
     """
@@ -92,7 +93,13 @@ def titles_in_settings() -> Callable[[str, str | None], str | None]:
         settings = load_settings()
     except InvalidSettings:
         settings = Settings()
+    return titles_of(settings)
 
+
+def titles_of(settings: Settings) -> Callable[[str, str | None], str | None]:
+    """The title that settings give to the agent of a stored name and profile; None where they give none."""
+
+    @cache  # few agents stand in many rows
     def title_of(name: str, profile: str | None) -> str | None:
         try:
             setting = _setting_of(name, profile or "", settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import ClassVar, Protocol
 
@@ -78,9 +78,18 @@ class HistoryScreen(Picker):
     ]
 
     def __init__(
-        self, pages: HistoryPages, *, now: datetime, opened: frozenset[str], acts: HistoryActs
+        self,
+        pages: HistoryPages,
+        *,
+        agent_title: Callable[[str, str], str | None],
+        now: datetime,
+        opened: frozenset[str],
+        acts: HistoryActs,
     ) -> None:
-        """``opened``: ids of the conversations that have a tab."""
+        """``agent_title`` gives the settings' title of a stored agent and profile, if they have one.
+
+        ``opened``: ids of the conversations that have a tab.
+        """
         super().__init__(
             "history",
             hint=_HINT,
@@ -88,6 +97,7 @@ class HistoryScreen(Picker):
         )
         self.add_class("-whole")
         self._pages = pages
+        self._agent_title = agent_title
         self._now = now
         self._opened = opened
         self._acts = acts
@@ -153,16 +163,15 @@ class HistoryScreen(Picker):
 
     def _row(self, summary: Summary, *, archived: bool = False) -> Row:
         title = summary.title or title_of(summary.preview) or "untitled"
+        agent = self._agent_title(summary.agent, summary.profile) or summary.agent
         where = summary.cwd
         if where == self._home or where.startswith(self._home + os.sep):
             where = "~" + where[len(self._home) :]
         when = age(summary.updated_at, self._now)
         mark = "archived" if archived else "open" if summary.id in self._opened else ""
         if self.app.size.width < _COLUMNS_FROM:
-            return Row(
-                summary.id, title, note=f"{summary.agent} · {where}", detail=f"{mark} {when}", dim=archived
-            )
-        detail = f"{mark:<10}{self._column(summary.agent, 12)}{self._column(where, 26)}{when:>10}"
+            return Row(summary.id, title, note=f"{agent} · {where}", detail=f"{mark} {when}", dim=archived)
+        detail = f"{mark:<10}{self._column(agent, 12)}{self._column(where, 26)}{when:>10}"
         return Row(summary.id, title, detail=detail, dim=archived)
 
     def _column(self, text: str, width: int) -> str:

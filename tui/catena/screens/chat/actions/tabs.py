@@ -9,7 +9,7 @@ from contextlib import suppress
 from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.context import ChatContext
 from catena.screens.history.picker import HistoryActs, HistoryScreen
-from catena.settings.agents import default_agent, find_agent
+from catena.settings.agents import default_agent, find_agent, titles_of
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, AgentMissing
@@ -196,7 +196,11 @@ class TabActions:
         opened = frozenset(tab.conversation.id for tab in context.tabs.tabs)
         chosen = await context.app.push_screen_wait(
             HistoryScreen(
-                context.tabs.summaries, now=utc_now(), opened=opened, acts=HistoryActs(context.tabs.undoing)
+                context.tabs.summaries,
+                agent_title=titles_of(context.settings),
+                now=utc_now(),
+                opened=opened,
+                acts=HistoryActs(context.tabs.undoing),
             )
         )
         gone = context.presenter.shown is not None and context.presenter.shown not in context.tabs.tabs
