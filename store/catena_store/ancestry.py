@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from catena_store.database import rows
 from catena_store.database.database import Reader
+from catena_store.errors import NotFound
 from catena_store.records import Path, Place
 
 # From each of the pairs' leaves, as far up as the row that is looked for: it is on the branch if the climb ends there.
@@ -115,6 +116,28 @@ async def place(r: Reader, leaf: str | None) -> Place:
         (leaf,),
     )
     return Place() if found is None else Place(*found)
+
+
+async def at_depth(r: Reader, leaf: str, depth: int) -> str:
+    """The row of a branch that has so many rows above it. Raises NotFound where the branch is not as long."""
+    row = await r.one(
+        """
+        WITH RECURSIVE climb (id, parent_id, jump_id, depth) AS (
+            SELECT a.id, a.parent_id, a.jump_id, a.depth
+              FROM message m CROSS JOIN ancestry a ON a.id = m.id WHERE m.uid = ?1
+            UNION ALL
+            SELECT a.id, a.parent_id, a.jump_id, a.depth
+              FROM climb LEFT JOIN ancestry j ON j.id = climb.jump_id
+             CROSS JOIN ancestry a ON a.id = CASE WHEN j.depth >= ?2 THEN j.id ELSE climb.parent_id END
+             WHERE climb.depth > ?2
+        )
+        SELECT m.uid FROM climb CROSS JOIN message m ON m.id = climb.id WHERE climb.depth = ?2
+        """,
+        (leaf, depth),
+    )
+    if row is None:
+        raise NotFound("message", f"{leaf} at depth {depth}")
+    return str(row[0])
 
 
 async def oldest_content(r: Reader, leaf: str | None) -> str | None:

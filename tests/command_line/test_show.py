@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import io
+import json
+import sys
 from pathlib import Path
 
+import pytest
+
+from catena.cli.show import print_conversation
 from catena_store.chains import links
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer
-from catena_store.records import Kind, LinkState, NewMessage
+from catena_store.records import Kind, LinkState, Message, NewMessage
 from support.clients.command_line import Catena
 from support.clients.listed import CONVERSATION, two_sessions
+from support.storage.rows import new_conversation, say_much
 
 
 def test_show_json_is_one_object_with_the_promised_parts(tmp_path: Path) -> None:
@@ -261,6 +269,58 @@ def test_a_branch_longer_than_a_page_is_shown_whole_and_in_order(tmp_path: Path)
 
     shown = [line.removeprefix("▌ ") for line in catena("show", "c").out.splitlines()[2:] if line]
     assert shown == [f"row {number}" for number in range(1_203)]
+
+
+class Watched(io.StringIO):
+    """Standard output that looks now and then how many messages are in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes = 0
+        self.most = 0
+
+    def write(self, text: str) -> int:
+        if self.writes % 250 == 0:
+            self.most = max(self.most, sum(type(each) is Message for each in gc.get_objects()))
+        self.writes += 1
+        return super().write(text)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_conversation_is_written_while_it_is_read_and_never_held_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    catena = Catena(tmp_path)
+
+    async def long(tx: Writer) -> None:
+        await new_conversation(tx)
+        await say_much(tx, 5_000)
+
+    catena.write(long)
+    monkeypatch.setenv("CATENA_DATA_DIR", str(catena.data))
+    monkeypatch.setenv("CATENA_CONFIG_DIR", str(catena.config))
+    written = Watched()
+    monkeypatch.setattr(sys, "stdout", written)
+    gc.collect()
+
+    print_conversation("c1", json=as_json)
+
+    assert written.getvalue().count("row number ") == (5_000 if as_json else 5_001), "the title is one"
+    assert 0 < written.most <= 1_001, "some are in memory while they are written, two pages at most"
+
+
+def test_the_json_of_pieces_is_that_of_one_document(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    async def empty(tx: Writer) -> None:
+        await conversations.create(tx, id="empty", agent="rehearsal", cwd="/shop")
+
+    catena.write(empty)
+
+    for id in (CONVERSATION, "empty"):
+        shown = catena("show", id, "--json").out
+        assert shown == json.dumps(json.loads(shown), indent=2) + "\n"
 
 
 def test_show_chain_says_of_each_link_whether_the_next_prompt_would_go_to_it(tmp_path: Path) -> None:

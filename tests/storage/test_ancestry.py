@@ -107,6 +107,8 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
             assert (read.above.spoken, read.above.tools) == (len(spoken), len(tools))
             content = [id for id in path if id in {*spoken, *tools}]
             assert await ancestry.oldest_content(tx, leaf) == next(iter(content), None)
+            depth = chance.randrange(len(branch) + 1)
+            assert [row.id for row in await messages.page_from(tx, leaf, depth, 3)] == branch[depth:][:3]
             for id in path:
                 behind = path[path.index(id) + 1 :]
                 assert read.unknown_to(id) == (len({*spoken} & {*behind}), len({*tools} & {*behind}))

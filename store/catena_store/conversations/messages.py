@@ -176,6 +176,17 @@ async def page(r: Reader, leaf: str | None, limit: int) -> list[Message]:
     )
 
 
+async def page_from(r: Reader, leaf: str, top: int, limit: int) -> list[Message]:
+    """At most ``limit`` rows of the leaf's branch, oldest first; the first has ``top`` rows above it. Raises NotFound.
+
+    The page below is ``page_from(r, leaf, top + len(rows), limit)``; below the leaf it is empty.
+    """
+    bottom = min(top + limit - 1, await depth(r, leaf))
+    if bottom < top:
+        return []
+    return await page(r, await ancestry.at_depth(r, leaf, bottom), bottom - top + 1)
+
+
 async def spoken_between(r: Reader, after: str | None, leaf: str | None, limit: int) -> list[Message]:
     """The newest user and agent rows on (after, leaf] below the last barrier, oldest first."""
     return await _walk(
@@ -225,6 +236,23 @@ async def of_conversation(r: Reader, id: str) -> list[Message]:
     """Every row born in the conversation, in order of birth."""
     sql = f"SELECT {rows.MESSAGE} FROM message m WHERE m.conversation_id = ? ORDER BY m.id"
     return _messages(await r.all(sql, (id,)))
+
+
+async def born_after(r: Reader, conversation_id: str, after: str | None, limit: int) -> list[Message]:
+    """The oldest ``limit`` rows born in the conversation, in order of birth; after a row where one is given."""
+    sql = (
+        f"SELECT {rows.MESSAGE} FROM message m WHERE m.conversation_id = ?1"
+        " AND m.id > coalesce((SELECT id FROM message WHERE uid = ?2), 0) ORDER BY m.id LIMIT ?3"
+    )
+    return _messages(await r.all(sql, (conversation_id, after, limit)))
+
+
+async def newest(r: Reader, conversation_id: str) -> str | None:
+    """The newest row born in the conversation, refused prompts included."""
+    row = await r.one(
+        "SELECT uid FROM message WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
+    )
+    return None if row is None else str(row[0])
 
 
 async def first_prompt(r: Reader, conversation_id: str) -> str | None:

@@ -1,9 +1,13 @@
-"""``catena show``: a conversation, its chain or its tree, read from the store without loading the screen."""
+"""``catena show``: a conversation, its chain or its tree, read from the store without loading the screen.
+
+A conversation is written while it is read, a page of messages at a time.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,7 +19,7 @@ from catena.text.usage import Spending, spending, spending_shape
 from catena_acp.continuity.tool_record import ToolRecord
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
-from catena_store.database.database import Database, default_path
+from catena_store.database.database import Database, Reader, default_path
 from catena_store.errors import StoreError
 from catena_store.records import (
     Cause,
@@ -33,7 +37,7 @@ from catena_store.windows import windows
 
 T = TypeVar("T")
 
-_PAGE = 500
+_PAGE = 500  # messages that are read at a time
 _TITLE = 80  # characters of a first prompt that stand for a title
 _TOOL_MARKS = {"completed": "✓", "failed": "✗", "in_progress": "●", "pending": "●"}
 _STATE_WORDS = {
@@ -44,10 +48,9 @@ _STATE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ConversationContents:
-    """Everything that belongs to one conversation."""
+    """Everything that belongs to one conversation but its messages."""
 
     conversation: ConversationRecord
-    messages: Sequence[Message]
     turns: Sequence[Turn]
     links: Sequence[Link]
     windows: Sequence[WindowRecord]
@@ -58,28 +61,60 @@ class ConversationContents:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchContents:
-    """The rows of one branch, oldest first; those above a fork point belong to the source."""
+class Snapshot:
+    """The store at one moment, read step by step."""
 
-    conversation: ConversationRecord
-    rows: Sequence[Message]
+    reader: Reader
+    runner: asyncio.Runner
+
+    def read(self, step: Coroutine[Any, Any, T]) -> T:
+        """The result of one step."""
+        return self.runner.run(step)
+
+    def conversation(self, conversation_id: str) -> Iterator[Message]:
+        """Yield every message born in a conversation, in order of birth; a page of them is in memory."""
+        after: str | None = None
+        while page := self.read(messages.born_after(self.reader, conversation_id, after, _PAGE)):
+            yield from page
+            after = page[-1].id
+
+    def branch(self, leaf: str | None) -> Iterator[Message]:
+        """Yield a branch, oldest first, what is above a fork point included; a page of it is in memory."""
+        top = 0
+        while leaf and (page := self.read(messages.page_from(self.reader, leaf, top, _PAGE))):
+            yield from page
+            top += len(page)
 
 
-async def read_conversation(db: Database, conversation_id: str) -> ConversationContents:
-    """Read everything of a conversation in one snapshot. Raises NotFound or Ambiguous."""
-    async with db.read() as reader:
-        found = await conversations.find(reader, conversation_id)
-        return ConversationContents(
-            conversation=found,
-            messages=await messages.of_conversation(reader, found.id),
-            turns=await turns.of_conversation(reader, found.id),
-            links=await links.of_conversation(reader, found.id),
-            windows=await windows.of_conversation(reader, found.id),
-            open_windows=frozenset(each.id for each in await windows.open_in(reader, found.id)),
-            directories=await _or_default(directories.of_conversation(reader, found.id), ()),
-            environments=await _or_default(environments.of_conversation(reader, found.id), {}),
-            spending=await spending(reader, found.id, await windows.newest_leaf(reader, found.id)),
-        )
+@contextmanager
+def open_snapshot() -> Iterator[Snapshot]:
+    """Open the store for the length of the block, in one snapshot.
+
+    No loop runs between two steps, so that Ctrl+C ends a write to a pager that does not read on. Until it does, the
+    snapshot is held: others write meanwhile where the store has a write-ahead log.
+    """
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        try:
+            db = runner.run(stack.enter_async_context(Database.open(default_path())))
+            reader = runner.run(stack.enter_async_context(db.read()))
+            yield Snapshot(reader, runner)
+        finally:
+            runner.run(stack.aclose())
+
+
+async def read_contents(reader: Reader, found: ConversationRecord) -> ConversationContents:
+    """Read everything of a conversation but its messages."""
+    return ConversationContents(
+        conversation=found,
+        turns=await turns.of_conversation(reader, found.id),
+        links=await links.of_conversation(reader, found.id),
+        windows=await windows.of_conversation(reader, found.id),
+        open_windows=frozenset(each.id for each in await windows.open_in(reader, found.id)),
+        directories=await _or_default(directories.of_conversation(reader, found.id), ()),
+        environments=await _or_default(environments.of_conversation(reader, found.id), {}),
+        spending=await spending(reader, found.id, await windows.newest_leaf(reader, found.id)),
+    )
 
 
 async def _or_default(reading: Awaitable[T], otherwise: T) -> T:
@@ -90,62 +125,66 @@ async def _or_default(reading: Awaitable[T], otherwise: T) -> T:
         return otherwise
 
 
-async def read_branch(db: Database, conversation_id: str) -> BranchContents:
-    """Read a conversation's newest branch. Raises NotFound or Ambiguous."""
-    async with db.read() as reader:
-        found = await conversations.find(reader, conversation_id)
-        leaf = await windows.newest_leaf(reader, found.id)
-        if leaf is None:
-            # There is no leaf, but there are messages: prompts that no agent accepted.
-            leaf = next((row.id for row in reversed(await messages.of_conversation(reader, found.id))), None)
-        rows: list[Message] = []
-        while leaf is not None:
-            page = await messages.page(reader, leaf, _PAGE)
-            rows[:0] = page
-            leaf = page[0].parent_id if page else None
-        return BranchContents(found, rows)
-
-
-def conversation_json(everything: ConversationContents) -> str:
-    """One JSON object with the conversation, its messages, turns, chain, other links and windows."""
-    carried = {turn.link_id for turn in everything.turns}
-    carriers = [link for link in everything.links if _is_carrier(link, carried)]
-    others = [link for link in everything.links if not _is_carrier(link, carried)]
-    return dumps(
-        {
-            "format": FORMAT,
-            "conversation": record_shape(everything.conversation),
-            "messages": [record_shape(message) for message in everything.messages],
-            "turns": [
-                turn_shape(turn) | {"surroundings": surroundings_shape(everything.environments.get(turn.id))}
-                for turn in everything.turns
-            ],
-            "links": [record_shape(link) for link in carriers],
-            "parked": [record_shape(link) | {"role": _role(link)} for link in others],
-            "windows": [
-                record_shape(window) | {"open": window.id in everything.open_windows}
-                for window in everything.windows
-            ],
-            "directories": list(everything.directories),
-            "usage": {
-                "conversation": spending_shape(everything.spending.conversation),
-                "branch": spending_shape(everything.spending.branch),
-                "asides": spending_shape(everything.spending.asides),
-            },
-        },
-        indent=2,
+async def shown_leaf(reader: Reader, conversation_id: str) -> str | None:
+    """The leaf of a conversation's newest branch."""
+    # There may be no leaf, but messages: prompts that no agent accepted.
+    return await windows.newest_leaf(reader, conversation_id) or await messages.newest(
+        reader, conversation_id
     )
 
 
-def branch_lines(branch: BranchContents) -> Iterator[str]:
+def conversation_json(everything: ConversationContents, born: Iterable[Message]) -> Iterator[str]:
+    """Yield one JSON object in pieces: the conversation, its messages, turns, chain, other links and windows."""
+    carried = {turn.link_id for turn in everything.turns}
+    carriers = [link for link in everything.links if _is_carrier(link, carried)]
+    others = [link for link in everything.links if not _is_carrier(link, carried)]
+    yield "{\n" + _member("format", FORMAT)
+    yield ",\n" + _member("conversation", record_shape(everything.conversation))
+    yield ',\n  "messages": ['
+    end = "]"
+    for number, message in enumerate(born):
+        yield f"{',' if number else ''}\n    {_indented(record_shape(message), 4)}"
+        end = "\n  ]"
+    yield end
+    rest: dict[str, object] = {
+        "turns": [
+            turn_shape(turn) | {"surroundings": surroundings_shape(everything.environments.get(turn.id))}
+            for turn in everything.turns
+        ],
+        "links": [record_shape(link) for link in carriers],
+        "parked": [record_shape(link) | {"role": _role(link)} for link in others],
+        "windows": [
+            record_shape(window) | {"open": window.id in everything.open_windows}
+            for window in everything.windows
+        ],
+        "directories": list(everything.directories),
+        "usage": {
+            "conversation": spending_shape(everything.spending.conversation),
+            "branch": spending_shape(everything.spending.branch),
+            "asides": spending_shape(everything.spending.asides),
+        },
+    }
+    for key, value in rest.items():
+        yield ",\n" + _member(key, value)
+    yield "\n}\n"
+
+
+def _member(key: str, value: object) -> str:
+    return f'  "{key}": {_indented(value, 2)}'
+
+
+def _indented(value: object, columns: int) -> str:
+    """A value within another: a string in JSON has no line break of its own."""
+    return dumps(value, indent=2).replace("\n", "\n" + " " * columns)
+
+
+def branch_lines(conversation: ConversationRecord, title: str, branch: Iterable[Message]) -> Iterator[str]:
     """Yield a branch as text: prompts, answers, tool calls, notices and seams, each a block of lines."""
-    conversation = branch.conversation
-    first_words = next((row.text for row in branch.rows if row.kind is Kind.USER), "")
-    yield safe_line(conversation.title or first_words[:_TITLE])
+    yield safe_line(title)
     agent = titles_in_settings()(conversation.agent, conversation.profile) or conversation.agent
     yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     before: Kind | None = None
-    for message in _with_seams_above(branch.rows):
+    for message in _with_seams_above(branch):
         block = _block(message)
         if block is None:
             continue
@@ -172,16 +211,19 @@ def _role(link: Link) -> str:
             return "parked" if link.state is LinkState.PARKED else "unused"
 
 
-def _with_seams_above(branch: Sequence[Message]) -> list[Message]:
+def _with_seams_above(branch: Iterable[Message]) -> Iterator[Message]:
     """The branch with each seam above its parent prompt, whose way to the agent it describes."""
-    rows: list[Message] = []
+    last: Message | None = None
     for message in branch:
-        under_its_prompt = rows and rows[-1].kind is Kind.USER and rows[-1].id == message.parent_id
+        under_its_prompt = last and last.kind is Kind.USER and last.id == message.parent_id
         if message.kind is Kind.SEAM and under_its_prompt and not message.barrier:
-            rows.insert(len(rows) - 1, message)
-        else:
-            rows.append(message)
-    return rows
+            yield message
+            continue
+        if last:
+            yield last
+        last = message
+    if last:
+        yield last
 
 
 def _attachment_names(message: Message) -> list[str]:
@@ -222,19 +264,19 @@ def _tool_line(data: Mapping[str, Any]) -> str:
 def print_conversation(conversation_id: str, *, json: bool) -> int:
     """Print a conversation's newest branch, or all of it as JSON. Raises NotFound or Ambiguous."""
 
-    async def load_contents() -> ConversationContents:
-        async with Database.open(default_path()) as db:
-            return await read_conversation(db, conversation_id)
-
-    async def load_branch() -> BranchContents:
-        async with Database.open(default_path()) as db:
-            return await read_branch(db, conversation_id)
-
-    if json:
-        print(conversation_json(asyncio.run(load_contents())))
-        return ExitStatus.ANSWERED
-    for block in branch_lines(asyncio.run(load_branch())):
-        print(block)
+    with open_snapshot() as snapshot:
+        found = snapshot.read(conversations.find(snapshot.reader, conversation_id))
+        if json:
+            everything = snapshot.read(read_contents(snapshot.reader, found))
+            for piece in conversation_json(everything, snapshot.conversation(found.id)):
+                print(piece, end="")
+            return ExitStatus.ANSWERED
+        leaf = snapshot.read(shown_leaf(snapshot.reader, found.id))
+        title = found.title or next(
+            (row.text[:_TITLE] for row in snapshot.branch(leaf) if row.kind is Kind.USER), ""
+        )
+        for block in branch_lines(found, title, snapshot.branch(leaf)):
+            print(block)
     return ExitStatus.ANSWERED
 
 
