@@ -6,9 +6,10 @@ A conversation is written while it is read, a page of messages at a time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from catena.errors import ExitStatus
@@ -61,44 +62,63 @@ class ConversationContents:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The store at one moment, read step by step."""
+class Reading:
+    """The store, read step by step, each step in one snapshot.
 
-    reader: Reader
+    Nothing is held between two steps: a pager may wait for its reader as long as it likes.
+    """
+
+    db: Database
     runner: asyncio.Runner
 
-    def read(self, step: Coroutine[Any, Any, T]) -> T:
+    def read(self, query: Callable[[Reader], Coroutine[Any, Any, T]]) -> T:
         """The result of one step."""
-        return self.runner.run(step)
 
-    def conversation(self, conversation_id: str) -> Iterator[Message]:
-        """Yield every message born in a conversation, in order of birth; a page of them is in memory."""
+        async def step() -> T:
+            async with self.db.read() as reader:
+                return await query(reader)
+
+        return self.runner.run(step())
+
+    def conversation(self, conversation_id: str, newest: str | None) -> Iterator[Message]:
+        """Yield every message born in a conversation until the newest, in order of birth; a page is in memory."""
         after: str | None = None
-        while page := self.read(messages.born_after(self.reader, conversation_id, after, _PAGE)):
-            yield from page
-            after = page[-1].id
+        while after != newest:
+            page = self.read(partial(_born_after, conversation_id, after))
+            if not page:
+                return
+            for message in page:
+                yield message
+                after = message.id
+                if after == newest:
+                    return
 
     def branch(self, leaf: str | None) -> Iterator[Message]:
         """Yield a branch, oldest first, what is above a fork point included; a page of it is in memory."""
         top = 0
-        while leaf and (page := self.read(messages.page_from(self.reader, leaf, top, _PAGE))):
+        while leaf and (page := self.read(partial(_page_from, leaf, top))):
             yield from page
             top += len(page)
 
 
-@contextmanager
-def open_snapshot() -> Iterator[Snapshot]:
-    """Open the store for the length of the block, in one snapshot.
+async def _born_after(conversation_id: str, after: str | None, reader: Reader) -> list[Message]:
+    return await messages.born_after(reader, conversation_id, after, _PAGE)
 
-    No loop runs between two steps, so that Ctrl+C ends a write to a pager that does not read on. Until it does, the
-    snapshot is held: others write meanwhile where the store has a write-ahead log.
+
+async def _page_from(leaf: str, top: int, reader: Reader) -> list[Message]:
+    return await messages.page_from(reader, leaf, top, _PAGE)
+
+
+@contextmanager
+def open_reading() -> Iterator[Reading]:
+    """Open the store for the length of the block.
+
+    No loop runs between two steps, so that Ctrl+C ends a write to a pager that does not read on.
     """
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         try:
-            db = runner.run(stack.enter_async_context(Database.open(default_path())))
-            reader = runner.run(stack.enter_async_context(db.read()))
-            yield Snapshot(reader, runner)
+            yield Reading(runner.run(stack.enter_async_context(Database.open(default_path()))), runner)
         finally:
             runner.run(stack.aclose())
 
@@ -131,6 +151,18 @@ async def shown_leaf(reader: Reader, conversation_id: str) -> str | None:
     return await windows.newest_leaf(reader, conversation_id) or await messages.newest(
         reader, conversation_id
     )
+
+
+async def _contents_of(reader: Reader, named: str) -> tuple[ConversationContents, str | None]:
+    """A conversation without its messages, and the newest of them. Raises NotFound or Ambiguous."""
+    found = await conversations.find(reader, named)
+    return await read_contents(reader, found), await messages.newest(reader, found.id)
+
+
+async def _branch_of(reader: Reader, named: str) -> tuple[ConversationRecord, str | None]:
+    """A conversation, and the leaf of its newest branch. Raises NotFound or Ambiguous."""
+    found = await conversations.find(reader, named)
+    return found, await shown_leaf(reader, found.id)
 
 
 def conversation_json(everything: ConversationContents, born: Iterable[Message]) -> Iterator[str]:
@@ -264,18 +296,18 @@ def _tool_line(data: Mapping[str, Any]) -> str:
 def print_conversation(conversation_id: str, *, json: bool) -> int:
     """Print a conversation's newest branch, or all of it as JSON. Raises NotFound or Ambiguous."""
 
-    with open_snapshot() as snapshot:
-        found = snapshot.read(conversations.find(snapshot.reader, conversation_id))
+    with open_reading() as reading:
         if json:
-            everything = snapshot.read(read_contents(snapshot.reader, found))
-            for piece in conversation_json(everything, snapshot.conversation(found.id)):
+            everything, newest = reading.read(lambda reader: _contents_of(reader, conversation_id))
+            born = reading.conversation(everything.conversation.id, newest)
+            for piece in conversation_json(everything, born):
                 print(piece, end="")
             return ExitStatus.ANSWERED
-        leaf = snapshot.read(shown_leaf(snapshot.reader, found.id))
+        found, leaf = reading.read(lambda reader: _branch_of(reader, conversation_id))
         title = found.title or next(
-            (row.text[:_TITLE] for row in snapshot.branch(leaf) if row.kind is Kind.USER), ""
+            (row.text[:_TITLE] for row in reading.branch(leaf) if row.kind is Kind.USER), ""
         )
-        for block in branch_lines(found, title, snapshot.branch(leaf)):
+        for block in branch_lines(found, title, reading.branch(leaf)):
             print(block)
     return ExitStatus.ANSWERED
 
