@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from catena.text.safe_text import safe_line
+from catena_acp.continuity.counts import counted
 from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.inspection.chain import shortened
 from catena_acp.conversation.inspection.price import Price
@@ -37,7 +38,7 @@ def checkpoint_place(listed: Listed) -> str:
 def checkpoint_facts(checkpoint: Checkpoint) -> str:
     """How much a checkpoint holds, and the model of its turn, as far as they are known."""
     count, model = checkpoint.data.get("messages"), checkpoint.data.get("model")
-    messages = f"{count:,} message{'' if count == 1 else 's'}" if isinstance(count, int) else ""
+    messages = counted(count, "message") if isinstance(count, int) else ""
     return " · ".join(filter(None, (messages, safe_line(str(model)) if model else "")))
 
 

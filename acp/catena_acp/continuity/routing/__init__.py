@@ -1,1 +1,1 @@
-"""The route, prior context and the replay check: pure functions."""
+"""The route and its explanation, prior context, the replay check, and what a prompt is by its form."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from catena_acp.continuity.routing.prior_context import harmless, without_prior_context
-from catena_acp.continuity.slash_commands import command_name
+from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.session_events import Event, TextChunk
 
 _SPACE_AND_QUOTES = re.compile(r"[\s>]+")

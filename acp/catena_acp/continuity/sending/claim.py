@@ -11,9 +11,9 @@ from catena_acp.continuity.problems import cause_words
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
+from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.continuity.slash_commands import command_name
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import NotSent
 from catena_acp.port import AgentPort

@@ -13,12 +13,12 @@ from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.problems import problem_of_notice, short
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.explanation import RouteRecord
+from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.sending.claim import Claim, turn_before
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.continuity.slash_commands import command_name
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import (

@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeVar
 
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, is_unproven, verdict
+from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.agent_pool import REPLAY, REPLAYED_LATE, is_loadable
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
-from catena_acp.continuity.slash_commands import command_name
 from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.port import AgentPort, SessionSetup
 from catena_acp.session_events import Event, SessionOpened, TextChunk, TranscriptEvent

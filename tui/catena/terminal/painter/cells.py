@@ -31,7 +31,7 @@ _JOINER = "\u200d"
 _MOST_CELLS = 2  # of a code point
 
 
-class Row:
+class CellRow:
     """A line of cells. The further cells of a wide character are empty texts."""
 
     __slots__ = ("doubtful", "looks", "texts")
@@ -43,27 +43,27 @@ class Row:
         self.doubtful = _first_doubtful(texts) if doubtful is None else doubtful
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Row) and self.texts == other.texts and self.looks == other.looks
+        return isinstance(other, CellRow) and self.texts == other.texts and self.looks == other.looks
 
     __hash__ = None  # type: ignore[assignment]
 
-    def with_cells(self, x: int, texts: list[str], looks: list[Look]) -> Row:
+    def with_cells(self, x: int, texts: list[str], looks: list[Look]) -> CellRow:
         """The row with other cells from ``x`` on; of a wide character that loses a cell blanks are left."""
         end = min(x + len(texts), len(self.texts))
         texts, looks = texts[: end - x], looks[: end - x]
         if x == 0 and end == len(self.texts):
-            return Row(texts, looks)
-        row = Row(self.texts[:], self.looks[:], 0)
+            return CellRow(texts, looks)
+        row = CellRow(self.texts[:], self.looks[:], 0)
         row._separate(x)
         row._separate(end)
         row.texts[x:end], row.looks[x:end] = texts, looks
         row.doubtful = _first_doubtful(row.texts)
         return row
 
-    def erased_from(self, x: int, blank: Look) -> Row:
+    def erased_from(self, x: int, blank: Look) -> CellRow:
         """The row with nothing from ``x`` on, where a character begins."""
         count = len(self.texts) - x
-        return Row(
+        return CellRow(
             self.texts[:x] + [" "] * count,
             self.looks[:x] + [blank] * count,
             max(self.doubtful, len(self.texts)),
@@ -77,7 +77,7 @@ class Row:
             end -= 1
         return end
 
-    def is_same_from(self, x: int, other: Row) -> bool:
+    def is_same_from(self, x: int, other: CellRow) -> bool:
         """True where the cells from ``x`` on are equal."""
         return self.texts[x:] == other.texts[x:] and self.looks[x:] == other.looks[x:]
 
@@ -100,9 +100,9 @@ class Row:
         self.texts[start:end] = [" "] * (end - start)
 
 
-def blank_row(width: int, blank: Look) -> Row:
+def blank_row(width: int, blank: Look) -> CellRow:
     """A row with nothing on it."""
-    return Row([" "] * width, [blank] * width, width)
+    return CellRow([" "] * width, [blank] * width, width)
 
 
 def cells(segments: Iterable[Segment], looks: Looks, system: ColorSystem) -> tuple[list[str], list[Look]]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.segment import Segment
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 
-from catena.terminal.painter.cells import Row, blank_row, cells, is_sure
+from catena.terminal.painter.cells import CellRow, blank_row, cells, is_sure
 from catena.terminal.painter.looks import Look, Looks
 
 _FEWEST_MOVED = 3  # rows that have to move together before the terminal is told to move them
@@ -40,8 +40,8 @@ class Painter:
         self._looks = Looks()
         self._pen = Pen(self._looks)
         self._width = 0
-        self._wanted: list[Row] = []
-        self._shown: list[Row | None] = []  # None: nothing is known of the row
+        self._wanted: list[CellRow] = []
+        self._shown: list[CellRow | None] = []  # None: nothing is known of the row
         self._cursor: tuple[int, int] | None = None  # where it stands, if that is known
         self._forgotten = 0  # how often; a signal may come in the middle of a frame
         self._remembered = 0  # the number of times before the last frame began
@@ -75,7 +75,7 @@ class Painter:
             self._shown = [None] * height
             self._cursor = None
 
-    def _blank_row(self) -> Row:
+    def _blank_row(self) -> CellRow:
         return blank_row(self._width, self._looks.plain)
 
     def _take(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem) -> set[int]:
@@ -133,11 +133,11 @@ class Painter:
         if shown != wanted:
             self._paint_cells(y, shown, wanted)
 
-    def _erased(self, y: int, x: int, row: Row) -> Row:
+    def _erased(self, y: int, x: int, row: CellRow) -> CellRow:
         self._pen.erase(x, y)
         return row.erased_from(x, self._looks.plain)
 
-    def _paint_cells(self, y: int, shown: Row, wanted: Row) -> None:
+    def _paint_cells(self, y: int, shown: CellRow, wanted: CellRow) -> None:
         """Send the characters that are different, and erase what is behind the last one."""
         texts, looks, pen = wanted.texts, wanted.looks, self._pen
         different = [
