@@ -1,4 +1,8 @@
-"""The texts on which Enter was pressed, in order, each until the store has it or it is back in a draft."""
+"""What has left the composer, in order, until the store has it or it is back in a draft.
+
+That is each text on which Enter was pressed, and files that are read for a draft, for which what is sent next waits; on
+exit also a draft that no tab can keep.
+"""
 
 from __future__ import annotations
 
