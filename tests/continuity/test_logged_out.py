@@ -77,19 +77,19 @@ async def test_m08_on_the_screen_an_undo_that_leads_above_a_logout_names_what_th
     monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say canary-old")
-        await person.sees("│ canary-old")
+        await person.sees("  canary-old")
         await person.idle()
         tab = person.tab
         leaf = tab.leaf_id
         await tab.window.rewind(None)
         await person.until(lambda: tab.leaf_id is None, "the beginning")
         await person.say("say other")
-        await person.sees("│ other")
+        await person.sees("  other")
         await person.idle()
         await tab.conversation.logins.log_out(tab.window)
         await person.sees("logged out by you")
         person.commands.do("undo")
-        await person.sees("│ canary-old", f"Your next prompt goes out {SAID_BEFORE}.", "Undone: the rewind.")
+        await person.sees("  canary-old", f"Your next prompt goes out {SAID_BEFORE}.", "Undone: the rewind.")
         assert tab.leaf_id == leaf
 
 

@@ -60,7 +60,7 @@ async def test_a01_btw_answers_in_an_overlay_and_the_conversation_knows_nothing_
         await person.press("enter")
         await person.type("say a follow-up")
         await person.press("enter")
-        await answered(person, "say a follow-up", "│ a follow-up")
+        await answered(person, "say a follow-up", "  a follow-up")
         await person.press("escape")
         await back(person)
         await gone(person, world)
@@ -85,7 +85,7 @@ async def test_a02_the_answer_is_copied_and_goes_into_the_composer_behind_what_i
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw say the answer")
-        await answered(person, "│ the answer")
+        await answered(person, "  the answer")
         await person.press("y")
         await person.sees("Sent the answer")
         person.composer.put("As you said:")
@@ -101,7 +101,7 @@ async def test_a02_a_summary_goes_into_a_new_file_and_never_over_another(world: 
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/summary say short")
-        await answered(person, "│ short")
+        await answered(person, "  short")
         assert world.prompts()[-1][-1] == f"{SUMMARY}\n\nsay short"
         await person.press("s")
         await person.sees("It is in summary-2.md now")
@@ -131,7 +131,7 @@ async def test_a02_a_summary_begins_a_new_conversation_which_is_not_sent_by_itse
         first = person.tab
         first_draft = person.draft
         await person.say("/summary say all of it")
-        await answered(person, "│ all of it")
+        await answered(person, "  all of it")
         heard = len(world.prompts())
         await person.press("n")
         await back(person)
@@ -157,7 +157,7 @@ async def test_a04_without_a_native_fork_the_overlay_says_so_with_the_price(
         assert len(world.prompts()) == 1, "the price is named before anything is asked"
         await person.type("say told")
         await person.press("enter")
-        await answered(person, "cannot fork: new session · told 2 of 2 messages", "│ told")
+        await answered(person, "cannot fork: new session · told 2 of 2 messages", "  told")
         assert world.prompts()[-1][0].startswith(BEGIN)
 
 
@@ -185,7 +185,7 @@ async def test_a01_an_answer_can_be_stopped_and_esc_closes_at_any_time(world: Wo
         await begun(person)
         await person.say("/btw say some; hang")
         await person.sees_dialog(AsideScreen)
-        await person.sees("│ some", "is answering · ")
+        await person.sees("  some", "is answering · ")
         await person.press("enter")
         await person.type("say too early")
         await person.press("enter")
@@ -196,7 +196,7 @@ async def test_a01_an_answer_can_be_stopped_and_esc_closes_at_any_time(world: Wo
             "the end of the answer",
         )
         await person.press("enter")
-        await answered(person, "│ too early")
+        await answered(person, "  too early")
         await person.press("enter")
         await person.type("hang")
         await person.press("enter")
@@ -209,7 +209,7 @@ async def test_a01_an_answer_can_be_stopped_and_esc_closes_at_any_time(world: Wo
         await gone(person, world)
         person.composer.put("")
         await person.say("say on")
-        await person.sees("│ on")
+        await person.sees("  on")
 
 
 async def test_a01_a_question_that_cannot_be_asked_is_back_in_the_composer(world: World) -> None:
@@ -226,7 +226,7 @@ async def test_a03_asides_show_in_no_list_and_leave_no_row(world: World) -> None
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw say hidden")
-        await answered(person, "│ hidden")
+        await answered(person, "  hidden")
         await person.press("escape")
         await back(person)
         await gone(person, world)
@@ -260,12 +260,12 @@ async def test_k12_an_earlier_question_of_an_aside_is_chosen_changed_and_asked_o
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw say canary-one")
-        await answered(person, "│ canary-one")
+        await answered(person, "  canary-one")
         for question in ("say canary-two", "say canary-three"):
             await person.press("enter")
             await person.type(question)
             await person.press("enter")
-            await answered(person, f"│ {question.removeprefix('say ')}")
+            await answered(person, f"  {question.removeprefix('say ')}")
         screen = screen_of(person)
         await person.press("e")
         await person.sees("enter ask this otherwise")
@@ -278,15 +278,15 @@ async def test_k12_an_earlier_question_of_an_aside_is_chosen_changed_and_asked_o
         await person.sees("What came after it goes; of this aside told 2 of 2 messages", "enter ask instead")
         heard = len(world.prompts())
         await person.press("escape")
-        await person.sees("e edit a question", "│ canary-three")
+        await person.sees("e edit a question", "  canary-three")
         assert (screen._more.text, len(world.prompts())) == ("", heard)
 
         await person.press("e", "k", "enter")
         await person.type(" and more")
         await person.press("enter")
-        await answered(person, "of this aside told 2 of 2 messages", "│ canary-two and more")
+        await answered(person, "of this aside told 2 of 2 messages", "  canary-two and more")
         await person.sees_no("canary-three")
-        assert "│ canary-one" in person.text
+        assert "  canary-one" in person.text
         await person.press("escape")
         await back(person)
         await gone(person, world)
@@ -296,17 +296,17 @@ async def test_k12_a_command_in_place_of_a_question_takes_nothing_back(world: Wo
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw say canary")
-        await answered(person, "│ canary")
+        await answered(person, "  canary")
         await person.press("e", "enter")
         screen_of(person)._more.put("/compact")
         await person.press("enter")
-        await person.sees("An aside takes a question", "│ canary")
+        await person.sees("An aside takes a question", "  canary")
         await person.until(lambda: screen_of(person)._since is None, "the end of it")
         await person.press("enter")
         await person.sees("enter ask instead")
         screen_of(person)._more.put("say better")
         await person.press("enter")
-        await answered(person, "│ better")
+        await answered(person, "  better")
         await person.sees_no("canary")
 
 
@@ -314,7 +314,7 @@ async def test_s01_the_pointer_finds_the_one_button_that_does_something_on_a_que
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw say canary")
-        await answered(person, "│ canary")
+        await answered(person, "  canary")
         screen = screen_of(person)
         rows = person.text.splitlines()
         y = next(number for number, row in enumerate(rows) if "say canary" in row)

@@ -130,7 +130,7 @@ async def test_p11_every_agent_to_choose_from_names_its_price(world: World, tmp_
         await person.press("escape")
         await person.back()
         await person.say("say alpha")
-        await person.sees("│ alpha")
+        await person.sees("  alpha")
         await person.idle()
         await person.say("/agent")
         await person.sees("told 2 of 2 messages, about")

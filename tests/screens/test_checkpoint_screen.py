@@ -19,7 +19,7 @@ BY_HAND = Settings(park=False, checkpoints=CheckpointSetting(frequency="manual")
 
 async def said(person: Person, text: str) -> None:
     await person.say(f"say {text}")
-    await person.sees(f"│ {text}")
+    await person.sees(f"  {text}")
     await person.idle()
 
 
@@ -80,13 +80,13 @@ async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World
         await person.press("enter")
         await back(person)
         await person.sees("Back at “good”. Your next prompt:", "Files are as they were")
-        await person.sees_no("│ beta")
+        await person.sees_no("  beta")
         await person.say("/undo")
-        await person.sees("│ beta")
+        await person.sees("  beta")
 
         await person.say("/rewind good")
         await person.sees("Back at “good”")
-        await person.sees_no("│ beta")
+        await person.sees_no("  beta")
         await person.say("/rewind")
         await person.sees("You stand at “good” already.")
         await person.say("/rewind bad")
@@ -97,14 +97,14 @@ async def test_k04_a_rewind_during_a_turn_stops_it_first(world: World) -> None:
     async with at_the_screen(str(world.project), settings=Settings(park=False)) as person:
         await said(person, "alpha")
         await person.say("say half; wait")
-        await person.sees("│ half")
+        await person.sees("  half")
 
         await person.say("/rewind")
 
         await person.sees("Back at the checkpoint of")
-        await person.sees_no("│ half")
+        await person.sees_no("  half")
         await person.idle()
-        assert "│ alpha" in person.text
+        assert "  alpha" in person.text
 
 
 async def test_k02_k07_the_list_names_and_removes(world: World) -> None:
@@ -127,7 +127,7 @@ async def test_k02_k07_the_list_names_and_removes(world: World) -> None:
         await person.sees("Removed “best”", "no checkpoint yet")
         await person.press("escape")
         await back(person)
-        assert "│ alpha" in person.text
+        assert "  alpha" in person.text
 
 
 async def test_k07_what_d_asks_is_not_overwritten_by_a_price_that_comes_late(world: World) -> None:
@@ -168,12 +168,12 @@ async def test_k05_f_forks_at_a_checkpoint_and_the_original_stays(world: World) 
         await back(person)
         await person.until(lambda: len(person.tabs) == 2, "the fork's tab")
         await person.until(lambda: person.tab is not source, "the fork")
-        await person.sees("│ alpha", "This is the fork")
-        await person.sees_no("│ beta")
+        await person.sees("  alpha", "This is the fork")
+        await person.sees_no("  beta")
         assert person.tab.conversation.id != source.conversation.id
 
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("│ beta")
+        await person.sees("  beta")
 
 
 async def test_k01_how_often_is_set_by_a_word(world: World) -> None:
@@ -208,7 +208,7 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
         await person.sees("Checkpoint “good”")
         good = await person.tab.conversation.checkpoints.find("good")
         await person.say("say half; wait")
-        await person.sees("│ half")
+        await person.sees("  half")
         async with person.tab.conversation.write() as tx:
             await rewind_requests.ask(
                 tx,
@@ -222,8 +222,8 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
         await person.until(lambda: person.area.panels.permission.has_focus, "the question to have the keys")
         await person.press("y")
         await person.writing()
-        assert "│ half" in person.text
+        assert "  half" in person.text
         await person.press("escape")
 
         await person.sees("Back to “good”")
-        await person.sees_no("│ half")
+        await person.sees_no("  half")

@@ -66,14 +66,14 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say canary-one")
-        await person.sees("│ canary-one")
+        await person.sees("  canary-one")
         await person.idle()
         await person.new_tab()
         await person.say("say begun; ask Go on?; say ended")
-        await person.sees("│ begun", "Go on?")
+        await person.sees("  begun", "Go on?")
         first, second = person.tabs
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("│ canary-one")
+        await person.sees("  canary-one")
         faults.are({"prompt": {"login": True, "times": 1}})
         await person.say("echo")
         await person.sees("l log in")
@@ -94,7 +94,7 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
         await person.to_tab(2, "ctrl+pagedown")
         await person.until(lambda: person.area.place == "question", "the keys to go to the question")
         await person.press("y")
-        await person.sees("│ begun", "│ ended")
+        await person.sees("  begun", "  ended")
         await person.until(lambda: not second.busy, "the other tab's end")
         assert second.trouble.standing is None and not second.failed
 
@@ -108,7 +108,7 @@ async def test_r06_a_login_typed_in_place_of_the_prompt_sends_the_prompt_and_a_c
         await person.until(lambda: person.draft == "say one", "the text back in the composer")
         await person.idle()
         await person.say("/login")
-        await person.sees("│ one")
+        await person.sees("  one")
         await person.idle()
 
         await person.say("/logout")
@@ -190,7 +190,7 @@ async def test_m08_logging_out_asks_once_and_what_was_said_stays_on_the_screen(
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say canary-old")
-        await person.sees("│ canary-old")
+        await person.sees("  canary-old")
         await person.idle()
         do(person, "logout")
         await person.sees("log out of Rehearsal?", "stay", "nothing above is told again")
@@ -199,7 +199,7 @@ async def test_m08_logging_out_asks_once_and_what_was_said_stays_on_the_screen(
         do(person, "logout")
         await person.sees("log out of Rehearsal?")
         await person.press("down", "enter")
-        await person.sees("logged out by you", "│ canary-old", "You are logged out of Rehearsal.")
+        await person.sees("logged out by you", "  canary-old", "You are logged out of Rehearsal.")
         await person.idle()
         do(person, "login")
         await person.sees("You are logged in to Rehearsal.")
@@ -242,9 +242,9 @@ def test_r06_a_login_in_the_terminal_is_run_there_and_ctrl_c_comes_back_with_eve
 
         choose_login()
         terminal.press("enter")
-        terminal.wait_for("│ hello world")
+        terminal.wait_for("  hello world")
         terminal.say("say and on")
-        terminal.wait_for("│ and on")
+        terminal.wait_for("  and on")
 
 
 def test_w13_a_login_in_the_terminal_that_fails_can_be_read_and_enter_goes_back(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Static
@@ -28,6 +28,7 @@ from support.places import SCRIPTED_AGENT
 from support.screen.messages import taken_in
 from support.screen.pilot import at_the_screen
 from support.screen.terminal import Place, Terminal
+from support.screen.themed import ThemedApp
 
 # Each begins with what it is; none has a newline, which every field of one line would end at.
 SEQUENCES = (
@@ -248,7 +249,7 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
     assert leaks | ways.leaks == {}
 
 
-class Fields(App[None]):
+class Fields(ThemedApp):
     """The two kinds of fields, without the last look that Catena takes at every line."""
 
     def compose(self) -> ComposeResult:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from rich.segment import Segments
 
-from catena.app import themes
 from catena.app.app import CatenaApp
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.picker import Picker
@@ -18,6 +17,7 @@ from catena.settings.settings import Settings, Start
 from catena.terminal.driver import is_burst
 from catena.terminal.input_filters import ReplyFilter, dark_by_environment
 from catena.terminal.sequences import clipboard, notification
+from catena.themes import catalog
 from catena.widgets.completion import completions
 from catena_acp.agents.catalog import find_spec
 from catena_acp.session_events import Command
@@ -142,9 +142,9 @@ async def test_w20_a_theme_of_the_settings_is_taken(tmp_path: Path) -> None:
 
 async def test_w20_without_a_choice_the_terminal_decides_between_light_and_dark(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), environment={"COLORFGBG": "0;15"}) as person:
-        assert person.app.theme == themes.LIGHT
+        assert person.app.theme == catalog.LIGHT
     async with at_the_screen(str(tmp_path), environment={"NO_COLOR": "1"}) as person:
-        assert person.app.theme == themes.ANSI
+        assert person.app.theme == catalog.TERMINAL
     assert dark_by_environment({"COLORFGBG": "15;default;0"})
 
 
@@ -203,8 +203,8 @@ async def test_w22_a_selection_made_with_the_mouse_is_copied_with_ctrl_c(
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say select me please")
-        await person.sees("│ select me please")
-        row = next(at for at, line in enumerate(person.text.splitlines()) if "│ select me" in line)
+        await person.sees("  select me please")
+        row = next(at for at, line in enumerate(person.text.splitlines()) if "  select me" in line)
         await person.pilot.mouse_down(offset=(3, row))
         await person.pilot.hover(offset=(9, row))
         await person.pilot.mouse_up(offset=(9, row))

@@ -30,7 +30,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def said(person: Person, text: str) -> None:
     await person.say(f"say {text}")
-    await person.sees(f"│ {text}")
+    await person.sees(f"  {text}")
     await person.idle()
 
 
@@ -85,11 +85,11 @@ async def test_w19_each_tab_keeps_its_own_text_draft_and_answer(tmp_path: Path) 
         await said(person, "in the second")
         await person.type("draft two")
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("│ in the first", "▸1")
+        await person.sees("  in the first", "▸1")
         assert person.draft == "draft one"
         assert "in the second" not in person.text.replace("say in the second", "")
         await person.to_tab(2, "ctrl+pageup")
-        await person.sees("│ in the second")
+        await person.sees("  in the second")
         assert person.draft == "draft two"
 
 
@@ -104,7 +104,7 @@ async def test_w19_marks_say_what_the_other_tabs_do(tmp_path: Path) -> None:
         await person.until(lambda: person.tabs[0].mark == "?", "the question")
         await person.until(lambda: " ?" in person.text.splitlines()[0], "its mark")
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("May the agent run?", "│ so")
+        await person.sees("May the agent run?", "  so")
         await person.until(
             lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
@@ -123,7 +123,7 @@ async def test_w19_an_answer_that_was_not_seen_is_marked_unread(tmp_path: Path) 
         await person.sees("•")
         await person.pilot.click("#tabs", offset=(4, 0))
         await person.looks_at(person.tabs[0])
-        await person.sees("│ seen later", "▸1")
+        await person.sees("  seen later", "▸1")
         await person.sees_no("•")
 
 
@@ -307,7 +307,7 @@ async def test_r12_what_is_sent_with_no_agent_chosen_asks_for_one_and_is_then_se
         await person.sees("which agent?")
         await person.type("rehearsal")
         await person.press("enter")
-        await person.sees("│ not lost")
+        await person.sees("  not lost")
 
 
 async def test_the_first_start_asks_for_an_agent_and_keeps_what_is_typed(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ async def test_what_is_published_of_an_answer_is_drawn_with_its_events_and_witho
     pieces = 50
     async with at_the_screen(str(world.project)) as person:
         await person.say("say begun; hang")
-        await person.sees("│ begun")
+        await person.sees("  begun")
         tabs, tab, transcript = person.commands.context.tabs, person.tab, person.transcript
         await person.until(lambda: not transcript.busy and not tabs.events, "all to be drawn")
         answer = person.commands.context.presenter.newest(Kind.AGENT)

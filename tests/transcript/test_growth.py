@@ -80,7 +80,7 @@ def test_a_line_of_an_open_code_block_is_drawn_once() -> None:
     before = answer.parts[-1].measure(at)
     answer.grow("second\nthird")
     after = answer.parts[-1].measure(at)
-    assert texts(after) == ["   first", "   second", "   third"]
+    assert texts(after) == ["first", "second", "third"]
     assert after[0] is before[0]
 
 

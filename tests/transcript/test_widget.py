@@ -52,7 +52,7 @@ async def test_q02_even_an_undecided_end_is_shown_when_nothing_follows(end: str)
         transcript.grow(answer.id, "text\n\n" + end)
         await until(lambda: not transcript.busy)
         await taken_in(pilot)
-        rows = [row.strip(" │") for row in shown(transcript)]
+        rows = [row.strip() for row in shown(transcript)]
         assert rows[rows.index("text") + 1 : rows.index("text") + 3] == [
             "",
             {"-": "•", "===": "===", "``": "``"}.get(end, end),
@@ -195,7 +195,7 @@ async def test_s06_a_resize_keeps_the_top_message_and_the_end() -> None:
         await pilot.resize_terminal(90, 30)
         await taken_in(pilot)
         await settled(transcript, pilot)
-        first = top.strip(" │▌").split(":")[0]
+        first = top.strip(" ▌").split(":")[0]
         assert any(first in row for row in shown(transcript)[:12])
 
 
@@ -241,7 +241,7 @@ async def test_s01_what_is_dim_is_dimmer_than_text_in_every_theme(theme: str) ->
     writer = Writer()
     async with scene([writer.answer("text"), writer.row(Kind.THOUGHT, "x")], theme=theme) as (transcript, _):
         palette = transcript._column.options.palette
-        for dimmer in (palette.muted, palette.faint, palette.chain, palette.seam):
+        for dimmer in (palette.muted, palette.faint, palette.quote, palette.rule):
             assert dimmer.color != palette.text.color or dimmer.dim
         assert palette.prompt_bar.color != palette.text.color
 
@@ -281,22 +281,22 @@ async def test_w26_folds_are_toggled_by_key_or_click_and_remembered() -> None:
         writer.answer("done"),
     ]
     async with scene(messages) as (transcript, pilot):
-        assert " │ ▸ thought for 3 s" in shown(transcript)
+        assert "   ▸ thought for 3 s" in shown(transcript)
         await pilot.click(transcript, offset=(6, 3))
         await taken_in(pilot)
-        assert shown(transcript)[3:5] == [" │ ▾ thought for 3 s", " │   what I thought"]
+        assert shown(transcript)[3:5] == ["   ▾ thought for 3 s", "     what I thought"]
         assert [(event.message_id, event.folded) for event in posted(transcript, Transcript.FoldToggled)] == [
             ("m2", False)
         ]
         transcript.show(messages, more_above=False)
         await taken_in(pilot)
-        assert " │   what I thought" in shown(transcript)
+        assert "     what I thought" in shown(transcript)
         transcript.toggle_fold("m2")
         await taken_in(pilot)
-        assert " │   what I thought" not in shown(transcript)
+        assert "     what I thought" not in shown(transcript)
         transcript.fold_all(False)
         await taken_in(pilot)
-        assert " │   what I thought" in shown(transcript)
+        assert "     what I thought" in shown(transcript)
 
 
 async def test_unfolding_leaves_the_line_where_it_is() -> None:

@@ -32,7 +32,7 @@ def edits(person: Person) -> EditActions:
 async def say(person: Person, *words: str) -> None:
     for word in words:
         await person.say(f"say {word}")
-        await person.sees(f"│ {word[:60].strip()}")
+        await person.sees(f"  {word[:60].strip()}")
         await person.idle()
 
 
@@ -61,14 +61,14 @@ async def test_e01_esc_esc_chooses_an_earlier_prompt_in_the_transcript(world: Wo
             for text, strip in rows.items()
             if text and all(segment.style and segment.style.dim for segment in strip if segment.text.strip())
         ]
-        assert "│ alpha" in dim and "▌ say alpha" in dim and not any("say beta" in text for text in dim)
+        assert "  alpha" in dim and "▌ say alpha" in dim and not any("say beta" in text for text in dim)
         await person.press("up", "enter")
         await person.sees("editing a prompt of", "> say alpha", "enter sends", "esc leaves")
         await person.writing()
         await person.taken_in()
         assert person.draft == "say alpha" and not transcript.choosing
         await person.say("say gamma")
-        await person.sees("│ gamma", "‹ 2/2 ›")
+        await person.sees("  gamma", "‹ 2/2 ›")
         await person.idle()
         assert "beta" not in person.text and "editing" not in person.text
     assert world.prompts()[-1] == ["say gamma"], "the first prompt edited tells a fresh session nothing"
@@ -157,7 +157,7 @@ async def test_e06_attachments_of_the_prompt_are_in_the_composer_and_go_with_the
         await edit_chosen(person)
         await person.sees("+ notes.txt 9 B")
         await person.say("say beta")
-        await person.sees("│ beta", "‹ 2/2 ›", "+ notes.txt")
+        await person.sees("  beta", "‹ 2/2 ›", "+ notes.txt")
         await person.idle()
         assert person.tab.attachments == ()
         transcript = person.area.conversation.transcript
@@ -202,7 +202,7 @@ def test_e01_two_quick_escapes_are_understood_in_a_real_terminal(tmp_path: Path)
     place.without_parking()
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.say("say alpha")
-        terminal.wait_for(r"│ alpha[\s\S]*esc esc edit")  # the turn is over: nothing is left to be stopped
+        terminal.wait_for(r"  alpha[\s\S]*esc esc edit")  # the turn is over: nothing is left to be stopped
         terminal.write("\x1b\x1b")
         terminal.wait_for("enter edit it")
         terminal.press("enter")
@@ -229,7 +229,7 @@ async def test_e03_each_sibling_comes_back_with_its_own_tail_place_and_draft(wor
         await person.until(lambda: transcript.position() == place, "the place, after an edit that is left")
         await edit_chosen(person, "up", "up")
         await person.say("say other")
-        await person.sees("│ other", "‹ 2/2 ›", "stays on the branch")
+        await person.sees("  other", "‹ 2/2 ›", "stays on the branch")
         await person.idle()
         assert person.draft == "" and "tail" not in person.text
         person.composer.put("new draft")
@@ -241,7 +241,7 @@ async def test_e03_each_sibling_comes_back_with_its_own_tail_place_and_draft(wor
         await person.done()
         await person.press("l")
         await person.until(lambda: person.draft == "new draft", "the draft of this one")
-        await person.sees("│ other")
+        await person.sees("  other")
         await person.done()
         await person.press("l")
         await person.sees("This is the newest version")
@@ -262,7 +262,7 @@ async def test_e04_editing_while_the_agent_streams_stops_the_turn_first(world: W
         await person.press("J", "e")
         await person.sees("enter stops the turn and sends")
         await person.say("say instead")
-        await person.sees("│ instead", "‹ 2/2 ›")
+        await person.sees("  instead", "‹ 2/2 ›")
         await person.idle()
         assert "stream" not in person.text
     cancelled = [entry for entry in world.requests() if entry.get("method") == "session/cancel"]
@@ -289,7 +289,7 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(w
         await person.sees("who answers it again?", "probably told 2 of 2 messages")
         await person.type("rehearsal")
         await person.press("enter")
-        await person.sees("‹ 2/2 ›", "│ beta")
+        await person.sees("‹ 2/2 ›", "  beta")
         await person.idle()
         assert person.tab.agent == "rehearsal"
         await person.browse()
@@ -383,7 +383,7 @@ async def test_f02_side_by_side_both_answer_and_the_source_streams_on(world: Wor
         await person.press("escape")
         await person.idle()
         await say(person, "gamma")
-        assert "│ beta" not in person.text and "▌ say beta" not in person.text
+        assert "  beta" not in person.text and "▌ say beta" not in person.text
 
 
 async def test_f08_a_fork_that_fails_leaves_everything_and_says_the_agents_words(world: World) -> None:
@@ -431,7 +431,7 @@ async def test_f09_a_fork_at_a_prompt_begins_before_it_with_its_words(world: Wor
         await person.press("enter")
         await person.sees("forked from")
         await person.until(lambda: person.draft == "say beta", "its words")
-        await person.sees_no("│ beta")
+        await person.sees_no("  beta")
 
 
 async def test_t02_keys_go_to_the_next_and_previous_branch_point(world: World) -> None:
@@ -441,7 +441,7 @@ async def test_t02_keys_go_to_the_next_and_previous_branch_point(world: World) -
         await say(person, "alpha", "beta")
         await edit_chosen(person)
         await person.say("say beta2")
-        await person.sees("│ beta2", "‹ 2/2 ›")
+        await person.sees("  beta2", "‹ 2/2 ›")
         await person.idle()
         await say(person, *(f"filler{number}" for number in range(3)))
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 
 from catena.widgets.hint_line import HintLine
 from support.screen.messages import taken_in
+from support.screen.themed import ThemedApp
 
 _NEWS = "Back at “before trouble”. Your next prompt: native: nothing replayed. Files are as they were."
 
 
-class _Below(App[None]):
+class _Below(ThemedApp):
     def compose(self) -> ComposeResult:
         yield HintLine()
 

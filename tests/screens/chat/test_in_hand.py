@@ -53,7 +53,7 @@ async def press_enter(person: Person) -> None:
 
 async def a_turn_that_hangs(person: Person) -> None:
     await person.say("say before; hang")
-    await person.sees("│ before")
+    await person.sees("  before")
 
 
 async def a_question(person: Person) -> None:
@@ -70,7 +70,7 @@ async def give_a_reason(person: Person) -> None:
 
 async def an_edit_above_a_draft(person: Person) -> None:
     await person.say("say before")
-    await person.sees("│ before")
+    await person.sees("  before")
     await person.idle()
     await person.type("a draft")
     await person.escape_twice()
@@ -158,7 +158,7 @@ async def test_r12_who_leaves_while_the_disk_is_full_is_told_what_could_not_be_k
 async def test_r12_enter_and_the_end_in_one_moment_leave_the_text_in_one_place(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say before")
-        await person.sees("│ before")
+        await person.sees("  before")
         await person.idle()
         person.composer.put(TYPED)
         person.composer.submit()
@@ -170,7 +170,7 @@ async def test_r12_enter_and_the_end_in_one_moment_leave_the_text_in_one_place(t
 async def test_r12_a_text_that_comes_back_in_the_moment_of_the_end_is_the_draft(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say before")
-        await person.sees("│ before")
+        await person.sees("  before")
         await person.idle()
         await person.type("behind")
         tab = person.tab
@@ -242,7 +242,7 @@ async def test_r12_a_dropped_path_that_cannot_be_attached_stands_in_the_composer
 
 async def walk_from_a_draft(person: Person) -> None:
     await person.say("say before")
-    await person.sees("│ before")
+    await person.sees("  before")
     await person.idle()
     await person.type("a draft")
     await person.press("up")

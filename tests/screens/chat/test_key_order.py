@@ -60,7 +60,7 @@ def _talked(tmp_path: Path) -> Iterator[Terminal]:
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Understudy")
         terminal.say("say a beginning")
-        terminal.wait_for(r"│ a beginning[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  a beginning[\s\S]*ctrl\+o history")
         yield terminal
 
 
@@ -82,7 +82,7 @@ def test_a_reason_that_is_typed_with_its_r_rejects_and_never_allows(tmp_path: Pa
             terminal.say(f"edit yes{number}.txt")
             terminal.wait_for(r"May the agent edit[\s\S]* 1 y Allow[\s\S]*1–9 y n answer")
             way(terminal, ("r", *f"say why not y{number}", "enter"))
-            text = terminal.wait_for(rf"│ why not y{number}[\s\S]*ctrl\+o history")
+            text = terminal.wait_for(rf"  why not y{number}[\s\S]*ctrl\+o history")
             assert f"✗ Edit    yes{number}.txt" in text
             assert "✓" not in text
 
@@ -158,7 +158,7 @@ def test_what_is_typed_behind_ctrl_t_is_in_the_new_tab(tmp_path: Path) -> None:
 def test_letters_behind_ctrl_n_are_commands_of_the_queue(tmp_path: Path) -> None:
     with _talked(tmp_path) as terminal:
         terminal.say("say at work; hang")
-        terminal.wait_for("│ at work")
+        terminal.wait_for("  at work")
         for way in WAYS:
             terminal.say("say one after the other")
             terminal.wait_for("next  say one after the other")

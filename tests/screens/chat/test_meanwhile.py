@@ -28,7 +28,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def said(person: Person, text: str) -> None:
     await person.say(f"say {text}")
-    await person.sees(f"│ {text}")
+    await person.sees(f"  {text}")
     await person.idle()
 
 
@@ -64,9 +64,9 @@ async def test_w19_a_new_tab_gets_what_is_typed_while_it_is_opened_and_is_what_e
             await person.press("enter")
             await person.sees("What you sent goes out as soon as what you asked for before it is done.")
             await person.type("and then")
-            assert "│ new" not in person.text
+            assert "  new" not in person.text
         await person.until(lambda: len(person.tabs) == 2, "the second tab")
-        await person.sees("│ new", "▸2", "> and then")
+        await person.sees("  new", "▸2", "> and then")
         await person.idle()
         first, second = person.tabs
         assert (first.draft, second.draft) == ("draft one", "and then")
@@ -80,7 +80,7 @@ async def test_w19_a_command_and_a_prompt_typed_at_once_take_effect_one_after_th
         await said(person, "first")
         await person.type_at_once("/new\nsay new\nwritten")
         await person.until(lambda: len(person.tabs) == 2, "the second tab")
-        await person.sees("│ new", "▸2", "> written")
+        await person.sees("  new", "▸2", "> written")
         await person.idle()
         assert await prompts(person.tabs[0]) == ["say first"] and person.tabs[0].draft == ""
 
@@ -95,11 +95,11 @@ async def test_w19_another_tab_has_the_composer_and_the_keys_at_once_and_enter_w
         async with person.store_held():
             await person.press("1")
             assert person.app.focused is person.composer
-            assert person.draft == "draft one" and "│ second" in person.text
+            assert person.draft == "draft one" and "  second" in person.text
             await person.type(" and more")
             await person.press("enter")
             await person.type("say later")
-            assert person.draft == "say later" and "│ second" in person.text
+            assert person.draft == "say later" and "  second" in person.text
             assert first.leaf_id is not None and not first.busy
         await person.looks_at(first)
         await person.sees("draft one and more")
@@ -153,7 +153,7 @@ async def test_w19_a_tab_that_cannot_be_read_leaves_the_one_on_the_screen_with_i
             await person.type("!")
             await person.press("enter")
             await person.type("more")
-        await person.sees("it cannot be read", "│ second", "> draft two")
+        await person.sees("it cannot be read", "  second", "> draft two")
         await person.looks_at(second)
         assert first.draft == "draft one!\nmore"
         monkeypatch.undo()
@@ -186,7 +186,7 @@ async def test_w19_where_no_tab_can_be_read_enter_tries_that_once_more_and_sends
         await person.sees("it cannot be read: 2", "> say second")
         await person.done()
         await person.press("enter")
-        await person.sees("│ first", "│ second")
+        await person.sees("  first", "  second")
         await person.idle()
         assert await prompts(person.tabs[0]) == ["say first", "say second"] and person.draft == ""
 
@@ -219,11 +219,11 @@ async def test_k11_a_closed_tab_keeps_its_draft_and_the_next_one_gets_what_is_ty
             person.commands.do("close")
             await person.type(" typed")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
-        await person.sees("│ first", "> draft one typed")
+        await person.sees("  first", "> draft one typed")
         await person.done()
         assert person.tabs[0].draft == "draft one typed"
         await person.say("/undo")
-        await person.sees("│ second", "> draft two")
+        await person.sees("  second", "> draft two")
 
 
 async def test_k11_what_was_sent_while_the_last_tab_was_closed_is_there_where_no_other_is_begun(
@@ -252,7 +252,7 @@ async def test_k11_what_is_typed_while_an_act_is_undone_goes_to_where_that_leads
         await person.sees("editing a prompt of")
         await person.done()
         await person.say("say beta")
-        await person.sees("│ beta")
+        await person.sees("  beta")
         await person.idle()
         await person.type("/undo")
         async with person.store_held():
@@ -260,8 +260,8 @@ async def test_k11_what_is_typed_while_an_act_is_undone_goes_to_where_that_leads
             await person.type("say gamma")
             await person.press("enter")
             await person.type("rest")
-            assert person.draft == "rest" and "│ beta" in person.text
-        await person.sees("│ alpha", "│ gamma", "> rest")
+            assert person.draft == "rest" and "  beta" in person.text
+        await person.sees("  alpha", "  gamma", "> rest")
         await person.idle()
         assert "beta" not in person.text
 
@@ -275,7 +275,7 @@ async def test_k11_nothing_to_undo_sends_what_was_typed_meanwhile_where_it_was_t
             await person.type("say beta")
             await person.press("enter")
             await person.type("rest")
-        await person.sees("│ beta", "> a draft", "rest")
+        await person.sees("  beta", "> a draft", "rest")
         await person.idle()
         assert person.draft == person.tab.draft == "a draft\nrest"
 
@@ -312,7 +312,7 @@ async def test_e01_what_is_typed_while_an_edit_goes_out_is_the_next_prompt(tmp_p
             await person.type("say next")
             await person.press("enter")
             await person.type("rest")
-        await person.sees("│ alpha too", "│ next", "> rest")
+        await person.sees("  alpha too", "  next", "> rest")
         await person.idle()
         assert await prompts(person.tab) == ["say alpha", "say alpha too", "say next"]
         await person.browse()
@@ -501,7 +501,7 @@ async def test_m06_what_is_saved_while_a_tab_goes_elsewhere_does_not_take_the_pl
         await person.sees("editing a prompt of")
         await person.done()
         await person.say("say beta")
-        await person.sees("│ beta")
+        await person.sees("  beta")
         await person.idle()
         await person.type("draft here")
         stand_anew = OpenTabs.reload
@@ -581,7 +581,7 @@ async def test_enter_waits_for_a_file_that_is_being_attached(tmp_path: Path) -> 
             await person.press("tab", "enter")
             assert person.draft == "" and person.tab.leaf_id is None
             await person.type("and on")
-        await person.sees("│ look", "notes.md", "> and on")
+        await person.sees("  look", "notes.md", "> and on")
         await person.idle()
         assert person.tab.attachments == () and person.tab.draft == "and on"
         assert await prompts(person.tab) == ["say look"]
@@ -607,7 +607,7 @@ async def test_h14_a_prompt_that_comes_back_while_another_tab_is_chosen_stays_wh
         await said(person, "first")
         await person.new_tab()
         await person.say("say second; hang")
-        await person.sees("│ second")
+        await person.sees("  second")
         await person.say("say waiting")
         await person.until(lambda: person.tab.queue, "the prompt to wait")
         first, second = person.tabs
@@ -658,7 +658,7 @@ async def test_w19_who_comes_back_before_another_tab_was_shown_misses_nothing_th
         await person.until(lambda: not tabs.events, "the news to be taken in")
         pages.let_go[first.window_id].set()
         await person.looks_at(first)
-        await person.sees("│ first", "│ between")
+        await person.sees("  first", "  between")
 
 
 async def test_the_last_tab_may_be_closed_while_it_is_read_anew(
@@ -704,5 +704,5 @@ async def test_s05_a_page_that_cannot_be_read_anew_is_told_and_the_screen_goes_o
         monkeypatch.setattr(OpenTabs, "newest_page", not_at_first)
         person.commands.context.presenter._reload.set()
         person.commands.context.tabs.published.set()
-        await person.sees("it cannot be read", "│ first")
+        await person.sees("it cannot be read", "  first")
         await said(person, "second")

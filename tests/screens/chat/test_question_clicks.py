@@ -55,7 +55,7 @@ async def test_w01_the_change_and_the_reason_can_be_clicked(tmp_path: Path) -> N
         assert person.area.panels.permission.giving_reason
         await person.type("say use another file")
         await person.press("enter")
-        await person.sees("▌ say use another file", "│ use another file")
+        await person.sees("▌ say use another file", "  use another file")
 
 
 async def test_w01_a_click_while_one_types_takes_what_was_under_the_pointer_and_no_keys(

@@ -25,7 +25,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def queued(person: Person, *texts: str, first: str = "say busy; hang") -> None:
     await person.say(first)
-    await person.sees("│ busy")
+    await person.sees("  busy")
     for text in texts:
         await person.say(text)
         await person.sees(f"next  {text}")
@@ -76,13 +76,13 @@ async def test_w16_s_stops_the_turn_and_sends_that_one_first_and_the_keys_come_b
         await queued(person, "say one", "say two; wait 9")
         await in_the_list(person)
         await person.press("down", "s")
-        await person.sees("│ two", "next  say one")
+        await person.sees("  two", "next  say one")
         await person.press("escape")  # the list has the keys while something waits
         await person.writing()
         await person.press("escape")
-        await person.sees("│ one")
+        await person.sees("  one")
         text = person.text
-        assert text.index("│ busy") < text.index("│ two") < text.index("│ one")
+        assert text.index("  busy") < text.index("  two") < text.index("  one")
         await person.writing()
 
 
@@ -93,7 +93,7 @@ async def test_w16_s_says_it_into_the_running_turn_where_the_agent_takes_that(tm
         await person.press("s")
         text = await person.sees("▌ mind the gap", "said into the running turn", "[heeded] mind the gap")
         await person.idle()
-        assert text.index("│ busy") < text.index("▌ mind the gap") < text.index("│ [heeded]")
+        assert text.index("  busy") < text.index("▌ mind the gap") < text.index("  [heeded]")
         assert order(person) == []
         await person.writing()
 
@@ -106,7 +106,7 @@ async def test_w16_a_click_on_now_sends_and_a_click_on_the_cross_takes_back(tmp_
         await person.sees_no("next  say one")
         await person.taken_in()  # the list is laid out anew: a click goes where its line is by then
         await person.pilot.click("#queue", offset=(person.app.size.width - 5, 0))
-        await person.sees("│ two")
+        await person.sees("  two")
 
 
 async def test_w16_on_a_short_screen_the_list_is_there_while_it_has_the_keys(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ async def test_w16_an_item_says_what_it_was_typed_in_where_that_differs_from_now
     async with at_the_screen(str(tmp_path)) as person:
         (tmp_path / "notes.txt").write_text("hello")
         await person.say("say busy; hang")
-        await person.sees("│ busy")
+        await person.sees("  busy")
         await person.say("/attach notes.txt")
         await person.sees("+ notes.txt 5 B ✕")
         await person.say("say later")
@@ -239,7 +239,7 @@ def test_r12_draft_files_and_queue_are_there_again_after_the_program_was(tmp_pat
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("> Message")
         terminal.say("say busy; hang")
-        terminal.wait_for("│ busy")
+        terminal.wait_for("  busy")
         terminal.say("say later")
         terminal.wait_for("next  say later")
         terminal.say("/attach notes.txt")

@@ -33,7 +33,7 @@ async def test_m10_files_shows_what_was_read_and_changed_with_the_changes(tmp_pa
         await person.sees("No agent has told of a file")
         await person.press("escape")
         await said(person, "tool read README.md; edit! notes.txt; say done")
-        await person.sees("│ done")
+        await person.sees("  done")
         await person.say("/files")
         text = await person.sees(
             "files on this branch", "notes.txt  changed 1 time", "README.md  read 1 time"

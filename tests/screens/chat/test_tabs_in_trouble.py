@@ -122,7 +122,7 @@ class Scene:
 def answer_on(person: Person) -> list[str]:
     """What is on the screen of an answer, without the scroll bar."""
     rows = (line[: person.app.size.width - 2].strip() for line in person.text.splitlines())
-    return [row for row in rows if row.startswith("│ ")]
+    return [row for row in rows if row.startswith("  ")]
 
 
 def of_the_middle(place: Path, *flags: str) -> Settings:
@@ -186,7 +186,7 @@ class Refused:
     key: str = "r"
     flags: tuple[str, ...] = ()
     faults: Mapping[str, Any] = field(default_factory=dict)
-    sees: str = "│ well after all"
+    sees: str = "  well after all"
 
 
 REFUSED = {
@@ -232,9 +232,9 @@ async def test_r09_an_error_that_pretends_to_be_an_answer_stays_as_it_came_and_c
         person = scene.person
         await person.say("errortext")
         await scene.troubled(Trouble.RATE_LIMIT, "ra")
-        await person.sees("│ exceeded retry limit, last status: 429 Too Many Requests")
+        await person.sees("  exceeded retry limit, last status: 429 Too Many Requests")
         await person.say("say well after all")
-        await person.sees("│ well after all")
+        await person.sees("  well after all")
         await person.until(lambda: not person.area.panels.trouble.open, "the trouble to be gone")
         await scene.untouched_elsewhere()
 
@@ -267,11 +267,11 @@ async def test_r01_to_r05_what_breaks_in_mid_turn_keeps_its_text_and_the_next_pr
     async with three_tabs(tmp_path) as scene:
         person = scene.person
         await person.say(broken.prompt)
-        await person.sees("│ half of it")
+        await person.sees("  half of it")
         if broken.kill:
             os.kill(agent_of(scene.middle), signal.SIGKILL)
         await scene.troubled(broken.trouble, broken.offers)
-        await person.sees("│ half of it")
+        await person.sees("  half of it")
         await person.say("echo")
         await person.sees("[heard]", broken.prompt)
         await person.until(lambda: not scene.middle.busy and not person.area.panels.trouble.open, "peace")
@@ -314,7 +314,7 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert scene.middle.trouble.standing is None
         await person.to_tab(2, "ctrl+pageup")
-        await person.sees("│ well after all")
+        await person.sees("  well after all")
         await scene.untouched_elsewhere()
 
 
@@ -340,7 +340,7 @@ async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert person.draft == DRAFT and scene.middle.draft == MEANWHILE
         await person.to_tab(2, "ctrl+pageup")
-        await person.sees("│ well after all")
+        await person.sees("  well after all")
         assert person.draft == MEANWHILE
 
 
@@ -364,7 +364,7 @@ async def test_r01_what_waits_can_be_kept_back_and_a_limit_that_has_passed_says_
         await person.sees("The limit ended at", "r send it again")
         assert scene.middle.trouble.standing is not None and not scene.middle.busy
         await scene.take("r")
-        await person.sees("│ well after all")
+        await person.sees("  well after all")
 
 
 async def to_the_panel(person: Person) -> None:
@@ -400,18 +400,18 @@ async def test_r01_after_a_restart_what_can_be_done_is_offered_again(tmp_path: P
         await person.writing()
         await to_the_panel(person)
         await person.press("r")
-        await person.sees("│ well after all")
+        await person.sees("  well after all")
 
 
 async def test_r04_an_agent_killed_between_turns_is_no_trouble(tmp_path: Path) -> None:
     async with three_tabs(tmp_path) as scene:
         person = scene.person
         await person.say("say before")
-        await person.sees("│ before")
+        await person.sees("  before")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         os.kill(agent_of(scene.middle), signal.SIGKILL)
         await person.say("say after")
-        await person.sees("│ after")
+        await person.sees("  after")
         assert not person.area.panels.trouble.open
         await scene.untouched_elsewhere()
 
@@ -440,7 +440,7 @@ async def test_r04_an_agent_that_dies_while_it_gets_ready_is_started_again_by_th
     async with three_tabs(tmp_path, faults={"new": {"kill": True, "times": 1}}) as scene:
         await scene.troubled(Trouble.AGENT_GONE, "ea")
         await scene.person.say("say well after all")
-        await scene.person.sees("│ well after all")
+        await scene.person.sees("  well after all")
         await scene.person.until(lambda: not scene.person.area.panels.trouble.open, "the trouble to be gone")
         await scene.untouched_elsewhere()
 
@@ -481,7 +481,7 @@ async def test_r06_a_login_that_is_wanted_from_the_start_is_offered_and_the_prom
         await person.until(came_back, "the trouble of the prompt")
         person.composer.insert("\n" + MEANWHILE)
         await scene.take("l")
-        await person.sees("│ well after all")
+        await person.sees("  well after all")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         assert person.draft == MEANWHILE
         await scene.untouched_elsewhere()
@@ -504,7 +504,7 @@ async def test_r07_a_stale_session_is_told_by_a_seam_and_the_conversation_goes_o
     async with three_tabs(tmp_path, "--no-fork", *flags) as scene:
         person = scene.person
         await person.say("say before")
-        await person.sees("│ before")
+        await person.sees("  before")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         await scene.end_agent()
         scene.fail(faults)
@@ -527,7 +527,7 @@ async def test_r10_r11_a_silent_agent_is_stopped_then_ended_and_the_panel_says_h
     async with three_tabs(tmp_path) as scene:
         person = scene.person
         await person.say("say half of it; hang hard")
-        await person.sees("│ half of it", "esc stop")
+        await person.sees("  half of it", "esc stop")
         person.composer.insert(MEANWHILE)
         await person.press("escape")
         await person.until(lambda: scene.middle.doing is Doing.STOPPING, "the stop to be asked for")
@@ -535,7 +535,7 @@ async def test_r10_r11_a_silent_agent_is_stopped_then_ended_and_the_panel_says_h
         await person.press("escape")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         await person.sees_no("does not stop")
-        assert person.draft == MEANWHILE and "│ half of it" in person.text
+        assert person.draft == MEANWHILE and "  half of it" in person.text
         await scene.untouched_elsewhere()
 
 
@@ -552,7 +552,7 @@ async def test_r12_an_agent_that_is_missing_gives_the_text_back_and_another_one_
         person.composer.insert(MEANWHILE)
         await scene.take("a")
         await scene.choose_agent("scripted")
-        await person.sees("│ well after all")
+        await person.sees("  well after all")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         assert person.draft == MEANWHILE
         await scene.untouched_elsewhere()
@@ -602,7 +602,7 @@ async def test_escape_leaves_the_panel_and_a_second_one_puts_it_away_for_good(tm
         await person.until(lambda: not person.area.panels.trouble.open, "it to be gone")
         await person.new_tab()
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("│ half of it")
+        await person.sees("  half of it")
         assert not person.area.panels.trouble.open
 
 

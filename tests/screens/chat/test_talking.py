@@ -22,7 +22,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_what_is_said_is_answered_on_the_screen(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say the answer is forty-two")
-        await person.sees("say the answer is forty-two", "│ the answer is forty-two")
+        await person.sees("say the answer is forty-two", "  the answer is forty-two")
         await person.idle()
         assert person.draft == ""
 
@@ -34,38 +34,38 @@ async def test_ctrl_j_makes_a_new_line_and_enter_sends_both(tmp_path: Path) -> N
         await person.type("say two")
         assert person.draft == "say one\nsay two"
         await person.press("enter")
-        await person.sees("│ one", "│ two")
+        await person.sees("  one", "  two")
 
 
 async def test_an_enter_typed_at_once_behind_a_text_sends_all_of_it(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.type_at_once("say quick\nmore")
-        await person.sees("│ quick")
+        await person.sees("  quick")
         assert person.draft == "more"
 
 
 async def test_r11_escape_stops_the_turn_and_what_was_said_stays(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say first words; hang")
-        await person.sees("│ first words", "esc stop")
+        await person.sees("  first words", "esc stop")
         await person.press("escape")
         await person.sees("Stopped by you")
         await person.idle()
-        assert "│ first words" in person.text
+        assert "  first words" in person.text
 
 
 async def test_r11_ending_the_process_is_offered_after_five_seconds(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say still here; hang hard")
-        await person.sees("│ still here")
+        await person.sees("  still here")
         await person.press("escape")
         await person.until(lambda: person.tab.doing is Doing.STOPPING, "the stop to be asked for")
         await person.sees("esc again ends the agent's process")
         await person.press("escape")
         await person.idle()
-        assert "│ still here" in person.text
+        assert "  still here" in person.text
         await person.say("say back again")
-        await person.sees("│ back again")
+        await person.sees("  back again")
 
 
 async def test_w16_enter_while_the_agent_works_queues_and_the_queue_is_sent_in_order(tmp_path: Path) -> None:
@@ -75,14 +75,14 @@ async def test_w16_enter_while_the_agent_works_queues_and_the_queue_is_sent_in_o
             await person.until(lambda: person.tab.at_work, "the turn")
             await person.say("say the second")
             await person.sees("next  say the second")
-        await person.sees("│ busy", "│ the second")
+        await person.sees("  busy", "  the second")
         await person.sees_no("next  say the second")
 
 
 async def test_w16_up_in_an_empty_composer_takes_a_waiting_prompt_back(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say busy; hang")
-        await person.sees("│ busy")
+        await person.sees("  busy")
         await person.say("say not yet")
         await person.sees("next  say not yet")
         await person.press("up")
@@ -93,7 +93,7 @@ async def test_w16_up_in_an_empty_composer_takes_a_waiting_prompt_back(tmp_path:
 async def test_w16_a_click_on_the_cross_takes_a_waiting_prompt_back(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say busy; hang")
-        await person.sees("│ busy")
+        await person.sees("  busy")
         await person.say("say not yet")
         await person.sees("✕")
         await person.pilot.click("#queue", offset=(person.app.size.width - 2, 0))
@@ -111,7 +111,7 @@ async def test_w16_after_an_error_the_queue_waits_for_the_person(tmp_path: Path)
         await person.sees("held  say and then")
         await person.idle()
         await person.press("enter")
-        await person.sees("│ and then")
+        await person.sees("  and then")
 
 
 async def test_w16_what_is_held_is_let_go_while_a_turn_runs_and_follows_it(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ async def test_w16_what_is_held_is_let_go_while_a_turn_runs_and_follows_it(tmp_p
             await person.until(lambda: person.tab.at_work, "the turn")
             await person.press("enter")
             await person.sees("next  say and then")
-        await person.sees("│ between", "│ and then")
+        await person.sees("  between", "  and then")
 
 
 async def test_r12_a_prompt_that_no_agent_takes_is_back_in_the_composer(tmp_path: Path) -> None:
@@ -145,10 +145,10 @@ async def test_r12_an_agent_that_dies_keeps_its_words_on_the_screen_and_says_how
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say half a sen; crash")
-        await person.sees("│ half a sen", "killed by signal")
+        await person.sees("  half a sen", "killed by signal")
         await person.idle()
         await person.say("say up again")
-        await person.sees("│ up again")
+        await person.sees("  up again")
 
 
 async def test_a_question_shows_the_agents_options_in_its_order_and_nothing_is_chosen_before(
@@ -234,13 +234,13 @@ async def test_a_reason_rejects_and_becomes_the_next_prompt(tmp_path: Path) -> N
         await person.press("r")
         await person.type("say use another file")
         await person.press("enter")
-        await person.sees("▌ say use another file", "│ use another file")
+        await person.sees("▌ say use another file", "  use another file")
 
 
 async def test_w06_the_plan_is_pinned_while_it_has_open_items(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("plan; say planned")
-        await person.sees("│ planned")
+        await person.sees("  planned")
         await person.idle()
         panel = person.area.panels.plan
         assert not panel.display or not panel.has_class("-open")
@@ -277,10 +277,10 @@ async def test_w02_the_agents_other_options_can_be_set(tmp_path: Path) -> None:
 async def test_clear_is_ours_and_leaves_everything_on_the_screen(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say before")
-        await person.sees("│ before")
+        await person.sees("  before")
         await person.idle()
         await person.say("/clear")
-        await person.sees("cleared by you", "│ before")
+        await person.sees("cleared by you", "  before")
 
 
 async def test_the_panel_of_a_question_is_away_when_there_is_none(tmp_path: Path) -> None:
@@ -298,6 +298,6 @@ async def test_w08_where_the_agent_reports_nothing_there_is_no_meter(tmp_path: P
     quiet = AgentSpec("quiet", "Quiet", (sys.executable, "-m", "catena_acp.rehearsal", "--no-usage"))
     async with at_the_screen(str(tmp_path), agent=quiet) as person:
         await person.say("say done")
-        await person.sees("│ done")
+        await person.sees("  done")
         await person.idle()
         assert "$" not in person.text and "k/" not in person.text.splitlines()[-1]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -32,6 +32,7 @@ from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import ContextSource, StopReason, Turn
 from support.screen.messages import press, taken_in
+from support.screen.themed import ThemedApp
 from support.screen.transcript import until
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -53,7 +54,7 @@ def gone(*offers: Offer) -> StandingTrouble:
     return StandingTrouble(Problem(Trouble.AGENT_GONE, "Rehearsal ended.", offers=offers), REHEARSAL, "row")
 
 
-class Stage(App[None]):
+class Stage(ThemedApp):
     """The panel between a field and nothing."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def said(person: Person, text: str) -> None:
     await person.say(f"say {text}")
-    await person.sees(f"│ {text}")
+    await person.sees(f"  {text}")
     await person.idle()
 
 
@@ -55,12 +55,12 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
         person.tab.draft = "half a thought"
         await acts.context.tabs.keep(person.tab)
         await go_back_to_first_answer(person)
-        await person.sees_no("│ second")
+        await person.sees_no("  second")
         person.composer.put("")
 
         await person.browse()
         await person.press("u")
-        screen = await person.sees("│ second", "Undone: the rewind.")
+        screen = await person.sees("  second", "Undone: the rewind.")
         assert "/redo does it again" in screen
         await person.done()
         assert person.draft == "half a thought"
@@ -70,9 +70,9 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
         await person.press("escape")
         await person.say("/redo")
         await person.sees("Done again: the rewind")
-        await person.sees_no("│ second")
+        await person.sees_no("  second")
         await said(person, "third")  # and goes on from there
-        assert "│ second" not in person.text
+        assert "  second" not in person.text
 
 
 async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp
         assert person.draft == ""
 
         await person.say("/undo")
-        await person.sees("Undone: closing the tab “Other”", "/undo once more: the title “Other”", "│ right")
+        await person.sees("Undone: closing the tab “Other”", "/undo once more: the title “Other”", "  right")
         await person.done()
         assert (person.tab is person.tabs[1], person.draft) == (True, "kept draft")
         person.composer.put("")
@@ -110,7 +110,7 @@ async def test_k11_while_the_agent_works_undo_is_refused_in_words(tmp_path: Path
         await said(person, "first")
         await said(person, "second")
         await go_back_to_first_answer(person)
-        await person.sees_no("│ second")
+        await person.sees_no("  second")
         await person.say("wait 60")
         await person.until(lambda: person.tab.at_work, "the turn to run")
         await person.say("/undo")
@@ -135,7 +135,7 @@ async def test_h08_delete_closes_the_tab_hides_it_from_the_history_and_comes_bac
         await person.sees("no conversation yet")
         await person.press("escape")
         await person.say("/undo")
-        await person.sees("Undone: deleting", "│ precious")
+        await person.sees("Undone: deleting", "  precious")
         await person.done()
         assert person.tab.conversation.id == gone
 
@@ -150,7 +150,7 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         await person.sees("ctrl+x delete", "say alpha", "say beta")
         await person.press("ctrl+x")  # the newest, beta, is the first row
         await person.sees("is deleted from every list")
-        await person.sees_no("│ beta")
+        await person.sees_no("  beta")
         await person.until(lambda: len(person.tabs) == 1, "its tab to be closed")
         await person.press("ctrl+z")
         await person.sees("Undone: deleting")
@@ -163,7 +163,7 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         await person.sees("is out of the archive again")
         await person.press("escape")
         await person.until(lambda: person.tab in person.tabs, "a tab that is there")
-        await person.sees("│ alpha")
+        await person.sees("  alpha")
 
 
 async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: Path) -> None:

@@ -49,37 +49,37 @@ def test_r17_what_a_killed_catena_left_is_offered_in_its_tab_and_nothing_is_sent
     streaming, deploying = "stream 2000 rate 30 end=CURTAIN", "say half of it; begin execute deploy; hang"
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.say(streaming)
-        terminal.wait_for(r"│ [A-Z]\w+")
+        terminal.wait_for(r"  [A-Z]\w+")
         terminal.press("ctrl+t")
         terminal.wait_for("▸2 new")
         terminal.say(deploying)
-        terminal.wait_for(r"│ half of it[\s\S]*deploy[\s\S]*esc stop")
+        terminal.wait_for(r"  half of it[\s\S]*deploy[\s\S]*esc stop")
         terminal.press("ctrl+t")
         terminal.wait_for("▸3 new")
         terminal.say("say the third")
-        terminal.wait_for(r"│ the third[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  the third[\s\S]*ctrl\+o history")
         terminal.press("ctrl+pageup")
-        terminal.wait_for("│ half of it")
+        terminal.wait_for("  half of it")
         terminal.signal(signal.SIGKILL)
         terminal.ended()
     with place.catena() as terminal:
         terminal.wait_for(r"tab to choose +r send it again +a another agent")
         terminal.wait_for_words("Outcome unknown: deploy; look before you send it again.")
         terminal.press("ctrl+pagedown")
-        terminal.wait_for("│ the third")
+        terminal.wait_for("  the third")
         terminal.wait_gone("send it again")
         terminal.press("ctrl+pagedown")
         terminal.wait_for(r"▸1[\s\S]*r send it again")
         terminal.say("say going on")
-        terminal.wait_for(r"│ going on[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  going on[\s\S]*ctrl\+o history")
         terminal.wait_gone("send it again")
         terminal.press("ctrl+pagedown")
-        terminal.wait_for(r"│ half of it[\s\S]*r send it again")
+        terminal.wait_for(r"  half of it[\s\S]*r send it again")
         left = asyncio.run(prompts_and_ends(place))
         terminal.press("tab")
         terminal.wait_for("the letters choose")
         terminal.press("r")
-        terminal.wait_for(r"‹ 2/2 ›[\s\S]*│ half of it[\s\S]*esc stop")
+        terminal.wait_for(r"‹ 2/2 ›[\s\S]*  half of it[\s\S]*esc stop")
         terminal.wait_gone("Outcome unknown")
     assert left == {
         streaming: [StopReason.INTERRUPTED],
@@ -97,7 +97,7 @@ def test_r17_the_whole_client_killed_at_random_points_keeps_what_it_has_shown(pl
         with place.catena("--agent", "rehearsal") as terminal:
             if life == 0:
                 terminal.say(*prompts)
-                terminal.wait_for(r"│ first[\s\S]*ctrl\+o history")
+                terminal.wait_for(r"  first[\s\S]*ctrl\+o history")
             killed_at = time.monotonic() + chance.uniform(0.2, 4.0)
             for number in range(100):
                 text = f"say life{life}x{number}"
@@ -107,7 +107,7 @@ def test_r17_the_whole_client_killed_at_random_points_keeps_what_it_has_shown(pl
                 if not shows(terminal, f"▌ {text}", killed_at):
                     break
                 prompts.append(text)
-                if not shows(terminal, f"│ life{life}x{number}[\\s\\S]*ctrl\\+o history", killed_at):
+                if not shows(terminal, f"  life{life}x{number}[\\s\\S]*ctrl\\+o history", killed_at):
                     break
                 answers.append(f"life{life}x{number}")
             terminal.signal(signal.SIGKILL)
@@ -152,7 +152,7 @@ def test_r12_a_prompt_that_no_agent_had_when_catena_was_killed_is_in_the_compose
         text = terminal.wait_for(r"> say well after all[\s\S]*Understudy")
         assert "▌ say well" not in text and "send it again" not in text
         terminal.press("enter")
-        terminal.wait_for(r"│ well after all[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  well after all[\s\S]*ctrl\+o history")
     assert asyncio.run(prompts_and_ends(place))["say well after all"] == [StopReason.END_TURN]
 
 

@@ -57,7 +57,7 @@ def test_s06_suspended_in_mid_turn_it_gives_the_terminal_back_writes_nothing_and
     log = place.home / "agent.log"
     with place.catena(*REHEARSAL, CATENA_REHEARSAL_LOG=str(log)) as terminal:
         terminal.say("stream 100; cue go-on; stream 100 end=CURTAIN")
-        terminal.wait_for(r"│ [A-Z]\w+")
+        terminal.wait_for(r"  [A-Z]\w+")
         terminal.write("a draft")
         terminal.wait_for("> a draft")
         assert raw(terminal)
@@ -71,11 +71,11 @@ def test_s06_suspended_in_mid_turn_it_gives_the_terminal_back_writes_nothing_and
         terminal.wait_until(lambda: "turn ended" in log.read_text(), "the agent to have said all of it")
         assert terminal.quiet(0.05) == 0
         terminal.signal(signal.SIGCONT)
-        terminal.wait_for(r"│ .*CURTAIN[\s\S]*> a draft[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  .*CURTAIN[\s\S]*> a draft[\s\S]*ctrl\+o history")
         assert raw(terminal)
         terminal.press("ctrl+u")
         terminal.say("stream 100; cue go-on; stream 100 end=FINALE")
-        terminal.wait_for(r"│ .*FINALE[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  .*FINALE[\s\S]*ctrl\+o history")
     suspended, undisturbed = asyncio.run(answers(place))
     assert suspended.removesuffix("CURTAIN") == undisturbed.removesuffix("FINALE")
 
@@ -89,7 +89,7 @@ def test_s06_ctrl_z_undoes_then_goes_to_the_shell_and_fg_comes_back_to_the_same_
         shell.write(f"{EXECUTABLE} --agent rehearsal\r")
         shell.wait_for("Understudy")
         shell.say("stream 100 rate 80 end=CURTAIN")
-        shell.wait_for(r"│ [A-Z]\w+")
+        shell.wait_for(r"  [A-Z]\w+")
         shell.write("written")
         shell.wait_for("> written")
         shell.press("ctrl+z")
@@ -99,7 +99,7 @@ def test_s06_ctrl_z_undoes_then_goes_to_the_shell_and_fg_comes_back_to_the_same_
         shell.write("echo the shell $((40 + 2))\r")
         shell.wait_for("the shell 42")
         shell.write("fg\r")
-        shell.wait_for("│ .*CURTAIN")
+        shell.wait_for("  .*CURTAIN")
         shell.wait_for(r"ctrl\+o history")
         shell.press("ctrl+d")
         shell.wait_for("catena --resume")
@@ -118,17 +118,17 @@ def test_s06_where_no_shell_could_bring_it_back_it_is_not_suspended(place: Place
 def test_s06_twenty_resizes_while_an_answer_streams_lose_nothing(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("stream 200 rate 150 end=CURTAIN")
-        terminal.wait_for(r"│ [A-Z]\w+")
+        terminal.wait_for(r"  [A-Z]\w+")
         terminal.write("a draft")
         terminal.wait_for("> a draft")
         for number in range(20):
             terminal.resize(40 + 7 * (number * 5 % 12), 10 + number * 3 % 25)
             terminal.pump(0.02)
         terminal.resize(100, 30)
-        terminal.wait_for(r"│ .*CURTAIN[\s\S]*> a draft[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  .*CURTAIN[\s\S]*> a draft[\s\S]*ctrl\+o history")
         terminal.press("ctrl+u")
         terminal.say("stream 200 end=FINALE")
-        terminal.wait_for(r"│ .*FINALE[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  .*FINALE[\s\S]*ctrl\+o history")
     resized, undisturbed = asyncio.run(answers(place))
     assert resized.removesuffix("CURTAIN") == undisturbed.removesuffix("FINALE")
 
@@ -138,7 +138,7 @@ def test_s06_a_line_that_is_cut_while_it_asks_leaves_the_question_the_draft_and_
 ) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("say before; cue edited; edit notes.txt")
-        terminal.wait_for("│ before")
+        terminal.wait_for("  before")
         terminal.write("unsent words")
         terminal.wait_for("> unsent words")
         place.cue("edited")
@@ -147,10 +147,10 @@ def test_s06_a_line_that_is_cut_while_it_asks_leaves_the_question_the_draft_and_
         terminal.hang_up()
     with place.catena() as terminal:
         terminal.wait_for("> unsent words")
-        terminal.wait_for(r"│ before[\s\S]*Catena ended in the middle of this turn")
+        terminal.wait_for(r"  before[\s\S]*Catena ended in the middle of this turn")
         terminal.press("ctrl+u")
         terminal.say("say going on")
-        terminal.wait_for("│ going on")
+        terminal.wait_for("  going on")
 
 
 def test_s06_a_terminal_that_is_closed_ends_it_with_status_129_and_without_a_traceback(place: Place) -> None:
@@ -170,11 +170,11 @@ def test_s06_a_terminal_that_is_closed_ends_it_with_status_129_and_without_a_tra
 def test_s06_a_hang_up_while_it_is_suspended_ends_it_and_keeps_the_tab(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("say kept")
-        terminal.wait_for("│ kept")
+        terminal.wait_for("  kept")
         terminal.signal(signal.SIGTSTP)
         wait_for_state(terminal, "T")
         os.kill(terminal.pid, signal.SIGHUP)
         terminal.signal(signal.SIGCONT)
         terminal.ended()
     with place.catena() as terminal:
-        terminal.wait_for("│ kept")
+        terminal.wait_for("  kept")

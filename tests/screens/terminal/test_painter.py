@@ -17,8 +17,8 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from catena.app.themes import ANSI, DARK, LIGHT
 from catena.terminal.painter.painter import Frame, Painter
+from catena.themes.catalog import DARK, LIGHT, TERMINAL
 from support.screen.frames import Frames, assert_same, joined
 from support.screen.pilot import at_the_screen
 from support.screen.terminal import Place, Terminal
@@ -206,7 +206,7 @@ WIDE_PROMPT = "say **世界** e\u0301 👩‍🚀 👍🏽 ❤️ naïve; edit! 
 
 @pytest.mark.parametrize(
     ("theme", "size", "other_size"),
-    [(DARK, (100, 30), (61, 13)), (LIGHT, (40, 12), (120, 40)), (ANSI, (80, 24), (30, 9))],
+    [(DARK, (100, 30), (61, 13)), (LIGHT, (40, 12), (120, 40)), (TERMINAL, (80, 24), (30, 9))],
 )
 async def test_every_frame_of_the_app_is_the_same_as_plain_output(
     tmp_path: Path, theme: str, size: tuple[int, int], other_size: tuple[int, int]

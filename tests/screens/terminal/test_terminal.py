@@ -94,14 +94,14 @@ def test_w20_a_theme_that_does_not_exist_is_named_with_file_and_line(place: Plac
 def test_idle_sends_no_bytes(place: Place) -> None:
     with place.catena(*REHEARSAL, columns=120, rows=40) as terminal:
         terminal.say("say quiet now")
-        terminal.wait_for(r"│ quiet now[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  quiet now[\s\S]*ctrl\+o history")
         terminal.wait_until_quiet(1.5)
 
 
 def test_over_ssh_nothing_turns_and_the_time_is_told_once_a_second(place: Place) -> None:
     with place.catena(*REHEARSAL, SSH_TTY="/dev/pts/1") as terminal:
         terminal.say("say working; wait 30")
-        text = terminal.wait_for(r"│ working[\s\S]*\d s   esc stop")
+        text = terminal.wait_for(r"  working[\s\S]*\d s   esc stop")
         assert not re.search("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", text.splitlines()[-1])
         before = len(terminal.output)
         told = terminal.wait_for(r"[3-9] s   esc stop")
@@ -134,7 +134,7 @@ def test_a_large_paste_is_taken_at_once_and_sent_whole(place: Place) -> None:
         terminal.write_all(f"\x1b[200~{lines}\x1b[201~")
         terminal.wait_for("say line 2999")
         terminal.press("enter")
-        terminal.wait_for("│ line 2999")
+        terminal.wait_for("  line 2999")
 
 
 def test_w23_a_burst_of_raw_keys_is_one_message(place: Place) -> None:
@@ -144,7 +144,7 @@ def test_w23_a_burst_of_raw_keys_is_one_message(place: Place) -> None:
         text = terminal.wait_for("say three")
         assert "▌" not in text
         terminal.press("enter")
-        text = terminal.wait_for("│ three")
+        text = terminal.wait_for("  three")
         assert text.count("▌ say one") == 1
 
 
@@ -158,7 +158,7 @@ def test_w23_what_an_input_method_types_stays_whole(place: Place) -> None:
             terminal.write(text)
             terminal.wait_until_read()
         terminal.press("enter")
-        terminal.wait_for(r"│ [\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  [\s\S]*ctrl\+o history")
         assert place.keeps_answer("".join(typed).removeprefix("say "))
 
 
@@ -181,7 +181,7 @@ def test_w24_the_external_editor_gets_the_text_and_gives_it_back(place: Place, t
         terminal.press("ctrl+g")
         terminal.wait_for("> say a finished text")
         terminal.press("enter")
-        terminal.wait_for("│ a finished text")
+        terminal.wait_for("  a finished text")
 
 
 def test_w24_an_editor_that_is_not_there_is_said_and_the_text_stays(place: Place) -> None:
@@ -220,25 +220,25 @@ def test_w24_whatever_an_editor_leaves_the_text_is_whole(
 def test_h10_leaving_prints_one_line_and_that_command_comes_back(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("say remember me")
-        terminal.wait_for(r"│ remember me[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  remember me[\s\S]*ctrl\+o history")
         terminal.press("ctrl+d")
         assert terminal.ended() == 0
         found = re.search(rb"catena --resume (\w+)", terminal.output)
         assert found is not None
     with place.catena("--resume", found[1].decode()) as terminal:
-        terminal.wait_for("│ remember me")
+        terminal.wait_for("  remember me")
     with place.catena("--continue") as terminal:
-        terminal.wait_for("│ remember me")
+        terminal.wait_for("  remember me")
 
 
 def test_m06_killing_the_client_in_the_middle_loses_no_tab_no_text_and_no_draft(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("say the first tab")
-        terminal.wait_for("│ the first tab")
+        terminal.wait_for("  the first tab")
         terminal.press("ctrl+t")
         terminal.wait_for("▸2 new")
         terminal.say("say half of the answer; hang")
-        terminal.wait_for("│ half of the answer")
+        terminal.wait_for("  half of the answer")
         terminal.write("a draft meanwhile")
         terminal.wait_for("> a draft meanwhile")
         terminal.wait_until(lambda: place.keeps("a draft meanwhile"), "the draft to be kept")
@@ -247,23 +247,23 @@ def test_m06_killing_the_client_in_the_middle_loses_no_tab_no_text_and_no_draft(
     wait_until_none(place)
     with place.catena() as terminal:
         terminal.wait_for("> a draft meanwhile")
-        terminal.wait_for(r"│ half of the answer[\s\S]*Catena ended in the middle of this turn")
+        terminal.wait_for(r"  half of the answer[\s\S]*Catena ended in the middle of this turn")
         terminal.wait_for("1 say the first tab")
         terminal.press("ctrl+pageup")
-        terminal.wait_for("│ the first tab")
+        terminal.wait_for("  the first tab")
 
 
 def test_r04_an_agent_that_is_killed_in_the_middle_keeps_its_words_on_the_screen(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("say said before; hang")
-        terminal.wait_for("│ said before")
+        terminal.wait_for("  said before")
         agents = [pid for pid in processes_of(place) if _is_rehearsal(pid)]
         assert agents
         for pid in agents:
             os.kill(pid, signal.SIGKILL)
-        terminal.wait_for(r"│ said before[\s\S]*killed by signal 9")
+        terminal.wait_for(r"  said before[\s\S]*killed by signal 9")
         terminal.say("say and again")
-        terminal.wait_for("│ and again")
+        terminal.wait_for("  and again")
 
 
 def _is_rehearsal(pid: int) -> bool:
@@ -275,7 +275,7 @@ def _is_rehearsal(pid: int) -> bool:
 def test_s06_a_signal_ends_it_cleanly_and_leaves_no_process(place: Place, number: int) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("say here; hang")
-        terminal.wait_for("│ here")
+        terminal.wait_for("  here")
         terminal.write("still unsent")
         terminal.wait_for("> still unsent")
         terminal.signal(number)
@@ -284,7 +284,7 @@ def test_s06_a_signal_ends_it_cleanly_and_leaves_no_process(place: Place, number
     wait_until_none(place)
     with place.catena() as terminal:
         terminal.wait_for("> still unsent")
-        terminal.wait_for("│ here")
+        terminal.wait_for("  here")
 
 
 def test_s06_a_terminal_that_hangs_up_in_the_middle_leaves_no_process_and_everything_resumable(
@@ -292,7 +292,7 @@ def test_s06_a_terminal_that_hangs_up_in_the_middle_leaves_no_process_and_everyt
 ) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("stream 4000 rate 100")
-        terminal.wait_for("│ [A-Z]")
+        terminal.wait_for("  [A-Z]")
         terminal.hang_up()
         wait_until_none(place)
     with place.catena() as terminal:
@@ -328,7 +328,7 @@ def test_s05_an_error_of_our_own_restores_the_terminal_and_is_written_down(place
 def test_s01_the_mouse_the_wheel_and_another_size_work_in_a_real_terminal(place: Place) -> None:
     with place.catena(*REHEARSAL, columns=80, rows=24) as terminal:
         terminal.say("history 3; stream 300 end=CURTAIN")
-        terminal.wait_for(r"│ [^\n]*CURTAIN[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  [^\n]*CURTAIN[\s\S]*ctrl\+o history")
         for _ in range(8):
             terminal.write("\x1b[<64;10;5M")
         terminal.wait_gone("CURTAIN")

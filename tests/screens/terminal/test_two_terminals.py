@@ -51,14 +51,14 @@ def test_m06_a_second_catena_that_finds_no_agent_lets_one_be_chosen(place: Place
 def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_killed(place: Place) -> None:
     with place.catena(*REHEARSAL) as first:
         first.say("say the beginning")
-        first.wait_for("│ the beginning")
+        first.wait_for("  the beginning")
         with place.catena(*REHEARSAL) as second:
             open_newest(second)
-            second.wait_for("│ the beginning")
+            second.wait_for("  the beginning")
             text = second.wait_for(rf"read only: Catena on \S+ \({first.pid}\) has it")
             assert "◇" in text  # its tab's mark
             first.say("stream 40 rate 40; hang")
-            second.wait_for(r"▌ stream 40[\s\S]*│ [A-Z]\w+ \w+")
+            second.wait_for(r"▌ stream 40[\s\S]*  [A-Z]\w+ \w+")
             second.press("escape")
             second.wait_for("Only the Catena that has this conversation can stop it")
             second.say("say after all")
@@ -70,7 +70,7 @@ def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_ki
             second.wait_for("its Catena is gone: type, or /takeover, to go on here")
             assert re.search(r"> say after all", second.text)
             second.press("enter")
-            second.wait_for(r"Catena ended in the middle of this turn[\s\S]*│ after all")
+            second.wait_for(r"Catena ended in the middle of this turn[\s\S]*  after all")
             assert process_start_time(second.pid) is not None
             second.wait_gone("its Catena is gone")
 
@@ -80,7 +80,7 @@ def test_r16_takeover_takes_what_a_catena_left_and_the_first_one_reads_when_it_c
 ) -> None:
     with place.catena(*REHEARSAL) as first:
         first.say("say the beginning")
-        first.wait_for("│ the beginning")
+        first.wait_for("  the beginning")
         with place.catena(*REHEARSAL) as second:
             open_newest(second)
             second.wait_for("read only: Catena on")
@@ -97,7 +97,7 @@ def test_r16_takeover_takes_what_a_catena_left_and_the_first_one_reads_when_it_c
             with place.catena() as again:
                 again.wait_for(rf"read only: Catena on \S+ \({second.pid}\) has it")
                 second.say("say from the second")
-                again.wait_for("│ from the second")
+                again.wait_for("  from the second")
 
 
 def test_r16_a_catena_that_lost_the_conversation_says_so_keeps_the_text_and_can_take_it_back(
@@ -105,16 +105,16 @@ def test_r16_a_catena_that_lost_the_conversation_says_so_keeps_the_text_and_can_
 ) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("say mine")
-        terminal.wait_for(r"│ mine[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  mine[\s\S]*ctrl\+o history")
         asyncio.run(taken_by(place, Owner("thief", "elsewhere", 7, "then"), silent_for=timedelta()))
         terminal.say("say still mine")
         terminal.wait_for(r"read only: Catena on elsewhere \(7\) has it")
-        terminal.wait_for(r"│ mine[\s\S]*> say still mine")
+        terminal.wait_for(r"  mine[\s\S]*> say still mine")
         asyncio.run(taken_by(place, Owner("thief", "elsewhere", 7, "then"), silent_for=timedelta(seconds=61)))
         terminal.wait_for("its Catena is gone")
         terminal.press("enter")
-        terminal.wait_for("│ still mine")
-        assert "│ mine" in terminal.text
+        terminal.wait_for("  still mine")
+        assert "  mine" in terminal.text
 
 
 async def taken_by(place: Place, owner: Owner, *, silent_for: timedelta) -> None:

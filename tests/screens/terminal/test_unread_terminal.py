@@ -46,7 +46,7 @@ def stop_reading(terminal: Terminal, place: Place) -> None:
     """Read nothing while more comes than a terminal holds."""
     terminal.wait_for("Understudy")
     terminal.say(FLOOD)
-    terminal.wait_for(r"│ [A-Z]\w+")
+    terminal.wait_for(r"  [A-Z]\w+")
     place.cue("flooded")
     unread_until(lambda: place.keeps_answer("%the rest of it"), "the answer to be kept")
 
@@ -58,9 +58,9 @@ def test_a_terminal_that_does_not_read_holds_up_nothing_and_sees_the_newest_stat
         stop_reading(terminal, place)
         place.cue("go-on")
         unread_until(lambda: place.keeps_answer("%done so far"), "the last answer to be kept")
-        terminal.wait_for(r"│ .*CURTAIN[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  .*CURTAIN[\s\S]*ctrl\+o history")
         terminal.say("say as ever")
-        terminal.wait_for("│ as ever")
+        terminal.wait_for("  as ever")
 
 
 def test_a_signal_ends_it_though_the_terminal_does_not_read_and_the_terminal_is_as_before(

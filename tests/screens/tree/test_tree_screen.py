@@ -148,7 +148,7 @@ async def test_t02_what_is_said_after_a_jump_hangs_from_there(world: World) -> N
         await closed(person)
         await person.until(lambda: person.tab.leaf_id == "a1", "the first answer")
         await person.say("say anew")
-        await person.sees("│ anew")
+        await person.sees("  anew")
         await person.idle()
         tree = await person.tab.conversation.tree.places(person.tab.window)
         assert [node.parent_id for node in tree.nodes if node.preview == "say anew"] == ["p1"]

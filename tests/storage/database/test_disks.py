@@ -58,14 +58,14 @@ def test_s05_a_disk_that_fills_up_in_mid_turn_stops_the_agent_and_loses_nothing(
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Rehearsal")
         terminal.say(STREAM)
-        terminal.wait_for("│ begun")
+        terminal.wait_for("  begun")
         with full_disk(terminal):
             terminal.wait_for_words("cannot grow")
             terminal.write("say typed on a full disk")
             terminal.wait_for("say typed on a full disk")
         # There is room again: what is in the composer goes out, and what was heard is kept.
         terminal.press("enter")
-        terminal.wait_for("│ typed on a full disk")
+        terminal.wait_for("  typed on a full disk")
         terminal.press("ctrl+d")
         assert terminal.ended() == 0
     assert is_sound(place.data / "catena.db")
@@ -82,7 +82,7 @@ def test_s05_a_draft_that_finds_no_room_stays_in_the_composer_and_is_printed_at_
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Rehearsal")
         terminal.say("say hello there")
-        terminal.wait_for(r"│ hello there[\s\S]*ctrl\+o history")  # the turn is over, and all of it is kept
+        terminal.wait_for(r"  hello there[\s\S]*ctrl\+o history")  # the turn is over, and all of it is kept
         with full_disk(terminal):
             terminal.write("a draft of much work")
             terminal.wait_for_words("cannot grow")

@@ -11,19 +11,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.cells import cell_len
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.message import Message as Posted
 from textual.pilot import Pilot
 
-from catena.app.themes import themes
 from catena.transcript import Transcript
 from catena.transcript.drawing.highlight import HighlightCache
 from catena.transcript.drawing.lines import Line
-from catena.transcript.drawing.render_options import ColumnLayout, Palette, RenderOptions
+from catena.transcript.drawing.render_options import NARROW, ColumnLayout, Palette, RenderOptions
 from catena.transcript.model.column import Column
 from catena.transcript.widget.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
 from support.screen.messages import taken_in
+from support.screen.themed import ThemedApp
 
 START = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 
@@ -181,7 +181,7 @@ def render_options(width: int) -> RenderOptions:
     """The look of a column in a widget of this width, without styles."""
     layout = ColumnLayout.of(width)
     return RenderOptions(
-        layout.body, Palette.plain(), layout.gutter == 0, highlights=HighlightCache(eager=True)
+        layout.body, Palette.plain(), narrow=width < NARROW, highlights=HighlightCache(eager=True)
     )
 
 
@@ -213,22 +213,16 @@ def viewport(
     return view
 
 
-class Scene(App[None]):
+class Scene(ThemedApp):
     """A transcript and nothing else."""
 
     def __init__(self, theme: str = "catena-dark") -> None:
-        super().__init__()
+        super().__init__(theme)
         self.transcript = Transcript(directory="/home/u/shop")
         self.posted: list[Posted] = []
-        self.wanted_theme = theme
 
     def compose(self) -> ComposeResult:
         yield self.transcript
-
-    def on_mount(self) -> None:
-        for theme in themes():
-            self.register_theme(theme)
-        self.theme = self.wanted_theme
 
     def on_transcript_link_opened(self, event: Transcript.LinkOpened) -> None:
         self.posted.append(event)

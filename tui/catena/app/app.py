@@ -19,17 +19,21 @@ from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
+from textual.theme import BUILTIN_THEMES, Theme
 from textual.worker import WorkerFailed
 
-from catena.app import themes
 from catena.screens.chat.screen import ChatScreen
-from catena.settings.settings import Start
+from catena.settings.settings import Settings, Start, wrong_setting
 from catena.terminal.driver import BackgroundReported, TerminalDriver
 from catena.terminal.input_filters import dark_by_environment
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.output import write_within
 from catena.terminal.sequences import clipboard, notification
 from catena.text.safe_strips import SafeStrips
+from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
+from catena.themes.depth import ColourDepth, colour_depth
+from catena.themes.dimming import DimSteps
+from catena.themes.variables import has_dim_steps
 from catena.widgets.text_fields import SafeInput, SafeTextArea
 from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
 
@@ -71,6 +75,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
         self._start = start
         self._safe_strips = SafeStrips()
+        self._dim_steps = DimSteps()
         self._environment = environment
         named = environment.get("CATENA_PAINTER")
         self._paints_cells = named != "off" if named else start.settings.painter
@@ -80,17 +85,27 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._exited = asyncio.Event()
         self.resume_id: str | None = None  # the active conversation at exit, once its tabs are stored
         self.unsent_lines: list[str] = []  # lines on texts that were not sent before exit
-        for theme in themes.themes():
-            self.register_theme(theme)
-        wanted = start.settings.theme
-        self._theme_is_ours = wanted not in self.available_themes
-        if self._theme_is_ours or wanted is None:
-            wanted = themes.default_theme(environment, dark=dark_by_environment(environment))
-        self.theme = wanted
+        self._themes = ThemeCatalog(colour_depth(environment), start.settings.themes)
+        for name in self._themes.own_names:
+            self.register_theme(self._themes.theme(name))
+        self._theme_is_ours = start.settings.theme is None
+        self.theme = start.settings.theme or self._themes.default(dark=dark_by_environment(environment))
+
+    def get_theme(self, theme_name: str) -> Theme | None:
+        """The theme of a name; one of Textual's is made of ten colours, too, when it is asked for first."""
+        theme = super().get_theme(theme_name)
+        if theme is not None and theme is BUILTIN_THEMES.get(theme_name):
+            self.register_theme(theme := self._themes.theme(theme_name))
+        return theme
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The variables that styles are written in."""
+        return {**super().get_css_variables(), "column": str(self._start.settings.column)}
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The filters of every line of every widget."""
-        return [*super().get_line_filters(), self._safe_strips]
+        dim = [self._dim_steps] if has_dim_steps(self.current_theme) else []
+        return [*dim, *super().get_line_filters(), self._safe_strips]
 
     def get_default_screen(self) -> Screen[None]:
         """The chat screen, still empty."""
@@ -215,8 +230,8 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def on_background_reported(self, event: BackgroundReported) -> None:
         """Choose the theme by the terminal's background, unless the person chose one."""
-        if self._theme_is_ours and self.theme in (themes.DARK, themes.LIGHT):
-            self.theme = themes.default_theme(self._environment, dark=event.dark)
+        if self._theme_is_ours and self.theme in (DARK, LIGHT):
+            self.theme = self._themes.default(dark=event.dark)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Send the text to the terminal's clipboard; no terminal acknowledges it."""
@@ -264,9 +279,16 @@ async def _import_parts() -> None:
         gc.set_threshold(*gc.get_threshold()[:2], _OLD_COLLECTION)
 
 
+def check_theme(settings: Settings) -> None:
+    """Raise InvalidSettings where the settings name a theme that does not exist."""
+    names = ThemeCatalog(ColourDepth.FULL, settings.themes).names
+    if settings.theme is not None and settings.theme not in names:
+        raise wrong_setting(("theme",), f'"{settings.theme}" is none of {", ".join(names)}')
+
+
 def run(start: Start) -> int:
     """Run the screen until exit, then print how to resume; returns the exit status. Raises InvalidSettings."""
-    themes.check_theme(start.settings.theme)
+    check_theme(start.settings)
     return asyncio.run(_run(start))
 
 

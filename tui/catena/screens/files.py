@@ -24,14 +24,12 @@ def files_page(files: Sequence[FileTouched], cwd: str) -> Content:
     if not files:
         return Content("No agent has told of a file that it read or changed on this branch.")
     lines: list[Content] = [
-        Content.styled(
-            "As the agents told it; nothing was read from the files themselves.", "$text-disabled"
-        ),
+        Content.styled("As the agents told it; nothing was read from the files themselves.", "$faint"),
         Content(""),
     ]
     for each in files:
         lines.append(
-            Content.assemble((display_path(each.path, cwd), "bold"), "  ", (summary_of(each), "$text-muted"))
+            Content.assemble((display_path(each.path, cwd), "bold"), "  ", (summary_of(each), "$muted"))
         )
         if each.diffs:
             shown = list(islice(_diff_lines(each.diffs), _MOST_LINES + 1))

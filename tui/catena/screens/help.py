@@ -122,7 +122,7 @@ def _help(
         name = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
         lines.append(_pair(name, command.summary, width))
     own = "The agent's own commands stand below these when you type /."
-    lines.append(_paragraph(own, width).stylize("$text-disabled"))
+    lines.append(_paragraph(own, width).stylize("$faint"))
     if agents:
         lines += [Content(""), _title("Agents"), *(_pair(name, how, width) for name, how in agents)]
     lines += [
@@ -145,7 +145,7 @@ def _pair(key: str, does: str, width: int) -> Content:
     lines = textwrap.wrap(does, max(8, width - indent)) or [""]
     body = f"\n{' ' * indent}".join(lines)
     before = f"{key}\n{' ' * indent}" if below else f"{key:<{_KEYS}}"
-    return Content.assemble("  ", (before, "$foreground"), (body, "$text-muted"))
+    return Content.assemble("  ", (before, "$foreground"), (body, "$muted"))
 
 
 def _paragraph(text: str, width: int) -> Content:

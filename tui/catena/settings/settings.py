@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catena.errors import InvalidSettings
+from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
 
 if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from catena_acp.port import AgentSpec
@@ -43,6 +44,19 @@ class AgentSetting:
     profile: str = ""
 
 
+_KEYS = (
+    "agent",
+    "theme",
+    "permissions",
+    "park",
+    "painter",
+    "column",
+    "half_rows",
+    "themes",
+    "checkpoints",
+    "agents",
+)
+_COLUMN, _NARROWEST, _WIDEST = 100, 40, 400
 FREQUENCIES = ("turn", "tool", "manual", "off")
 
 
@@ -64,6 +78,9 @@ class Settings:
     permissions: Permissions = Permissions.ASK
     park: bool = True  # park native forks at the ends of turns
     painter: bool = True  # send the terminal only the cells that change
+    column: int = 100  # cells that everything stands in, at most
+    half_rows: bool = True  # bands and code reach half a row above and below
+    themes: Mapping[str, ThemeColours] = field(default_factory=dict)
     checkpoints: CheckpointSetting = field(default_factory=CheckpointSetting)
     agents: Mapping[str, AgentSetting] = field(default_factory=dict)
 
@@ -112,10 +129,8 @@ class _Reading:
 
     def settings(self) -> Settings:
         document = self._parsed()
-        self._only(
-            document, (), ("agent", "theme", "permissions", "park", "painter", "checkpoints", "agents")
-        )
-        agents = {name: self._agent(name, value) for name, value in self._tables(document).items()}
+        self._only(document, (), _KEYS)
+        agents = {name: self._agent(name, value) for name, value in self._tables(document, "agents").items()}
         self._check_profiles(agents)
         return Settings(
             agent=self._text_at(document, ("agent",)),
@@ -123,6 +138,11 @@ class _Reading:
             permissions=self._permissions(document),
             park=self._switch(document, "park", default=True),
             painter=self._switch(document, "painter", default=True),
+            column=self._column(document),
+            half_rows=self._switch(document, "half_rows", default=True),
+            themes={
+                name: self._theme(name, value) for name, value in self._tables(document, "themes").items()
+            },
             checkpoints=self._checkpoints(document),
             agents=agents,
         )
@@ -163,11 +183,27 @@ class _Reading:
 
         return bisect_left(range(len(lines)), True, key=raises)
 
-    def _tables(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
-        value = document.get("agents", {})
+    def _tables(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        value = document.get(key, {})
         if not isinstance(value, dict):
-            raise self._wrong(("agents",), "must be tables: [agents.NAME]")
+            raise self._wrong((key,), f"must be tables: [{key}.NAME]")
         return value
+
+    def _column(self, document: Mapping[str, Any]) -> int:
+        value = document.get("column", _COLUMN)
+        if not isinstance(value, int) or isinstance(value, bool) or not _NARROWEST <= value <= _WIDEST:
+            raise self._wrong(("column",), f"must be a number of cells from {_NARROWEST} to {_WIDEST}")
+        return value
+
+    def _theme(self, name: str, value: Any) -> ThemeColours:
+        at = ("themes", name)
+        if not isinstance(value, dict):
+            raise self._wrong(at, f"must be a table of ten colours: {', '.join(COLOUR_NAMES)}")
+        self._only(value, at, COLOUR_NAMES)
+        for key in COLOUR_NAMES:
+            if not (isinstance(value.get(key), str) and is_colour(value[key])):
+                raise self._wrong((*at, key) if key in value else at, f'needs {key} = "#rrggbb"')
+        return ThemeColours(**{key: value[key].lower() for key in COLOUR_NAMES})
 
     def _agent(self, name: str, value: Any) -> AgentSetting:
         at = ("agents", name)

@@ -58,7 +58,7 @@ def styled_diff(text: str, limit: int | None = None) -> Content:
     cut = limit is not None and len(lines) > limit
     pieces = []
     for line in lines[:limit]:
-        style = {"+": "$success", "-": "$error", "@": "$text-disabled"}.get(line[:1], "")
+        style = {"+": "$added", "-": "$failure", "@": "$faint"}.get(line[:1], "")
         pieces.append(Content.styled(line, style) if style else Content(line))
     if cut:
         pieces.append(Content(f"… {len(lines) - (limit or 0)} more lines: d"))

@@ -40,7 +40,7 @@ class Composer(SafeTextArea):
         background: transparent;
         scrollbar-size-vertical: 1;
         & .text-area--cursor-line { background: transparent; }
-        & .text-area--placeholder { color: $text-disabled; }
+        & .text-area--placeholder { color: $faint; }
         &:focus { border: none; }
     }
     """

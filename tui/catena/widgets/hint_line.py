@@ -14,9 +14,9 @@ class HintLine(Widget):
     DEFAULT_CSS = """
     HintLine {
         height: 1;
-        color: $text-disabled;
-        &.-said { color: $text-muted; height: auto; max-height: 3; padding-left: 1; }
-        &.-wrong { color: $warning; }
+        color: $faint;
+        &.-said { color: $muted; height: auto; max-height: 3; padding-left: 1; }
+        &.-wrong { color: $asking; }
     }
     """
 

@@ -48,8 +48,8 @@ class RowList(ScrollView, can_focus=False):
             background: $block-cursor-background;
             text-style: bold;
         }
-        & > .row-list--detail { color: $text-muted; }
-        & > .row-list--empty { color: $text-disabled; }
+        & > .row-list--detail { color: $muted; }
+        & > .row-list--empty { color: $faint; }
     }
     """
 

@@ -182,7 +182,7 @@ class LinkPage(PageScreen):
 
     def __init__(self, entry: ChainEntry) -> None:
         facts = [
-            Content.assemble((f"{name:<10}", "$text-muted"), safe_line(value) if value else "")
+            Content.assemble((f"{name:<10}", "$muted"), safe_line(value) if value else "")
             for name, value in link_facts(entry)
         ]
         super().__init__(safe_line(f"{entry.agent_title}'s session"), Content("\n").join(facts))

@@ -20,6 +20,7 @@ from catena.screens.chat.panel_stack import PanelStack
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
+from catena.themes.depth import ColourDepth, colour_depth
 from catena.workspace.outgoing import OutgoingTexts, unstored_lines
 
 if TYPE_CHECKING:  # the first frame needs none of these
@@ -99,7 +100,11 @@ class ChatArea(Vertical):
         self._startup = StartupCommands(outgoing, leave)
         self._commands: AreaCommands = self._startup
         self.lineage = LineageLine(id="lineage")
-        self.conversation = ConversationArea(do=self.do, id="conversation")
+        settings = start.settings
+        half_rows = settings.half_rows and colour_depth(environment) is ColourDepth.FULL
+        self.conversation = ConversationArea(
+            do=self.do, column=settings.column, half_rows=half_rows, id="conversation"
+        )
         self.find_bar = FindBar(id="find")
         self.prompt = PromptArea(self._startup, directory=start.directory, id="prompt")
         self.panels = PanelStack(self._startup, composer=self.prompt.composer, id="panels")

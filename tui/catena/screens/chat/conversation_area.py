@@ -88,10 +88,14 @@ class ConversationArea(Vertical):
             super().__init__()
             self.text = text
 
-    def __init__(self, *, do: Callable[[str], None], id: str | None = None) -> None:
-        """``do`` runs the command of a name, before the next key is handled."""
+    def __init__(
+        self, *, do: Callable[[str], None], column: int, half_rows: bool, id: str | None = None
+    ) -> None:
+        """``do`` runs the command of a name, before the next key is handled; ``column`` is the text's width at most."""
         super().__init__(id=id)
         self._do = do
+        self._column = column
+        self._half_rows = half_rows
         self.welcome = Welcome(id="welcome")
         self.transcript: Transcript | None = None
 
@@ -101,10 +105,13 @@ class ConversationArea(Vertical):
 
     def make_transcript(self, directory: str, *, still: bool) -> Transcript:
         """Make the transcript; ``still``: it is drawn less often."""
-        from catena.transcript import Transcript
+        from catena.transcript import FRAME, Transcript
 
-        transcript = (
-            Transcript(directory=directory, frame=_STILL_FRAME) if still else Transcript(directory=directory)
+        transcript = Transcript(
+            directory=directory,
+            frame=_STILL_FRAME if still else FRAME,
+            column=self._column,
+            half_rows=self._half_rows,
         )
         self.transcript = transcript
         transcript.display = False

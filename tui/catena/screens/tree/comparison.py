@@ -18,7 +18,7 @@ _SHOWN_LINES = 40  # of one message
 def comparison_page(comparison: Comparison, titles: tuple[str, str], cwd: str) -> Content:
     """What each of two branches has and the other has not: files first, then messages."""
     together = f"Both begin with the same {counted(comparison.shared_prompts, 'prompt')}."
-    lines = [Content.styled(together if comparison.shared else "They have nothing in common.", "$text-muted")]
+    lines = [Content.styled(together if comparison.shared else "They have nothing in common.", "$muted")]
     lines += [Content(""), *_files(comparison, cwd), Content("")]
     for letter, title, tail in (("A", titles[0], comparison.left), ("B", titles[1], comparison.right)):
         lines += [
@@ -32,7 +32,7 @@ def comparison_page(comparison: Comparison, titles: tuple[str, str], cwd: str) -
 def _files(comparison: Comparison, cwd: str) -> Iterator[Content]:
     paths = list(dict.fromkeys([*comparison.left.files, *comparison.right.files]))
     if not paths:
-        yield Content.styled("On neither was a file read or changed from there on.", "$text-disabled")
+        yield Content.styled("On neither was a file read or changed from there on.", "$faint")
         return
     yield Content.styled("Files, as the agents told it", "bold")
     for path in paths:
@@ -40,18 +40,18 @@ def _files(comparison: Comparison, cwd: str) -> Iterator[Content]:
         for letter, tail in (("A", comparison.left), ("B", comparison.right)):
             touched = tail.files.get(path)
             words = summary_of(touched) if touched else "not touched"
-            yield Content.styled(f"    {letter}  {words}", "$text-muted")
+            yield Content.styled(f"    {letter}  {words}", "$muted")
 
 
 def _messages(tail: BranchTail) -> Iterator[Content]:
     prompts = sum(row.kind is Kind.USER for row in tail.rows)
     calls = sum(row.kind is Kind.TOOL for row in tail.rows)
     if not tail.rows:
-        yield Content.styled("  ends where they part", "$text-disabled")
+        yield Content.styled("  ends where they part", "$faint")
         return
-    yield Content.styled(f"  {counted(prompts, 'prompt')} · {counted(calls, 'tool call')}", "$text-muted")
+    yield Content.styled(f"  {counted(prompts, 'prompt')} · {counted(calls, 'tool call')}", "$muted")
     if tail.left_out:
-        yield Content.styled(f"  … {counted(tail.left_out, 'older row')} not shown", "$text-disabled")
+        yield Content.styled(f"  … {counted(tail.left_out, 'older row')} not shown", "$faint")
     for row in tail.rows:
         if row.kind is Kind.USER:
             yield Content("")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -24,6 +24,10 @@ class Line:
     text: str = ""  # the copy of the whole row
     lead: int = 0
     joint: str = "\n"  # separator from the next row when both are copied
+    mark: str = ""  # in the left margin; never copied
+    mark_style: Style | None = None
+    ground: Style | None = None  # of the whole column; None: the screen's
+    padded: bool = False  # the ground reaches half a row into the blank rows above and below
     strip: Strip | None = field(
         default=None, compare=False, repr=False
     )  # composed with its gutter, at ``strip_key``
@@ -54,6 +58,22 @@ def line_of(*pieces: tuple[str, Style], text: str | None = None, lead: int = 0) 
     return Line(segments, cell_len(shown), shown[lead:].rstrip() if text is None else text, lead)
 
 
+def on_ground(lines: Iterable[Line], ground: Style, *, padded: bool = False) -> list[Line]:
+    """Give rows a ground over the whole column; ``padded`` as in `Line`."""
+    result = list(lines)
+    for line in result:
+        line.ground, line.padded = ground, padded
+    return result
+
+
+def with_mark(lines: Iterable[Line], mark: str, style: Style, *, first: bool = False) -> list[Line]:
+    """Put a mark into the left margin of rows, or of the first one alone."""
+    result = list(lines)
+    for line in result[:1] if first else result:
+        line.mark, line.mark_style = mark, style
+    return result
+
+
 @dataclass(frozen=True, slots=True)
 class LinePrefix:
     """Prefix of the rows of a list item, a quotation or an indented block."""
@@ -76,7 +96,8 @@ def add_prefix(lines: Iterable[Line], mark: LinePrefix) -> list[Line]:
         else:
             lead += len(shown)
         segments = [Segment(shown, mark.style), *line.segments] if shown else line.segments
-        result.append(Line(segments, line.cells + cell_len(shown), text, lead, line.joint))
+        cells = line.cells + cell_len(shown)
+        result.append(replace(line, segments=segments, cells=cells, text=text, lead=lead, strip=None))
         shown = mark.rest
         # A row that continues a wrapped one is not a line of the source.
         copied = mark.rest_source if line.joint == "\n" else None

@@ -10,8 +10,6 @@ from rich.style import Style
 
 from catena.transcript.drawing.highlight import HighlightCache
 
-_MUTED = ("muted", "seam", "comment")
-_FAINT = ("faint", "chain", "quote")
 PREFIX = "transcript--"
 
 
@@ -20,30 +18,47 @@ class Palette:
     """One complete style for each role, named like its component class with `_` for `-`."""
 
     text: Style
-    muted: Style  # the first of the two dimmer steps
-    faint: Style  # the second
+    muted: Style  # verbs, output, descriptions
+    faint: Style  # durations, marks of folds
+    rule: Style  # hairlines and seams
+    running: Style
+    failed: Style
+    asking: Style
+    trouble: Style
+
     prompt_bar: Style
-    prompt: Style
-    focus: Style
-    chain: Style
-    seam: Style
+    prompt: Style  # its first line
+    prompt_text: Style  # its other lines
+    prompt_note: Style  # time, attachments
+    prompt_siblings: Style
+    focus: Style  # the bar along a browsed message
+
     heading_1: Style
     heading_2: Style
     heading_3: Style
-    code: Style
+    link: Style
+    quote: Style
+
+    code: Style  # inline
     code_block: Style
+    code_note: Style  # its language
     keyword: Style
     string: Style
     number: Style
     comment: Style
     name: Style
-    link: Style
-    quote: Style
-    running: Style
-    failed: Style
+
+    context: Style  # lines of a diff that are the same in both versions
+    number_context: Style  # line numbers
     added: Style
+    added_sign: Style
+    added_word: Style
+    added_count: Style
     removed: Style
-    trouble: Style
+    removed_sign: Style
+    removed_word: Style
+    removed_count: Style
+
     hit: Style
     hit_current: Style
     selection: Style
@@ -51,19 +66,17 @@ class Palette:
     @classmethod
     def read(cls, style_of: Callable[[str], Style]) -> Palette:
         """Fill every role with the style of its component class."""
-        styles = {name: style_of(component_class(name)) for name in role_names()}
-        text = styles["text"].color
-        for roles, step in ((_MUTED, Style(dim=True)), (_FAINT, Style(color="bright_black"))):
-            # A theme of terminal colours may have no dimmer ones, since their percentages cannot be computed.
-            for role in roles:
-                if styles[role].color == text:
-                    styles[role] += step
-        return cls(**styles)
+        return cls(**{name: style_of(component_class(name)) for name in role_names()})
 
     @classmethod
     def plain(cls) -> Palette:
         """Return a palette of empty styles."""
         return cls(**{name: Style() for name in role_names()})
+
+    @cached_property
+    def has_grounds(self) -> bool:
+        """True where a prompt and code stand on grounds of their own; else weight and marks tell them."""
+        return self.prompt.bgcolor != self.text.bgcolor
 
     @cached_property
     def code_roles(self) -> dict[str, Style]:
@@ -89,17 +102,26 @@ def component_class(role: str) -> str:
 
 NARROW = 60
 COLUMN = 100
+MARKS = 2  # cells of a column's left margin, for marks
+SECOND_AXIS = 8  # cells from the text's edge to files, code and output of tool calls
+_NARROW_SECOND_AXIS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
     """Options for drawing messages; widths are in cells."""
 
-    width: int  # of a message's body, without gutter and margins
+    width: int  # of a message's body, without margins
     palette: Palette
     narrow: bool = False
     directory: str = ""  # paths below it are shown relative to it
     highlights: HighlightCache | None = None  # None: code stays plain
+    half_rows: bool = False  # grounds reach half a row above and below
+
+    @property
+    def second_axis(self) -> int:
+        """Where files, code and output of tool calls begin."""
+        return _NARROW_SECOND_AXIS if self.narrow else SECOND_AXIS
 
     def within(self, cells: int) -> RenderOptions:
         """Return the options for a body that is ``cells`` narrower."""
@@ -108,16 +130,20 @@ class RenderOptions:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """Layout of the column in a widget: margin, gutter and body, in cells."""
+    """Layout of the column in a widget, in cells: what is left of it, and its margins and body.
 
-    margin: int
-    gutter: int
+    Grounds span the column with both margins; marks stand in the left one.
+    """
+
+    before: int
+    left: int
     body: int
+    right: int
 
     @classmethod
-    def of(cls, width: int) -> ColumnLayout:
-        """Fit a column of at most 100 cells with its gutter into ``width``; below 60 there is no gutter or margin."""
+    def of(cls, width: int, column: int = COLUMN) -> ColumnLayout:
+        """Centre a column of at most ``column`` cells in ``width``; below 60 it has no right margin."""
         if width < NARROW:
-            return cls(0, 0, max(4, width))
-        column = min(COLUMN, width - 2)
-        return cls((width - column) // 2, 2, column - 2)
+            return cls(0, MARKS, max(4, width - MARKS), 0)
+        column = min(column, width)
+        return cls((width - column) // 2, MARKS, column - 2 * MARKS, MARKS)

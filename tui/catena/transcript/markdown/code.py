@@ -1,25 +1,18 @@
-"""Code blocks drawn as lines: indented, wrapped, and highlighted once they have been lexed."""
+"""Code blocks drawn as lines on their ground: wrapped, and highlighted once they have been lexed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from rich.style import Style
-
 from catena.text.safe_text import safe
 from catena.transcript.drawing.highlight import ColouredLine
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
+from catena.transcript.drawing.lines import Line, on_ground
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run, wrap_runs
 
 TAB = 4  # tab width in columns
 _LANGUAGE = re.compile(r"[\w.+#-]+")
-
-
-def indentation(options: RenderOptions) -> int:
-    """Return the indentation of code in cells."""
-    return 2 if options.narrow else 3
 
 
 def language_of(info: str) -> str:
@@ -45,8 +38,6 @@ def draw_code_lines(
     lines: Sequence[str], coloured: Sequence[ColouredLine] | None, options: RenderOptions
 ) -> list[Line]:
     """Draw lines of code, highlighted where ``coloured`` has the same lines with roles."""
-    indent = indentation(options)
-    width = max(4, options.width - indent)
     base = options.palette.code_block
     roles = options.palette.code_roles
     drawn: list[Line] = []
@@ -56,11 +47,11 @@ def draw_code_lines(
             runs = [(line, base)]
         else:
             runs = [(text, roles.get(role, base)) for text, role in coloured[number]]
-        rows = wrap_runs(_expand_tabs(runs) if "\t" in line else runs, width)
+        rows = wrap_runs(_expand_tabs(runs) if "\t" in line else runs, options.width)
         if len(rows) == 1:
             rows[0].text = line  # with its tabs
         drawn += rows
-    return add_prefix(drawn, LinePrefix(" " * indent, " " * indent, Style.null()))
+    return on_ground(drawn, base, padded=True)
 
 
 def _expand_tabs(runs: Sequence[Run]) -> list[Run]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 
 from catena.text.safe_text import safe
@@ -393,9 +394,7 @@ class Answer:
         self.has_held_text = undecided is not None
         if undecided is not None:
             tail = tail[: undecided.start()]
-        options = RenderOptions(
-            options.width, options.palette, options.narrow, options.directory
-        )  # code in it stays plain while it grows
+        options = replace(options, highlights=None)  # code in it stays plain while it grows
         return draw_markdown(tail, options, self._style(options.palette))
 
 

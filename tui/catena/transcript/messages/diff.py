@@ -45,7 +45,7 @@ def counts(added: int, removed: int, options: RenderOptions) -> list[tuple[str, 
     """Return `+6 −2` as styled runs; zeros are left out."""
     pieces: list[tuple[str, Style]] = []
     if added:
-        pieces.append((f"+{added}", options.palette.added))
+        pieces.append((f"+{added}", options.palette.added_count))
     if removed:
-        pieces.append((f"{' ' if pieces else ''}−{removed}", options.palette.removed))
+        pieces.append((f"{' ' if pieces else ''}−{removed}", options.palette.removed_count))
     return pieces

@@ -7,9 +7,9 @@ from rich.style import Style
 
 from catena.text.formats import duration_of, duration_text
 from catena.text.safe_text import safe_line
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of
-from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import width_of, wrap_runs
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
+from catena.transcript.drawing.render_options import MARKS, RenderOptions
+from catena.transcript.drawing.wrapping import wrap_runs
 from catena_store.records import ContextSource, Message, MessageState
 
 _BOXES = {"completed": "☑", "in_progress": "◐"}
@@ -116,7 +116,7 @@ def seam_words(message: Message) -> str:
 
 def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Line]:
     """Draw a seam as text in a dashed line across the column; the gutter draws its first two cells."""
-    style = options.palette.seam
+    style = options.palette.muted
     words = seam_words(message)
     has_details = not (message.barrier or message.data.get("cleared"))
     return _divider(words, f" {'▸' if folded else '▾'}" if has_details else "", style, options)
@@ -124,14 +124,14 @@ def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Li
 
 def _divider(words: str, more: str, style: Style, options: RenderOptions) -> list[Line]:
     """Draw text in a dashed line across the column."""
-    head = "╌╌ " if options.narrow else "╌ "
-    room = options.width - width_of(head) - len(more) - 3
-    lines = wrap_runs([(words, style)], max(8, room))
+    palette = options.palette
+    right = 0 if options.narrow else MARKS
+    lines = wrap_runs([(words, style)], max(8, options.width - len(more) - 4))
     last = lines[-1]
-    dashes = max(2, options.width - width_of(head) - last.cells - len(more) - 1)
-    last.segments += [Segment(more, style), Segment(" " + "╌" * dashes, style)]
+    dashes = max(2, options.width + right - last.cells - len(more) - 1)
+    last.segments += [Segment(more, palette.faint), Segment(" " + "╌" * dashes, palette.rule)]
     last.cells += len(more) + 1 + dashes
-    return add_prefix(lines, LinePrefix(head, " " * len(head), style))
+    return with_mark(lines, "╌", palette.rule, first=True)
 
 
 def draw_interrupted(options: RenderOptions) -> Line:

@@ -6,58 +6,55 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of
+from catena.transcript.drawing.lines import Line, line_of, on_ground, with_mark
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import width_of, wrap_runs, wrap_text
 from catena_store.records import Message, MessageState
 
 Siblings = tuple[int, int]  # position from 1, and how many
+BAR = "▌"
 SIBLING_STEP = "sibling"  # key of -1 or +1 in a style's meta data
 
 
 def draw_prompt(first_rows: str, siblings: Siblings | None, options: RenderOptions) -> list[Line]:
     """Draw the beginning of a prompt, with its siblings at the right of the first row."""
-    options = _inside_bar(options)
     style = options.palette.prompt
     if siblings is None:
-        return _bar(wrap_text(safe(first_rows), style, options.width), options)
+        return _band(wrap_text(safe(first_rows), style, options.width), options)
     arrows = _arrows(siblings, options)
     space = sum(width_of(text) for text, _ in arrows)
     head, newline, rest = safe(first_rows).partition("\n")
     lines = wrap_runs([(head.expandtabs(4), style)], options.width, first=max(4, options.width - space - 2))
     first = lines[0]
     gap = max(0, options.width - first.cells - space)
-    first.segments += [Segment(" " * gap, Style.null()), *(Segment(text, style) for text, style in arrows)]
+    first.segments += [Segment(" " * gap, style), *(Segment(text, style) for text, style in arrows)]
     first.cells += gap + space
     if newline:
         lines += wrap_text(rest, style, options.width)
-    return _bar(lines, options)
+    return _band(lines, options)
 
 
 def draw_more(rows: str, options: RenderOptions) -> list[Line]:
     """Draw the rest of a long prompt."""
-    options = _inside_bar(options)
-    return _bar(wrap_text(safe(rows), options.palette.prompt, options.width), options)
+    return _band(wrap_text(safe(rows), options.palette.prompt_text, options.width), options)
 
 
 def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
     """Draw the lines below a prompt: its attachments and its state."""
-    within = _inside_bar(options)
+    note = options.palette.prompt_note
     lines = [
-        line_of((text, options.palette.muted), text="")
+        line_of((text, note), text="")
         for attachment in attachments_of(message)
-        for text in (
-            line.shown for line in wrap_runs([(f"+ {attachment}", options.palette.muted)], within.width)
-        )
+        for text in (line.shown for line in wrap_runs([(f"+ {attachment}", note)], options.width))
     ]
     if message.data.get("steered"):
         said = "said into the running turn"
         if message.data.get("doubtful"):
             said += "; whether it was heard is not known"
-        lines.append(line_of((said, options.palette.muted), text=""))
+        lines.append(line_of((said, note), text=""))
     if message.state is MessageState.REFUSED:
         lines.append(line_of(("not sent: no agent took it", options.palette.trouble), text=""))
-    return _bar(lines, within)
+    return _band(lines, options)
 
 
 def has_footer(message: Message) -> bool:
@@ -86,16 +83,13 @@ def arrows_width(siblings: Siblings) -> int:
 
 def _arrows(siblings: Siblings, options: RenderOptions) -> list[tuple[str, Style]]:
     position, count = siblings
-    style = options.palette.muted
+    style = options.palette.prompt_siblings
     back = style + Style(meta={SIBLING_STEP: -1})
     on = style + Style(meta={SIBLING_STEP: 1})
     return [("‹ ", back), (f"{position}/{count}", style), (" ›", on)]
 
 
-def _inside_bar(options: RenderOptions) -> RenderOptions:
-    return options.within(2) if options.narrow else options
-
-
-def _bar(lines: list[Line], options: RenderOptions) -> list[Line]:
-    """Draw the bar as part of the text if there is no gutter."""
-    return add_prefix(lines, LinePrefix("▌ ", "▌ ", options.palette.prompt_bar)) if options.narrow else lines
+def _band(lines: list[Line], options: RenderOptions) -> list[Line]:
+    """Draw the bar, and the ground behind a prompt."""
+    palette = options.palette
+    return with_mark(on_ground(lines, palette.prompt_text, padded=True), BAR, palette.prompt_bar)

@@ -355,7 +355,7 @@ class Column:
         self._connect(start)
 
     def _connect(self, start: int, *, count: bool = True) -> None:
-        """Set gaps, links and the chain line from entry ``start`` on."""
+        """Set the gaps from entry ``start`` on."""
         before: Entry | None = None
         for position in range(start - 1, -1, -1):
             if not self.entries[position].empty:
@@ -363,11 +363,11 @@ class Column:
                 break
         for position in range(start, len(self.entries)):
             entry = self.entries[position]
-            known = (entry.link, entry.gap, entry.joined, self._heights[position] if count else 0)
+            known = (entry.gap, self._heights[position] if count else 0)
             place_below(entry, before)
             if count:
                 self._heights[position] = entry.rows
-                same = known == (entry.link, entry.gap, entry.joined, entry.rows)
+                same = known == (entry.gap, entry.rows)
                 if same and position > start and not entry.empty:
                     return
             if not entry.empty:
@@ -392,14 +392,7 @@ def order_messages(messages: Sequence[Message]) -> list[Message]:
 
 
 def place_below(entry: Entry, before: Entry | None) -> None:
-    """Set the gap of ``entry`` below ``before``, its link, and whether the chain line joins the two."""
-    message = entry.message
-    kind = message.kind
-    entry.link = message.link_id
-    if before is None:
-        entry.gap, entry.joined = 1, False
-        return
-    if entry.link is None and kind is not Kind.USER and not before.message.barrier:
-        entry.link = before.link  # without a link yet, but of the same turn
-    entry.gap = 0 if kind in _LINE_LIKE and before.message.kind in _LINE_LIKE else 1
-    entry.joined = before.link is not None and (before.link == entry.link or kind is Kind.SEAM)
+    """Set the gap of ``entry`` below ``before``."""
+    kind = entry.message.kind
+    hangs_on = before is not None and kind in _LINE_LIKE and before.message.kind in _LINE_LIKE
+    entry.gap = 0 if hangs_on else 1

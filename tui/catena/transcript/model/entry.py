@@ -45,8 +45,6 @@ class Entry:
         "folded",
         "gap",
         "heights",
-        "joined",
-        "link",
         "message",
         "ordinal",
         "parts",
@@ -62,8 +60,6 @@ class Entry:
         self.folded = message.kind in _FOLDED_AT_FIRST
         self.raw = False  # a tool call's raw data is shown, too
         self.gap = 0
-        self.link: str | None = None  # the link drawn as the chain line
-        self.joined = False  # the chain line runs through its gap
         self.siblings: Siblings | None = None
         self.detail: str | None = None  # the prior context of a seam
         self.answer: Answer | None = None

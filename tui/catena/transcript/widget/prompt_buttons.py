@@ -35,9 +35,9 @@ def add_buttons(
     """
     layout, palette = renderer.layout, renderer.palette
     siblings = row.entry.siblings
-    end = layout.margin + layout.gutter + layout.body
+    end = layout.before + layout.left + layout.body
     end -= arrows_width(siblings) + len(_SPACE) if siblings else 0
-    room = end - layout.margin - layout.gutter - _TEXT_KEPT
+    room = end - layout.before - layout.left - _TEXT_KEPT
     base = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
     segments: list[Segment] = []
     cells = 0

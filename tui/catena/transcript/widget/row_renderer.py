@@ -1,78 +1,100 @@
-"""Rendering of rows as strips: line, gutter and margins, and overlays of styles."""
+"""Rendering of rows as strips: lines with their marks on the grounds of the column, and overlays of styles."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from catena.text.safe_strips import safe_segments
-from catena.transcript.drawing.render_options import ColumnLayout, Palette, RenderOptions
+from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.render_options import COLUMN, NARROW, ColumnLayout, Palette, RenderOptions
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena_store.records import Kind
 
 Overlay = tuple[int, int, Style]  # start and end in characters of the selectable part, and the style
 
-_FOCUS = "┃"
-_FOCUS_PROMPT = "█"
+_BAR = "▌"
+_FOCUSED_PROMPT = "█"
+_LOWER, _UPPER = "▄", "▀"
 
 
 class RowRenderer:
-    """Renderer of rows for one width and palette; each line caches its strip."""
+    """Renderer of rows for one width, column and palette; each line caches its strip."""
 
-    def __init__(self, width: int, palette: Palette) -> None:
+    def __init__(
+        self, width: int, palette: Palette, *, column: int = COLUMN, half_rows: bool = False
+    ) -> None:
         self.width = width
-        self.layout = ColumnLayout.of(width)
+        self.column = column
+        self.layout = ColumnLayout.of(width, column)
         self.palette = palette
-        self._blanks: dict[tuple[str, bool], Strip] = {}
+        self.half_rows = half_rows and palette.has_grounds
+        self._blanks: dict[tuple[bool, Style | None, Style | None], Strip] = {}
         self._space = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
 
     def options(self, template: RenderOptions) -> RenderOptions:
         """Return ``template`` for this width and palette."""
-        layout = self.layout
-        return RenderOptions(
-            layout.body, self.palette, layout.gutter == 0, template.directory, template.highlights
+        return replace(
+            template,
+            width=self.layout.body,
+            palette=self.palette,
+            narrow=self.width < NARROW,
+            half_rows=self.half_rows,
         )
 
     @property
     def empty(self) -> Strip:
         """A blank row, for below the end."""
-        return self._blank("", False)
+        return self._blank(False, None, None)
 
     def lead(self, row: ColumnRow) -> int:
         """Return the number of characters left of the selectable part of a row."""
-        return self.layout.margin + self.layout.gutter + (row.line.lead if row.line is not None else 0)
+        return self.layout.before + self.layout.left + (row.line.lead if row.line is not None else 0)
 
-    def render(self, row: ColumnRow, *, focused: bool) -> Strip:
-        """Return a row as a strip of the widget's width."""
-        mark = self._mark(row, focused)
+    def render(
+        self, row: ColumnRow, *, focused: bool, above: Line | None = None, below: Line | None = None
+    ) -> Strip:
+        """Return a row as a strip of the widget's width; a blank one depends on the lines ``above`` and ``below``."""
         line = row.line
         if line is None:
-            return self._blank(mark, focused)
-        inverse = focused and not self.layout.gutter and row.row == 0
-        key = (self, mark, focused, inverse)
+            bar = focused and row.part != IN_GAP
+            return self._blank(bar, self._padding(above), self._padding(below))
+        key = (self, focused)
         if line.strip is not None and line.strip_key == key:
             return line.strip
-        segments = self._gutter(mark, focused)
-        if inverse:
-            segments += [
-                Segment(text, (style or self._space) + Style(reverse=True))
-                for text, style, _ in line.segments
-            ]
-        else:
-            segments += line.segments
-        cells = self.layout.margin + self.layout.gutter + line.cells
-        if cells < self.width:
-            segments.append(Segment(" " * (self.width - cells), self._space))
-        strip = Strip(
-            safe_segments([Segment(text, style or self._space) for text, style, _ in segments if text]),
-            max(cells, self.width),
-        )
+        strip = Strip(safe_segments(self._segments(row, line, focused)))
         strip = strip.adjust_cell_length(self.width, self._space)
         line.strip, line.strip_key = strip, key
         return strip
+
+    def _segments(self, row: ColumnRow, line: Line, focused: bool) -> list[Segment]:
+        layout, space = self.layout, self._space
+        ground = line.ground if line.ground is not None else space
+        mark, mark_style = line.mark, line.mark_style
+        if focused:
+            mark_style = mark_style if row.entry.message.kind is Kind.USER else self.palette.focus
+            mark = _FOCUSED_PROMPT if row.entry.message.kind is Kind.USER else _BAR
+        rest = layout.body + layout.right - line.cells
+        after = self.width - layout.before - layout.left - line.cells - max(0, rest)
+        return [
+            Segment(text, style)
+            for text, style in (
+                (" " * layout.before, space),
+                (mark.ljust(layout.left), ground + (mark_style or Style.null())),
+                *((text, style or ground) for text, style, _ in line.segments),
+                (" " * rest, ground),
+                (" " * after, space),
+            )
+            if text
+        ]
+
+    def _padding(self, line: Line | None) -> Style | None:
+        """The ground that reaches into the blank row beside a line."""
+        return line.ground if line is not None and line.padded and self.half_rows else None
 
     def overlay(self, strip: Strip, lead: int, overlays: Sequence[Overlay]) -> Strip:
         """Return ``strip`` with styles over ranges of its selectable part, which begins after ``lead`` characters."""
@@ -81,38 +103,24 @@ class RowRenderer:
             segments = _restyle(segments, lead + max(0, start), lead + end, style)
         return Strip(segments, strip.cell_length)
 
-    def _mark(self, row: ColumnRow, focused: bool) -> str:
-        entry = row.entry
-        kind = entry.message.kind
-        if row.part == IN_GAP:
-            return "│ " if entry.joined else ""
-        if focused:
-            return _FOCUS_PROMPT if kind is Kind.USER else _FOCUS
-        if kind is Kind.USER:
-            return "▌"
-        if kind is Kind.SEAM:
-            return "╎╌" if row.part == 0 and row.row == 0 else "╎ "
-        return "│ " if entry.link is not None else ""
-
-    def _gutter(self, mark: str, focused: bool) -> list[Segment]:
-        layout = self.layout
-        if not layout.gutter:
-            return []
-        palette = self.palette
-        style = {"▌": palette.prompt_bar, "╎╌": palette.seam, "╎ ": palette.seam}.get(mark, palette.chain)
-        style = palette.focus if focused and mark in (_FOCUS, _FOCUS_PROMPT) else style
-        segments = [Segment(mark.ljust(layout.gutter), style)]
-        return [Segment(" " * layout.margin, self._space), *segments] if layout.margin else segments
-
-    def _blank(self, mark: str, focused: bool) -> Strip:
-        key = (mark, focused)
+    def _blank(self, bar: bool, above: Style | None, below: Style | None) -> Strip:
+        key = (bar, above, below)
         strip = self._blanks.get(key)
         if strip is None:
-            segments = self._gutter(mark, focused)
-            used = self.layout.margin + self.layout.gutter if segments else 0
-            segments.append(Segment(" " * (self.width - used), self._space))
-            strip = Strip(segments, self.width)
-            self._blanks[key] = strip
+            layout = self.layout
+            column = layout.left + layout.body + layout.right
+            glyph, style = " ", self._space
+            if below is not None:
+                over = above.bgcolor if above is not None else self._space.bgcolor
+                glyph, style = _LOWER, Style(color=below.bgcolor, bgcolor=over)
+            elif above is not None:
+                glyph, style = _UPPER, Style(color=above.bgcolor, bgcolor=self._space.bgcolor)
+            segments = [Segment(" " * layout.before, self._space)] if layout.before else []
+            if bar:
+                segments.append(Segment(_BAR, self._space + self.palette.focus))
+            segments.append(Segment(glyph * (column - bar), style))
+            segments.append(Segment(" " * (self.width - layout.before - column), self._space))
+            strip = self._blanks[key] = Strip([each for each in segments if each.text], self.width)
         return strip
 
 

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.selection import Selection
 
-from catena.transcript.drawing.render_options import component_class, role_names
+from catena.transcript.drawing.render_options import COLUMN, component_class, role_names
 from catena.transcript.markdown.inline import HREF
 from catena.transcript.messages.prompt import SIBLING_STEP, Siblings
 from catena.transcript.model import source as sources
@@ -88,10 +88,20 @@ class Transcript(BrowsableTranscript):
         directory: str = "",
         clock: Callable[[], float] = monotonic,
         frame: float = FRAME,
+        column: int = COLUMN,
+        half_rows: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(directory=directory, clock=clock, frame=frame, id=id, classes=classes)
+        super().__init__(
+            directory=directory,
+            clock=clock,
+            frame=frame,
+            column=column,
+            half_rows=half_rows,
+            id=id,
+            classes=classes,
+        )
         self._search: Search | None = None
         self._selection_start: str | None = None  # the first message of a selection by keys
 

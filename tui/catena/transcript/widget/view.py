@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from catena.text.safe_strips import SafeStrips
 from catena.transcript.drawing.highlight import HighlightCache, lex_all
-from catena.transcript.drawing.render_options import Palette, RenderOptions
+from catena.transcript.drawing.render_options import COLUMN, Palette, RenderOptions
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.widget import selection as selecting
@@ -116,6 +116,8 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         directory: str = "",
         clock: Callable[[], float] = monotonic,
         frame: float = FRAME,
+        column: int = COLUMN,
+        half_rows: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
@@ -124,7 +126,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._column = Column(
             RenderOptions(80, Palette.plain(), directory=directory, highlights=self._highlights)
         )
-        self._viewport = Viewport(self._column)
+        self._viewport = Viewport(self._column, widest=column, half_rows=half_rows)
         self._more_above = False
         self._older_requested = False
         self._strips: list[Strip] = []  # the rows on the screen

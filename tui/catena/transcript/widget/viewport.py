@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from textual.strip import Strip
 
-from catena.transcript.drawing.render_options import Palette
+from catena.transcript.drawing.render_options import COLUMN, Palette
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.model.entry import Entry
 from catena.transcript.widget.row_renderer import Overlay, RowRenderer
@@ -38,8 +38,11 @@ class ReadingPosition(NamedTuple):
 class Viewport:
     """The visible rows of a column: size, top row, and whether it follows the end."""
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: Column, *, widest: int = COLUMN, half_rows: bool = False) -> None:
+        """``widest`` is the width of the column, at most; ``half_rows``: grounds reach half a row further."""
         self.column = column
+        self._widest = widest
+        self._half_rows = half_rows
         self.following = True
         self.top = 0
         self.height = 0
@@ -70,7 +73,9 @@ class Viewport:
         self.height = height
         renderer = self._renderer
         if renderer is None or renderer.width != width or renderer.palette != palette:
-            self._renderer = renderer = RowRenderer(width, palette)
+            self._renderer = renderer = RowRenderer(
+                width, palette, column=self._widest, half_rows=self._half_rows
+            )
             old = self.column.options
             self.column.set_options(renderer.options(old))
             rewrapped = self.column.options.width != old.width
@@ -140,8 +145,10 @@ class Viewport:
         """Return the strips of the screen's rows; ``decorate`` changes each at the end."""
         renderer = self.renderer
         strips: list[Strip] = []
-        for row in self.rows:
-            strip = renderer.render(row, focused=focus is not None and row.entry.message.id == focus)
+        lines = [None, *(row.line for row in self.rows), None]
+        for row, above, below in zip(self.rows, lines, lines[2:], strict=False):
+            focused = focus is not None and row.entry.message.id == focus
+            strip = renderer.render(row, focused=focused, above=above, below=below)
             if overlays is not None and row.line is not None:
                 over = list(overlays(row))
                 if over:

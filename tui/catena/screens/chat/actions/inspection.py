@@ -181,7 +181,7 @@ class UsageActions:
         async def read(reader: Reader, leaf: str | None) -> Content:
             spent = await spending(reader, tab.conversation.id, leaf)
             pairs = (
-                Content.assemble(f"  {title:<{_WIDTH}}", (words, "$text-muted"))
+                Content.assemble(f"  {title:<{_WIDTH}}", (words, "$muted"))
                 for title, words in usage_lines(spent)
             )
             return Content("\n").join(pairs)

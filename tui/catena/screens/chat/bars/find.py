@@ -25,7 +25,7 @@ class FindBar(Horizontal):
         height: 1;
         display: none;
         &.-open { display: block; }
-        & > Label { width: auto; color: $text-muted; }
+        & > Label { width: auto; color: $muted; }
         & > Input { width: 1fr; border: none; height: 1; padding: 0; background: transparent; }
     }
     """

@@ -31,7 +31,7 @@ class StatusLine(Widget):
     """One line; it moves only while something goes on."""
 
     DEFAULT_CSS = """
-    StatusLine { height: 1; color: $text-muted; }
+    StatusLine { height: 1; color: $muted; }
     """
 
     def __init__(self, *, still: bool, id: str | None = None) -> None:

@@ -29,7 +29,7 @@ class TabBar(Widget):
     """The bar of tabs. A click goes to a tab."""
 
     DEFAULT_CSS = """
-    TabBar { height: 1; display: none; color: $text-muted; &.-several { display: block; } }
+    TabBar { height: 1; display: none; color: $muted; &.-several { display: block; } }
     """
 
     class Wanted(Message):
@@ -92,8 +92,8 @@ class TabBar(Widget):
         if cell_len(title) > _LONGEST_TITLE:
             title = title[: _LONGEST_TITLE - 1] + "…"
         mark = f" {tab.mark}" if tab.mark else ""
-        style = "bold $accent" if tab.active else "$text-muted"
+        style = "bold $accent" if tab.active else "$muted"
         number = ("▸" if tab.active else " ") + str(index + 1)
         return Content.assemble(
-            (f"{number} {title}", style), (mark, "$warning" if tab.mark in "?!" else "$accent"), " "
+            (f"{number} {title}", style), (mark, "$asking" if tab.mark in "?!" else "$accent"), " "
         )

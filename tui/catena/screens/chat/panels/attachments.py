@@ -22,7 +22,7 @@ class AttachmentBar(Widget):
         height: auto;
         max-height: 3;
         display: none;
-        color: $text-muted;
+        color: $muted;
         &.-any { display: block; }
     }
     """

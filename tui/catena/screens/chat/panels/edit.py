@@ -27,7 +27,7 @@ class EditPanel(Widget):
         display: none;
         border-top: solid $accent;
         padding: 0 1;
-        color: $text-muted;
+        color: $muted;
         &.-editing { display: block; }
     }
     """

@@ -97,10 +97,10 @@ class ForkPanel(Widget, can_focus=True):
             (safe_line(question.title), "$accent"), " · ", (safe_line(question.price), "$foreground")
         )
         if question.note:
-            said = Content.assemble(said, (f" · {safe_line(question.note)}", "$text-muted"))
+            said = Content.assemble(said, (f" · {safe_line(question.note)}", "$muted"))
         keys = [_key("enter", question.enter), *(_key(key, does) for key, does in question.others)]
         keys.append(Content.from_markup("[@click=leave]esc leave[/]"))
-        return Content("\n").join([said, Content.styled(" · ", "$text-muted").join(keys)])
+        return Content("\n").join([said, Content.styled(" · ", "$muted").join(keys)])
 
     def on_key(self, event: events.Key) -> None:
         """Swallow letters without a binding: they must not be typed elsewhere."""

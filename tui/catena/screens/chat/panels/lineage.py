@@ -15,9 +15,9 @@ class LineageLine(Widget):
         height: 1;
         display: none;
         padding: 0 1;
-        color: $text-disabled;
+        color: $faint;
         &.-any { display: block; }
-        &:hover { color: $text-muted; }
+        &:hover { color: $muted; }
     }
     """
 

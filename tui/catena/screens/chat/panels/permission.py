@@ -55,12 +55,12 @@ class PermissionPanel(Vertical, can_focus=True):
         height: auto;
         max-height: 60vh;
         display: none;
-        border-top: solid $warning;
+        border-top: solid $asking;
         padding: 0 1;
         &.-asked { display: block; }
-        &:focus-within { border-top: solid $warning; }
+        &:focus-within { border-top: solid $asking; }
         & > Static { height: auto; }
-        & > #preview { max-height: 12; color: $text-muted; }
+        & > #preview { max-height: 12; color: $muted; }
         & > Input { display: none; border: none; height: 1; padding: 0; background: transparent; }
         &.-reason > Input { display: block; }
     }
@@ -162,23 +162,23 @@ class PermissionPanel(Vertical, can_focus=True):
         title = safe_line(call.title or "")
         count = f"   1 of {self._waiting}" if self._waiting > 1 else ""
         return Content.assemble(
-            ("? ", "$warning"), (f"May the agent {verb}?  ", "bold"), title, (count, "$text-muted")
+            ("? ", "$asking"), (f"May the agent {verb}?  ", "bold"), title, (count, "$muted")
         )
 
     def _options(self, ask: PermissionOpened) -> Content:
         lit = self._lit
-        pieces = [] if lit else [Content.styled("tab to answer", "$warning")]
+        pieces = [] if lit else [Content.styled("tab to answer", "$asking")]
         for number, option in enumerate(ask.options, start=1):
             name = safe_line(option.name)
             letter = {"allow_once": " y", "reject_once": " n"}.get(option.kind, "")
             letter = letter if _first_of(ask.options, option.kind) is option else ""
-            key = Content.styled(f"{number}{letter}", "$accent" if lit else "$text-disabled")
+            key = Content.styled(f"{number}{letter}", "$accent" if lit else "$faint")
             pieces.append(_clicked_as(str(number), key, f" {name}"))
         if diffs_of(ask.tool_call):
-            key = Content.styled("d", "$accent" if lit else "$text-disabled")
+            key = Content.styled("d", "$accent" if lit else "$faint")
             pieces.append(_clicked_as("d", key, " the change"))
         if _first_rejection(ask.options) is not None:
-            key = Content.styled("r", "$accent" if lit else "$text-disabled")
+            key = Content.styled("r", "$accent" if lit else "$faint")
             pieces.append(_clicked_as("r", key, " reject, with a reason"))
         return _packed(pieces, self.size.width - 2)
 

@@ -18,7 +18,7 @@ class PlanPanel(Widget):
     """A short checklist around the item in progress."""
 
     DEFAULT_CSS = """
-    PlanPanel { height: auto; max-height: 6; display: none; color: $text-muted; &.-open { display: block; } }
+    PlanPanel { height: auto; max-height: 6; display: none; color: $muted; &.-open { display: block; } }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -48,6 +48,6 @@ class PlanPanel(Widget):
         for entry in entries[start : start + _SHOWN]:
             status = str(entry.get("status", "pending"))
             text = f"  {_MARKS.get(status, '·')} " + safe_line(str(entry.get("text", "")))
-            style = {"completed": "$text-disabled", "in_progress": "$foreground"}.get(status, "$text-muted")
+            style = {"completed": "$faint", "in_progress": "$foreground"}.get(status, "$muted")
             lines.append(Content.styled(text, style).truncate(max(4, self.size.width - 1), ellipsis=True))
         return Content("\n").join(lines)

@@ -37,7 +37,7 @@ class QueueList(Widget, can_focus=True):
         Binding("s", "send", "send now", id="queue.send"),
     ]
     DEFAULT_CSS = """
-    QueueList { height: auto; max-height: 5; display: none; color: $text-muted; &.-any { display: block; } }
+    QueueList { height: auto; max-height: 5; display: none; color: $muted; &.-any { display: block; } }
     """
 
     class Removed(Message):
@@ -194,9 +194,9 @@ class QueueList(Widget, can_focus=True):
             gap = " " * max(1, width - used - len(end))
             line = Content.assemble(
                 "› " if chosen else "  ",
-                (word, "$warning" if item.held else "$accent"),
+                (word, "$asking" if item.held else "$accent"),
                 shown,
-                beside.stylize("$text-disabled"),
+                beside.stylize("$faint"),
                 gap,
                 end,
             )

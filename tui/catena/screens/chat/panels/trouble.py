@@ -149,10 +149,10 @@ class TroublePanel(Widget, can_focus=True):
     TroublePanel {
         height: auto;
         display: none;
-        border-top: solid $warning;
+        border-top: solid $asking;
         padding: 0 1;
         &.-troubled { display: block; }
-        &:focus { border-top: solid $warning; }
+        &:focus { border-top: solid $asking; }
     }
     """
 
@@ -254,7 +254,7 @@ class TroublePanel(Widget, can_focus=True):
         if len(said) > _TEXT_LINES:
             said = said[:_TEXT_LINES]
             said[-1] = (said[-1] + Content(" …")).truncate(max(1, width - 2), ellipsis=True)
-        mark = Content.styled("! ", "$warning")
+        mark = Content.styled("! ", "$asking")
         lines = [(Content("  ") if at else mark) + line for at, line in enumerate(said)]
         if words.note or words.offers:
             lines += self._packed(words, width, after=len(lines))
@@ -264,14 +264,14 @@ class TroublePanel(Widget, can_focus=True):
         """One line for a narrow screen: what happened or goes on by itself, and the keys."""
         keys = [(offer, _key(offer)) for offer, _ in words.offers]
         room = width - sum(len(key) + 1 for _, key in keys) - (len(_TAB) if keys else 0)
-        said = Content.assemble(("! ", "$warning"), safe_line(words.note or words.line))
+        said = Content.assemble(("! ", "$asking"), safe_line(words.note or words.line))
         line = said.truncate(max(1, room), ellipsis=True)
         if not keys:
             return line
-        line += Content(" " * max(0, room - line.cell_length)) + Content.styled(_TAB, "$warning")
+        line += Content(" " * max(0, room - line.cell_length)) + Content.styled(_TAB, "$asking")
         for offer, key in keys:
             self._places.append((0, line.cell_length + 1, line.cell_length + 1 + len(key), offer))
-            line = Content.assemble(line, " ", (key, "$text-muted"))
+            line = Content.assemble(line, " ", (key, "$muted"))
         return line
 
     def _packed(self, words: TroubleWords, width: int, *, after: int) -> list[Content]:
@@ -281,9 +281,9 @@ class TroublePanel(Widget, can_focus=True):
         if words.note:
             pieces.append((None, Content(safe_line(words.note))))
         if words.offers and not lit:
-            pieces.append((None, Content.styled("tab to choose", "$warning")))
+            pieces.append((None, Content.styled("tab to choose", "$asking")))
         for offer, does in words.offers:
-            key = Content.styled(_key(offer), "$accent" if lit else "$text-disabled")
+            key = Content.styled(_key(offer), "$accent" if lit else "$faint")
             pieces.append((offer, Content.assemble(key, f" {safe_line(does)}")))
         lines: list[Content] = []
         for taken, piece in pieces:

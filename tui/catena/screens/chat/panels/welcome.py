@@ -12,7 +12,7 @@ class Welcome(Widget):
     """The agent, its directory, and the keys worth knowing."""
 
     DEFAULT_CSS = """
-    Welcome { height: 1fr; padding: 1 2; color: $text-muted; content-align: left bottom; }
+    Welcome { height: 1fr; padding: 1 2; color: $muted; content-align: left bottom; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -43,5 +43,5 @@ class Welcome(Widget):
             ("shift+tab", "browse" if narrow else "browse the transcript by keys"),
             ("f1", "help"),
         ):
-            lines.append(Content.assemble((f"{key:<10}", "$foreground"), (does, "$text-disabled")))
+            lines.append(Content.assemble((f"{key:<10}", "$foreground"), (does, "$faint")))
         return Content("\n").join(lines)

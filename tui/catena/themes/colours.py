@@ -1,0 +1,111 @@
+"""A theme's ten colours, and every other colour of the screen, mixed from them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_READABLE = 7.0  # contrast of text on a ground that is not the theme's own
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeColours:
+    """The ten colours that make a theme, each as `#rrggbb`."""
+
+    ground: str
+    text: str
+    muted: str  # verbs, output, descriptions
+    faint: str  # durations, line numbers, hints
+    accent: str  # the person
+    asking: str  # the person's turn
+    failure: str  # what failed; removed lines
+    added: str
+    unasked: str  # a mode in which the agent acts without asking
+    sand: str  # strings and numbers in code
+
+    @property
+    def dark(self) -> bool:
+        """True where the ground is darker than the text."""
+        return luminance(self.ground) < luminance(self.text)
+
+    def on(self, ground: str) -> ThemeColours | None:
+        """The same theme on another ground, such as the terminal's own; None where its text would be hard to read."""
+        moved = replace(self, ground=ground)
+        return moved if moved.dark == self.dark and contrast(self.text, ground) >= _READABLE else None
+
+
+COLOUR_NAMES = tuple(field.name for field in fields(ThemeColours))
+
+
+def is_colour(text: str) -> bool:
+    """True for `#rrggbb`."""
+    return _HEX.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What is mixed from a theme's colours."""
+
+    band: str  # a prompt, the active tab
+    code: str  # code, context of a diff, preview
+    asking: str
+    failure: str
+    added: str
+    added_word: str
+    removed: str
+    removed_word: str
+    selection: str
+    rule: str  # hairlines, seams, a box without focus
+    focus: str  # the border of the box with the focus
+    inline: str  # inline code
+    keyword: str
+
+    @classmethod
+    def of(cls, colours: ThemeColours) -> Grounds:
+        """Mix them; a dark theme takes other amounts than a light one."""
+        ground, dark = colours.ground, colours.dark
+
+        def tint(colour: str, on_dark: float, on_light: float) -> str:
+            return mix(ground, colour, on_dark if dark else on_light)
+
+        return cls(
+            band=tint(colours.accent, 0.09, 0.07),
+            code=tint(colours.text, 0.04, 0.04),
+            asking=tint(colours.asking, 0.09, 0.10),
+            failure=tint(colours.failure, 0.09, 0.07),
+            added=tint(colours.added, 0.12, 0.11),
+            added_word=tint(colours.added, 0.32, 0.30),
+            removed=tint(colours.failure, 0.12, 0.10),
+            removed_word=tint(colours.failure, 0.32, 0.28),
+            selection=tint(colours.accent, 0.20, 0.15),
+            rule=tint(colours.text, 0.20, 0.18),
+            focus=tint(colours.accent, 0.62, 0.72),
+            inline=mix(colours.text, colours.accent, 0.55),
+            keyword=mix(colours.text, colours.accent, 0.80),
+        )
+
+
+def mix(ground: str, colour: str, amount: float) -> str:
+    """Return so much of ``colour`` mixed into ``ground``, from 0 to 1."""
+    pairs = zip(_channels(ground), _channels(colour), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * amount):02x}" for a, b in pairs)
+
+
+def contrast(colour: str, other: str) -> float:
+    """The contrast ratio of two colours after WCAG 2, from 1 to 21."""
+    darker, lighter = sorted((luminance(colour), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour after WCAG 2, from 0 to 1."""
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (channel / 255 for channel in _channels(colour))
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,0 +1,29 @@
+"""How many colours a terminal has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+_PLAIN_TERMINALS = frozenset({"linux", "dumb", "vt100", "vt220", "xterm", "ansi", ""})
+
+
+class ColourDepth(Enum):
+    """The colours of a terminal."""
+
+    FULL = "truecolor"
+    INDEXED = "256"  # no tints: too few of them are near
+    SIXTEEN = "16"  # the terminal's own, whatever they are
+    NONE = "none"  # NO_COLOR: bold, dim and underline are left
+
+
+def colour_depth(environment: Mapping[str, str]) -> ColourDepth:
+    """The colours that the environment promises."""
+    if environment.get("NO_COLOR"):
+        return ColourDepth.NONE
+    if environment.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
+        return ColourDepth.FULL
+    term = environment.get("TERM", "")
+    if term in _PLAIN_TERMINALS or term.endswith("-16color"):
+        return ColourDepth.SIXTEEN
+    return ColourDepth.FULL if term.endswith("-direct") else ColourDepth.INDEXED

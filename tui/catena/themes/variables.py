@@ -1,0 +1,155 @@
+"""A theme's colours as the variables that styles are written in.
+
+Roles without a colour of their own where there are few colours become attributes: every `$…-style` is a text style.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.theme import Theme
+
+from catena.themes.colours import Grounds, ThemeColours
+from catena.themes.depth import ColourDepth
+
+# Drawn as the terminal's own colour, dim: its bright black is the ground in some palettes.
+DIM = "ansi_bright_black"
+_DEFAULT = "ansi_default"
+
+# Greys of the 256 colours: code, band, selection.
+_DARK_GREYS = ("#1c1c1c", "#262626", "#3a3a3a")
+_LIGHT_GREYS = ("#eeeeee", "#e4e4e4", "#dadada")
+
+
+def theme_of(name: str, colours: ThemeColours, depth: ColourDepth, *, painted: bool = True) -> Theme:
+    """Make a theme; one that is not ``painted`` stands on the terminal's own ground, which its colours name."""
+    grounds = Grounds.of(colours)
+    ground = colours.ground if painted else _DEFAULT
+    tinted = depth is ColourDepth.FULL
+    code, band, selection = grounds.code, grounds.band, grounds.selection
+    if not tinted:
+        code, band, selection = _DARK_GREYS if colours.dark else _LIGHT_GREYS
+    roles = {
+        "ground": ground,
+        "muted": colours.muted,
+        "faint": colours.faint,
+        "asking": colours.asking,
+        "failure": colours.failure,
+        "added": colours.added,
+        "unasked": colours.unasked,
+        "sand": colours.sand,
+        "band": band,
+        "code-ground": code,
+        "asking-ground": grounds.asking if tinted else ground,
+        "failure-ground": grounds.failure if tinted else ground,
+        "added-ground": grounds.added if tinted else ground,
+        "added-word": grounds.added_word if tinted else ground,
+        "removed-ground": grounds.removed if tinted else ground,
+        "removed-word": grounds.removed_word if tinted else ground,
+        "added-text": colours.text if tinted else colours.added,
+        "removed-text": colours.text if tinted else colours.failure,
+        "word-style": "none" if tinted else "underline",
+        "selection": selection,
+        "selection-text": colours.text,
+        "selection-style": "none",
+        "rule": grounds.rule,
+        "focus": grounds.focus,
+        "inline": grounds.inline,
+        "keyword": grounds.keyword,
+        "keyword-style": "none",
+    }
+    return _theme(name, colours.dark, colours.accent, colours.text, ground, roles)
+
+
+def terminal_theme(name: str) -> Theme:
+    """Make the theme of the terminal's own 16 colours: no grounds, attributes in their place."""
+    roles = dict.fromkeys(
+        (
+            "ground",
+            "band",
+            "code-ground",
+            "asking-ground",
+            "failure-ground",
+            "added-ground",
+            "added-word",
+            "removed-ground",
+            "removed-word",
+            "selection",
+            "selection-text",
+            "sand",
+            "keyword",
+        ),
+        _DEFAULT,
+    )
+    roles |= {
+        "muted": DIM,
+        "faint": DIM,
+        "rule": DIM,
+        "asking": "ansi_yellow",
+        "failure": "ansi_red",
+        "added": "ansi_green",
+        "unasked": "ansi_magenta",
+        "added-text": "ansi_green",
+        "removed-text": "ansi_red",
+        "focus": "ansi_cyan",
+        "inline": "ansi_cyan",
+        "word-style": "underline",
+        "selection-style": "reverse",
+        "keyword-style": "bold",
+    }
+    return _theme(name, True, "ansi_cyan", _DEFAULT, _DEFAULT, roles)
+
+
+def has_dim_steps(theme: Theme) -> bool:
+    """True for a theme of the terminal's own colours, whose dimmer steps `DimSteps` draws."""
+    return theme.variables.get("muted") == DIM
+
+
+def _theme(name: str, dark: bool, accent: str, text: str, ground: str, roles: Mapping[str, str]) -> Theme:
+    selected, selected_text = roles["selection"], roles["selection-text"]
+    return Theme(
+        name=name,
+        ansi=True,
+        dark=dark,
+        primary=accent,
+        secondary=accent,
+        accent=accent,
+        warning=roles["asking"],
+        error=roles["failure"],
+        success=roles["added"],
+        foreground=text,
+        background=ground,
+        surface=ground,
+        panel=ground,
+        variables={
+            **roles,
+            # Textual's own names, for what its widgets draw.
+            "ansi-background": "ansi_black" if dark else "ansi_white",
+            "ansi-foreground": "ansi_white" if dark else "ansi_black",
+            "text-muted": roles["muted"],
+            "text-disabled": roles["faint"],
+            "foreground-muted": roles["muted"],
+            "foreground-disabled": roles["faint"],
+            "background-muted": roles["faint"],
+            "border": roles["focus"],
+            "border-blurred": roles["rule"],
+            "block-cursor-foreground": selected_text,
+            "block-cursor-background": selected,
+            "block-cursor-text-style": f"bold {roles['selection-style']}",
+            "block-cursor-blurred-foreground": selected_text,
+            "block-cursor-blurred-background": selected,
+            "input-cursor-foreground": _DEFAULT,
+            "input-cursor-background": _DEFAULT,
+            "input-selection-background": selected,
+            "input-selection-foreground": selected_text,
+            "screen-selection-background": selected,
+            "screen-selection-foreground": selected_text,
+            "scrollbar": roles["faint"],
+            "scrollbar-hover": roles["muted"],
+            "scrollbar-active": accent,
+            "scrollbar-background": ground,
+            "scrollbar-background-hover": ground,
+            "scrollbar-background-active": ground,
+            "link-color": accent,
+        },
+    )
