@@ -42,11 +42,6 @@ class Look:
     attributes: frozenset[str] = frozenset()
     link: str = ""
 
-    @property
-    def erased(self) -> Look:
-        """The look of a cell that is erased while the pen has this look."""
-        return Look(background=self.background)
-
 
 PLAIN = Look()
 
@@ -65,11 +60,22 @@ def one_by_one(text: str) -> Iterable[tuple[str, int]]:
 
 
 class Screen:
-    """The cells of a terminal of ``columns`` by ``rows``."""
+    """The cells of a terminal of ``columns`` by ``rows``.
 
-    def __init__(self, columns: int, rows: int, clusters: Clusters = one_by_one) -> None:
+    ``erases_with_background`` is False for one whose erased cells have its own background, whatever the pen has.
+    """
+
+    def __init__(
+        self,
+        columns: int,
+        rows: int,
+        clusters: Clusters = one_by_one,
+        *,
+        erases_with_background: bool = True,
+    ) -> None:
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._clusters = clusters
+        self._erases_with_background = erases_with_background
         self._held = ""  # the beginning of a sequence that has not ended
         self._pen = PLAIN
         self._wraps = True
@@ -115,6 +121,11 @@ class Screen:
         self._held = text[at:]
 
     # --- cells
+
+    @property
+    def _erased(self) -> Look:
+        """The look of a cell that is erased now."""
+        return Look(background=self._pen.background) if self._erases_with_background else PLAIN
 
     def _blank_row(self, look: Look) -> _Row:
         return _Row([" "] * self.columns, [look] * self.columns)
@@ -169,13 +180,13 @@ class Screen:
         self._break_wide(row, start)
         self._break_wide(row, end)
         row.texts[start:end] = [" "] * (end - start)
-        row.looks[start:end] = [self._pen.erased] * (end - start)
+        row.looks[start:end] = [self._erased] * (end - start)
 
     def _scroll(self, top: int, by: int) -> None:
         """Move the lines from ``top`` to the margin up, or down where ``by`` is negative."""
         region = self._grid[top : self._bottom + 1]
         by = max(-len(region), min(by, len(region)))
-        new = [self._blank_row(self._pen.erased) for _ in range(abs(by))]
+        new = [self._blank_row(self._erased) for _ in range(abs(by))]
         self._grid[top : self._bottom + 1] = region[by:] + new if by >= 0 else new + region[:by]
 
     # --- what is not text

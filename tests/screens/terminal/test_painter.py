@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,22 @@ from support.screen.terminal import Place, Terminal
 from support.walks.length import walks
 
 WORDS = (
-    *("plain", "a", "│", "─────", "● Run", "✓", "naïve", "Ωμέγα", "кот", "   ", " ", "⠋", "„so“ …"),  # sure
+    *(
+        "plain",
+        "a",
+        "│",
+        "─────",
+        "● Run",
+        "✓",
+        "naïve",
+        "Ωμέγα",
+        "кот",
+        "   ",
+        " ",
+        " " * 13,
+        "⠋",
+        "„so“ …",
+    ),  # sure
     *("世界", "한국어", "ひらがな", "，"),  # sure, and wide
     *("e\u0301", "ก็", "न्दी", "👩‍🚀", "👍🏽", "❤️", "❤", "☑", "🇩🇪", "🙂", "ﷺ", "שלום", "1️⃣"),
 )
@@ -35,6 +51,7 @@ STYLES = (
     *(Style(underline=True), Style(strike=True, color="green"), Style(link="https://example.org/a")),
     *(Style(underline2=True, overline=True), Style(color="bright_black", reverse=True, bold=True)),
 )
+PLAIN, GROUND, BAND, CODE = (Style(), *(Style(bgcolor=each) for each in ("#14171b", "#1d262c", "#1c1f23")))
 
 
 def all_narrow(text: str) -> Iterable[tuple[str, int]]:
@@ -56,6 +73,7 @@ class Canvas:
 
     def __init__(self, chance: random.Random, width: int, height: int) -> None:
         self._chance = chance
+        self._grounds = chance.choice([(PLAIN,), (PLAIN, PLAIN, BAND), (GROUND,), (GROUND, GROUND, BAND)])
         self.width, self.height = width, height
         self.lines = [self._strip(width) for _ in range(height)]
 
@@ -115,11 +133,14 @@ class Canvas:
 
     def _strip(self, width: int) -> Strip:
         segments: list[Segment] = []
+        ground = self._chance.choice(self._grounds)
         while (
             cell_len("".join(segment.text for segment in segments)) < width and self._chance.random() < 0.85
         ):
-            segments.append(Segment(self._chance.choice(WORDS), self._chance.choice(STYLES)))
-        return Strip(segments).adjust_cell_length(width)
+            segments.append(Segment(self._chance.choice(WORDS), ground + self._chance.choice(STYLES)))
+        margin = self._chance.randrange(width) if self._chance.random() < 0.3 else width
+        strip = Strip(segments).adjust_cell_length(margin, ground)
+        return strip.adjust_cell_length(width, self._chance.choice(self._grounds))
 
 
 def _separated(line: Strip, at: int) -> Strip:
@@ -133,18 +154,38 @@ def _separated(line: Strip, at: int) -> Strip:
     return Strip(segments)
 
 
+@dataclass(frozen=True)
+class Erasing:
+    """Whether a terminal erases with the background of the pen, and whether the painter counts on that."""
+
+    with_background: bool
+    trusted: bool
+
+
+WITH_BACKGROUND = Erasing(True, True)
+ERASINGS = (WITH_BACKGROUND, Erasing(False, False), WITH_BACKGROUND, Erasing(True, False))
+
+
 class Pair:
     """A terminal that is sent what changes, and what is compared with it."""
 
-    def __init__(self, canvas: Canvas, clusters: Clusters) -> None:
+    def __init__(
+        self, canvas: Canvas, clusters: Clusters = joined, erasing: Erasing = WITH_BACKGROUND
+    ) -> None:
         self.canvas = canvas
         self.clusters = clusters
-        self.painter = Painter()
+        self.erasing = erasing
+        self.painter = Painter(erases_with_background=erasing.trusted)
         self.console = Console(color_system="truecolor", force_terminal=True)
         self.terminal = self._terminal()
 
     def _terminal(self) -> Screen:
-        terminal = Screen(self.canvas.width, self.canvas.height, self.clusters)
+        terminal = Screen(
+            self.canvas.width,
+            self.canvas.height,
+            self.clusters,
+            erases_with_background=self.erasing.with_background,
+        )
         terminal.feed(b"\x1b[?7l")
         return terminal
 
@@ -164,7 +205,7 @@ class Pair:
 
     def anew(self) -> Screen:
         """All of the canvas, painted at once on an empty screen."""
-        other = Pair(self.canvas, self.clusters)
+        other = Pair(self.canvas, self.clusters, self.erasing)
         other.paint(self.canvas.full())
         return other.terminal
 
@@ -172,7 +213,8 @@ class Pair:
 def _steps(seed: int, clusters: Clusters) -> Iterable[tuple[Pair, bytes]]:
     """A walk of random updates; the terminal is lent to another program, and gets another size, now and then."""
     chance = random.Random(seed)
-    pair = Pair(Canvas(chance, chance.choice((1, 7, 20, 61)), chance.choice((1, 3, 12))), clusters)
+    canvas = Canvas(chance, chance.choice((1, 7, 20, 61)), chance.choice((1, 3, 12)))
+    pair = Pair(canvas, clusters, ERASINGS[seed % len(ERASINGS)])
     for number in range(40):  # 0: nothing was drawn at this size
         if number and chance.random() < 0.1:
             pair.terminal.feed(b"\x1b[H\x1b[41mcommand not found \xf0\x9f\x99\x82\x1b[J\x1b[m")
@@ -199,6 +241,57 @@ def test_a_terminal_that_measures_otherwise_shows_what_it_would_show_if_all_were
 ) -> None:
     for pair, sent in _steps(seed, clusters):
         assert_same(pair.anew(), pair.terminal, sent)
+
+
+def a_chat(width: int = 120, height: int = 40) -> Canvas:
+    """A ground all over, a prompt's band and a block of code in a column of 100, and a box at the bottom."""
+    canvas = Canvas(random.Random(0), width, height)
+    text, muted = (Style(color=each) for each in ("#d5dae0", "#98a2ad"))
+
+    def row(*segments: Segment, within: Style = GROUND) -> Strip:
+        column = Strip(segments).adjust_cell_length(100, within)
+        return Strip([Segment(" " * 10, GROUND), *column]).adjust_cell_length(width, GROUND)
+
+    canvas.lines = [row() for _ in range(height)]
+    for y in (2, 3, 4):
+        words = (("  Why is the sky blue?", text), (" " * 65, PLAIN), ("14:02", muted))
+        canvas.lines[y] = row(*(Segment(each, BAND + style) for each, style in words if y == 3), within=BAND)
+    canvas.lines[6] = row(Segment("  Since air scatters short waves more than long ones.", GROUND + text))
+    for y in range(8, 20):
+        canvas.lines[y] = row(Segment(f"  line {y}", CODE + Style(bold=True)), within=CODE)
+    canvas.lines[height - 3] = row(Segment("╭", GROUND + muted), Segment(" Reply", GROUND + text))
+    return canvas
+
+
+def test_a_ground_a_band_and_a_block_of_code_are_erased_and_not_sent_as_blanks() -> None:
+    pair = Pair(a_chat())
+    assert len(pair.paint(pair.canvas.full())) <= 700
+    without = Pair(a_chat(), erasing=Erasing(False, False))
+    assert len(without.paint(without.canvas.full())) > 4_800  # all of them
+
+
+def test_a_screen_of_one_ground_is_one_erasure() -> None:
+    canvas = a_chat()
+    canvas.lines = canvas.lines[:1] * canvas.height
+    assert len(Pair(canvas).paint(canvas.full())) <= 40
+
+
+def test_a_band_within_a_ground_comes_and_goes_in_few_bytes() -> None:
+    pair = Pair(a_chat())
+    pair.paint(pair.canvas.full())
+    plain, band = pair.canvas.lines[0], pair.canvas.lines[2]
+    for line in (band, plain):
+        pair.canvas.lines[30] = line
+        assert len(pair.paint(pair.canvas.full())) <= 45
+
+
+def test_lines_that_scroll_in_have_the_ground_already() -> None:
+    pair = Pair(a_chat())
+    pair.paint(pair.canvas.full())
+    lines = pair.canvas.lines
+    lines[2:30] = lines[5:30] + lines[:1] * 3
+    assert len(pair.paint(pair.canvas.full())) <= 60
+    assert_same(pair.plain(), pair.terminal, b"")
 
 
 WIDE_PROMPT = "say **世界** e\u0301 👩‍🚀 👍🏽 ❤️ naïve; edit! notes.txt; history 2; say the end"

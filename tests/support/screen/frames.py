@@ -30,7 +30,7 @@ class Frames:
 
     def __init__(self, clusters: Clusters = joined) -> None:
         self._clusters = clusters
-        self.painter = Painter()
+        self.painter = Painter(erases_with_background=True)
         self.count = 0
         self.plain_bytes = self.painted_bytes = 0
         self.plain = self.painted = Screen(1, 1)

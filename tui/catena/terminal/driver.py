@@ -24,6 +24,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Offset
 from textual.message import Message
 
+from catena.terminal.erasure import erases_with_background
 from catena.terminal.input_filters import QUERY, BracketedPastes, PastedText, ReplyFilter, answers_queries
 from catena.terminal.output import TerminalOutput
 from catena.terminal.painter.painter import Frame, Painter
@@ -86,7 +87,7 @@ class TerminalDriver(LinuxDriver):
         self._speaks_utf8 = (
             codecs.lookup(self._encoding).name == "utf-8"
         )  # else what it cannot say is spelled out
-        self._painter = Painter()
+        self._painter = Painter(erases_with_background=erases_with_background(os.environ))
         self._input_accepted = threading.Event()
         self._first_read = True
         self._waking = threading.Lock()

@@ -69,13 +69,12 @@ class CellRow:
             max(self.doubtful, len(self.texts)),
         )
 
-    @property
-    def content(self) -> int:
-        """The cell behind the last one that is not plainly blank."""
-        end = len(self.texts)
-        while end and self.texts[end - 1] == " " and self.looks[end - 1].plain_on_blank:
-            end -= 1
-        return end
+    def blanks_from(self, x: int) -> int:
+        """How many cells from ``x`` on are blank and can be erased together."""
+        blank, end = self.looks[x].of_blank, x
+        while end < len(self.texts) and self.texts[end] == " " and self.looks[end].of_blank is blank:
+            end += 1
+        return end - x if blank.erasable else 0
 
     def is_same_from(self, x: int, other: CellRow) -> bool:
         """True where the cells from ``x`` on are equal."""

@@ -24,22 +24,24 @@ _MOST_LOOKS = (
 class Look:
     """How a cell is drawn; equal looks are one object, and are compared as such."""
 
-    __slots__ = ("attributes", "background", "foreground", "link", "of_blank", "plain_on_blank")
+    __slots__ = ("attributes", "background", "erasable", "foreground", "link", "of_blank")
 
     def __init__(self, foreground: str, background: str, attributes: frozenset[int], link: str) -> None:
         self.foreground = foreground  # SGR parameters, "" for the terminal's own
         self.background = background
         self.attributes = attributes  # SGR parameters
         self.link = link
-        self.plain_on_blank = not background and not link and not attributes & _SEEN_ON_BLANKS
         self.of_blank = self  # the look of a blank that cannot be told from one with this look
+        self.erasable = False  # the terminal can make such blanks without being sent them
 
 
 class Looks:
     """The looks of the styles that were drawn, and the sequences between them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, erases_with_background: bool) -> None:
+        self._erases_with_background = erases_with_background
         self.plain = Look("", "", frozenset(), "")
+        self.plain.erasable = True
         self._table: dict[tuple[str, str, frozenset[int], str], Look] = {}
         self._of_styles: dict[Style, Look] = {}
         self._changes: dict[tuple[Look, Look], str] = {}
@@ -54,6 +56,10 @@ class Looks:
                 self._of_styles.clear()
             look = self._of_styles[style] = self._parsed(Strip.render_style(style, _PROBE, system))
         return look
+
+    def of_ground(self, background: str) -> Look:
+        """The look of blanks on a background."""
+        return self._look("", background, frozenset(), "")
 
     def change(self, before: Look, after: Look) -> str:
         """The shortest sequence after which the pen has another look."""
@@ -95,10 +101,10 @@ class Looks:
                 self._table.clear()
                 self._changes.clear()
             look = self._table[key] = Look(*key)
-            if look.plain_on_blank:
-                look.of_blank = self.plain
-            elif not attributes & _SEEN_ON_BLANKS and (foreground or attributes):
-                look.of_blank = self._look("", background, frozenset(), link)
+            if not attributes & _SEEN_ON_BLANKS:
+                if foreground or attributes:
+                    look.of_blank = self._look("", background, frozenset(), link)
+                look.erasable = not link and (self._erases_with_background or not background)
         return look
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -17,6 +18,7 @@ from catena.terminal.painter.looks import Look, Looks
 _FEWEST_MOVED = 3  # rows that have to move together before the terminal is told to move them
 _SHORT_GAP = 5  # unchanged cells that are sent again in fewer bytes than a movement of the cursor takes
 _SHORT_REST = 3  # blanks that are sent in fewer bytes than an erasure to the end of the line
+_SHORT_BLANKS = 10  # and than an erasure of so many cells with a movement of the cursor behind them
 
 
 class Frame(CompositorUpdate):
@@ -34,14 +36,18 @@ class Frame(CompositorUpdate):
 
 
 class Painter:
-    """Model of the terminal's cells: those that are wanted, and those that it shows, as far as that is known."""
+    """Model of the terminal's cells: those that are wanted, and those that it shows, as far as that is known.
 
-    def __init__(self) -> None:
-        self._looks = Looks()
+    ``erases_with_background`` is True for a terminal that gives cells that it erases the background of the pen.
+    """
+
+    def __init__(self, *, erases_with_background: bool) -> None:
+        self._erases_with_background = erases_with_background
+        self._looks = Looks(erases_with_background=erases_with_background)
         self._pen = Pen(self._looks)
         self._width = 0
         self._wanted: list[CellRow] = []
-        self._shown: list[CellRow | None] = []  # None: nothing is known of the row
+        self._shown: list[CellRow] = []  # empty: nothing is known
         self._cursor: tuple[int, int] | None = None  # where it stands, if that is known
         self._forgotten = 0  # how often; a signal may come in the middle of a frame
         self._remembered = 0  # the number of times before the last frame began
@@ -53,11 +59,13 @@ class Painter:
     def paint(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem, cursor: tuple[int, int]) -> str:
         """What to write so that the update is shown; ``cursor`` is where Textual puts the cursor behind it."""
         self._prepare(*_size(update))
-        changed = self._take(update, system)
+        touched = self._take(update, system)
         self._pen.begin(self._cursor)
-        if None in self._shown:
-            changed = set(range(len(self._shown)))
-        elif len(changed) >= _FEWEST_MOVED:
+        if not self._shown:
+            self._clear()
+            touched = set(range(len(self._wanted)))
+        changed = {y for y in touched if self._wanted[y] != self._shown[y]}
+        if len(changed) >= _FEWEST_MOVED:
             changed = self._scroll(changed)
         for y in sorted(changed):
             self._paint_row(y)
@@ -68,24 +76,36 @@ class Painter:
         """Begin anew where the terminal has another size, or may show anything."""
         if (width, height) != (self._width, len(self._wanted)):
             self._width = width
-            self._wanted = [self._blank_row() for _ in range(height)]
+            self._wanted = [blank_row(width, self._looks.plain)] * height
             self.forget()
         if self._remembered != self._forgotten:
             self._remembered = self._forgotten
-            self._shown = [None] * height
+            self._shown = []
             self._cursor = None
 
-    def _blank_row(self) -> CellRow:
-        return blank_row(self._width, self._looks.plain)
-
     def _take(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem) -> set[int]:
-        """Note what is wanted; the rows that the terminal shows otherwise."""
+        """Note what is wanted; the rows that it is about."""
         touched = set()
         pieces = _pieces_of_layout(update) if isinstance(update, LayoutUpdate) else _pieces_of_chops(update)
         for x, y, segments in pieces:
             self._wanted[y] = self._wanted[y].with_cells(x, *cells(segments, self._looks, system))
             touched.add(y)
-        return {y for y in touched if self._wanted[y] != self._shown[y]}
+        return touched
+
+    def _clear(self) -> None:
+        """Erase all of the screen, with the background that most of it is to have."""
+        ground = self._ground(self._wanted)
+        self._pen.clear(ground)
+        self._shown = [blank_row(self._width, ground)] * len(self._wanted)
+
+    def _ground(self, rows: Iterable[CellRow]) -> Look:
+        """The look with which most cells of these rows can be erased."""
+        if not self._erases_with_background:
+            return self._looks.plain
+        cells_of: Counter[str] = Counter()
+        for look, count in Counter(chain.from_iterable(row.looks for row in rows)).items():
+            cells_of[look.background] += count
+        return self._looks.of_ground(max(cells_of, key=cells_of.__getitem__, default=""))
 
     # --- rows that move
 
@@ -95,19 +115,21 @@ class Painter:
         if len(moved) < _FEWEST_MOVED:
             return changed
         top, bottom = min(moved) + min(by, 0), max(moved) + max(by, 0)
-        region, blanks = self._shown[top : bottom + 1], [self._blank_row() for _ in range(abs(by))]
+        region, new = self._shown[top : bottom + 1], slice(bottom + 1 - by, bottom + 1)
+        ground = self._ground(self._wanted[new if by > 0 else slice(top, top - by)])
+        blanks = [blank_row(self._width, ground)] * abs(by)
         region = [*region[by:], *blanks] if by > 0 else [*blanks, *region[:by]]
         left = {y for y, row in enumerate(region, top) if row != self._wanted[y]}
         within = {y for y in changed if top <= y <= bottom}
         if len(left) + _FEWEST_MOVED > len(within):
             return changed
-        self._pen.scroll(top, bottom, by)
+        self._pen.scroll(top, bottom, by, ground)
         self._shown[top : bottom + 1] = region
         return changed - within | left
 
     def _movement(self, changed: set[int]) -> tuple[int, list[int]]:
         """By how many rows most of the changed rows moved up, and which of them did."""
-        shown = ["".join(row.texts[:-1]) if row else "" for row in self._shown]  # without the scroll bar
+        shown = ["".join(row.texts[:-1]) for row in self._shown]  # without the scroll bar
         times = Counter(shown)
         places = {text: y for y, text in enumerate(shown) if times[text] == 1 and not text.isspace()}
         moves: dict[int, list[int]] = {}
@@ -124,18 +146,14 @@ class Painter:
         self._shown[y] = wanted
         # What a terminal made of a doubtful character may be anywhere behind it. It depends on nothing but this row
         # as it is now: from there on all is erased and drawn again as soon as anything is different.
-        if shown is None:
-            shown = self._erased(y, 0, self._blank_row())
-        else:
-            tail = min(shown.doubtful, wanted.doubtful)
-            if not wanted.is_same_from(tail, shown):
-                shown = self._erased(y, tail, shown)
-        if shown != wanted:
-            self._paint_cells(y, shown, wanted)
-
-    def _erased(self, y: int, x: int, row: CellRow) -> CellRow:
-        self._pen.erase(x, y)
-        return row.erased_from(x, self._looks.plain)
+        tail = min(shown.doubtful, wanted.doubtful)
+        if not wanted.is_same_from(tail, shown):
+            ground = self._ground([wanted])
+            erased = shown.erased_from(tail, ground)
+            if erased != shown:
+                self._pen.erase(tail, y, ground)
+            shown = erased
+        self._paint_cells(y, shown, wanted)
 
     def _paint_cells(self, y: int, shown: CellRow, wanted: CellRow) -> None:
         """Send the characters that are different, and erase what is behind the last one."""
@@ -146,13 +164,20 @@ class Painter:
             if text != shown.texts[x]
             or (look is not shown.looks[x] and not _as_blank(text, look, shown.looks[x]))
         ]
-        content = wanted.content
-        erased = [x for x in different if x >= content]
-        if len(erased) <= _SHORT_REST:
-            content = self._width
-        for x in different:
-            if x >= content:
+        drawn = 0  # how many of them are
+        while drawn < len(different):
+            x = different[drawn]
+            end = x + wanted.blanks_from(x)
+            behind = bisect_left(different, end, drawn)
+            if end == self._width and behind - drawn > _SHORT_REST:
+                begun = pen.y == y and pen.x < x and pen.x + wanted.blanks_from(pen.x) == end
+                pen.erase(pen.x if begun else x, y, looks[x])
                 break
+            if self._erases_with_background and behind - drawn > _SHORT_BLANKS:
+                pen.erase(x, y, looks[x], different[behind - 1] + 1 - x)
+                drawn = behind
+                continue
+            drawn += 1
             if not texts[x]:
                 continue  # comes with the character before it
             gap = slice(pen.x, x)
@@ -162,8 +187,6 @@ class Painter:
             pen.draw(texts[x], looks[x], wanted.width_of(x))
             if x + wanted.width_of(x) >= self._width:
                 pen.lose()
-        if content < self._width:
-            pen.erase(content, y)
 
 
 def _as_blank(text: str, look: Look, other: Look) -> bool:
@@ -243,24 +266,37 @@ class Pen:
 
     def draw(self, text: str, look: Look, width: int) -> None:
         """Draw a character at the cursor."""
-        if not _as_blank(text, look, self._look):
+        if text == " ":
+            self._turn_for_blanks(look)
+        else:
             self._turn(look)
         self._sent.append(text)
         self.x += width
         if not is_sure(text):
             self.lose()
 
-    def erase(self, x: int, y: int) -> None:
-        """Erase a line from a cell on, with the terminal's own background."""
-        self.move(x, y)
-        self._turn(self._looks.plain)
-        self._sent.append("\x1b[K")
+    def clear(self, look: Look) -> None:
+        """Erase all of the screen, so that it has blanks of a look."""
+        self._turn_for_blanks(look)
+        self._sent.append("\x1b[H\x1b[J")
+        self.x = self.y = 0
 
-    def scroll(self, top: int, bottom: int, by: int) -> None:
-        """Move the lines between two lines up, or down where ``by`` is negative; blank lines take their places."""
+    def erase(self, x: int, y: int, look: Look, count: int | None = None) -> None:
+        """Erase a line from a cell on, or so many cells, so that it has blanks of a look."""
+        self.move(x, y)
+        self._turn_for_blanks(look)
+        self._sent.append("\x1b[K" if count is None else f"\x1b[{count}X")
+
+    def scroll(self, top: int, bottom: int, by: int, look: Look) -> None:
+        """Move the lines between two lines up, or down where ``by`` is negative; blanks of a look take their places."""
+        self._turn_for_blanks(look)
         act = f"{by}M" if by > 0 else f"{-by}L"
         self._sent.append(f"\x1b[{top + 1};{bottom + 1}r\x1b[{top + 1}H\x1b[{act}\x1b[r")
         self.lose()
+
+    def _turn_for_blanks(self, look: Look) -> None:
+        if look.of_blank is not self._look.of_blank:
+            self._turn(look)
 
     def _turn(self, look: Look) -> None:
         self._sent.append(self._looks.change(self._look, look))
