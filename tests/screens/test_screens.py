@@ -14,7 +14,7 @@ from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
 from catena.settings.settings import Settings, Start
-from catena.terminal.driver import is_burst
+from catena.terminal.driver import BackgroundReported, is_burst
 from catena.terminal.input_filters import ReplyFilter, dark_by_environment
 from catena.terminal.sequences import clipboard, notification
 from catena.themes import catalog
@@ -148,11 +148,18 @@ async def test_w20_without_a_choice_the_terminal_decides_between_light_and_dark(
     assert dark_by_environment({"COLORFGBG": "15;default;0"})
 
 
+def test_w20_the_terminals_answer_is_dark_or_light_as_a_person_sees_it() -> None:
+    assert all(BackgroundReported(color).dark for color in ("#000000", "#14171b", "#0000ff", "#777777"))
+    assert not any(BackgroundReported(color).dark for color in ("#ffffff", "#fbfaf7", "#00ff00", "#888888"))
+
+
 def test_w20_the_terminals_answer_is_taken_out_of_what_is_typed() -> None:
     replies = ReplyFilter()
     assert replies.feed("ab\x1b]11;rgb:fafa/fa") == ("ab", None)
-    assert replies.feed("fa/fafa\x1b\\cd") == ("cd", False)
-    assert replies.feed("\x1b]11;rgb:1111/1111/1111\x07") == ("", True)
+    assert replies.feed("fa/fafa\x1b\\cd") == ("cd", "#fafafa")
+    assert replies.feed("\x1b]11;rgb:1414/1717/1b1b\x07") == ("", "#14171b")
+    assert replies.feed("\x1b]11;rgba:f/08/800/ffff\x07") == ("", "#ff0880")
+    assert replies.feed("\x1b]11;rgb:1111//1111\x07x") == ("x", None)
     assert replies.feed("\x1b") == ("\x1b", None)
 
 

@@ -25,7 +25,14 @@ from textual.geometry import Offset
 from textual.message import Message
 
 from catena.terminal.erasure import erases_with_background
-from catena.terminal.input_filters import QUERY, BracketedPastes, PastedText, ReplyFilter, answers_queries
+from catena.terminal.input_filters import (
+    QUERY,
+    BracketedPastes,
+    PastedText,
+    ReplyFilter,
+    answers_queries,
+    is_dark,
+)
 from catena.terminal.output import TerminalOutput
 from catena.terminal.painter.painter import Frame, Painter
 
@@ -40,11 +47,16 @@ _KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of k
 
 
 class BackgroundReported(Message):
-    """The terminal's reply whether its background is dark."""
+    """The terminal's reply with the colour of its background (``#rrggbb``)."""
 
-    def __init__(self, dark: bool) -> None:
+    def __init__(self, background: str) -> None:
         super().__init__()
-        self.dark = dark
+        self.background = background
+
+    @property
+    def dark(self) -> bool:
+        """True for a dark background."""
+        return is_dark(self.background)
 
 
 class OutputRecovered(Message):
@@ -202,9 +214,9 @@ class TerminalDriver(LinuxDriver):
                 if self._first_read:  # typed before application mode, when Enter made a line end
                     data, self._first_read = data.replace("\n", "\r"), False
                 if replies is not None:
-                    data, dark = replies.feed(data)
-                    if dark is not None:
-                        self.process_message(BackgroundReported(dark))
+                    data, background = replies.feed(data)
+                    if background is not None:
+                        self.process_message(BackgroundReported(background))
                         replies = None
                 if not pastes.open:
                     data = self._read_burst(data, read, selector)

@@ -101,21 +101,21 @@ class ReplyFilter:
     def __init__(self) -> None:
         self._held = ""
 
-    def feed(self, data: str) -> tuple[str, bool | None]:
-        """The input without the reply, and whether the reply says that the background is dark; None without one.
+    def feed(self, data: str) -> tuple[str, str | None]:
+        """The input without the reply, and the background's colour (``#rrggbb``) by the reply; None without one.
 
         A partial reply is held back until its end arrives or ``release`` is called.
         """
         data = self._held + data
         self._held = ""
-        dark: bool | None = None
+        background: str | None = None
         if found := _REPLY.search(data):
-            dark = _is_dark(found[1])
+            background = _color(found[1])
             data = data[: found.start()] + data[found.end() :]
         elif (begun := _BEGUN.search(data)) and len(begun[0]) > 1:  # a lone escape is a key press
             self._held = begun[0]
             data = data[: begun.start()]
-        return data, dark
+        return data, background
 
     def release(self) -> str:
         """Return the held-back beginning of a reply as typed text."""
@@ -123,10 +123,15 @@ class ReplyFilter:
         return held
 
 
-def _is_dark(channels: str) -> bool | None:
-    """True for a dark colour such as ``1e1e/1e1e/1e1e``, by perceived brightness; None if it is invalid."""
+def _color(channels: str) -> str | None:
+    """The colour (``#rrggbb``) of channels such as ``1e1e/1e1e/1e1e``; None if they are invalid."""
     parts = channels.split("/")[:3]
     if len(parts) != 3 or not all(parts):
         return None
-    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in parts)
-    return bool(0.299 * red + 0.587 * green + 0.114 * blue < 0.5)
+    return "#" + "".join(f"{round(int(part, 16) / (16 ** len(part) - 1) * 255):02x}" for part in parts)
+
+
+def is_dark(color: str) -> bool:
+    """True for a colour (``#rrggbb``) that is dark by perceived brightness."""
+    red, green, blue = bytes.fromhex(color.removeprefix("#"))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 * 255
