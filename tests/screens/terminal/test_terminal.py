@@ -119,6 +119,20 @@ def test_w20_the_terminal_is_asked_for_its_background_and_a_light_one_is_honoure
         assert "> Message" in terminal.text
 
 
+def test_w20_an_answer_that_is_there_before_the_first_frame_is_in_it(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.write("\x1b]11;rgb:fafa/fafa/f0f0\x1b\\")
+        terminal.wait_for("> Message")
+        assert b"38;2;29;111;138" in terminal.output
+        assert b"38;2;111;179;200" not in terminal.output
+
+
+def test_what_is_typed_before_the_first_frame_is_taken_around_the_terminals_answer(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.write("say ear\x1b]11;rgb:fafa/fafa/f0f0\x1b\\ly")
+        terminal.wait_for("> say early")
+
+
 def test_s01_no_color_means_none(place: Place) -> None:
     with place.catena(*REHEARSAL, NO_COLOR="1") as terminal:
         terminal.say("code python; edit! notes.txt")

@@ -40,6 +40,7 @@ _BURST_GAP = 0.015  # seconds between two pieces of one burst
 _ANSWER_TIME = 3.0  # seconds to wait for the terminal's reply
 _TICK = 0.1  # seconds after which a lone escape is a key
 _IDLE_TICK = 30.0
+_EARLY_TICK = 0.01  # seconds until the first key may be taken after the first frame
 _READ = 1 << 16
 _LAST_WORDS = 0.3  # seconds for the terminal to read what is written before and as the screen is left
 _HUNG_UP = 128 + signal.SIGHUP  # exit status, whether the signal comes first or the end of the input
@@ -158,7 +159,7 @@ class TerminalDriver(LinuxDriver):
         self._painter.forget()
 
     def accept_input(self) -> None:
-        """Start to read, including what was typed before the first frame."""
+        """Start to take what is typed, including what was typed before the first frame."""
         self._input_accepted.set()
 
     def disable_input(self) -> None:
@@ -175,7 +176,6 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read input as messages until input is disabled or the terminal is gone."""
-        self._input_accepted.wait()
         selector = selectors.DefaultSelector()
         selector.register(self.fileno, selectors.EVENT_READ)
         selector.register(self._wake_read, selectors.EVENT_READ)
@@ -204,20 +204,26 @@ class TerminalDriver(LinuxDriver):
                 raise EOFError
             return decode(raw)
 
+        def read_typed() -> str:
+            nonlocal replies
+            data = read()
+            if self._first_read:  # typed before application mode, when Enter made a line end
+                data, self._first_read = data.replace("\n", "\r"), False
+            if replies is not None:
+                data, background = replies.feed(data)
+                if background is not None:
+                    self.process_message(BackgroundReported(background))
+                    replies = None
+            return data
+
+        early = self._read_early(selector, read_typed)
         while not self.exit_event.is_set():
-            ready = {key.fd for key, _ in selector.select(_TICK if busy else _IDLE_TICK)}
+            ready = {key.fd for key, _ in selector.select(0 if early else _TICK if busy else _IDLE_TICK)}
             if self._wake_read in ready:
                 break
-            busy = self.fileno in ready
+            busy = bool(early) or self.fileno in ready
             if busy:
-                data = read()
-                if self._first_read:  # typed before application mode, when Enter made a line end
-                    data, self._first_read = data.replace("\n", "\r"), False
-                if replies is not None:
-                    data, background = replies.feed(data)
-                    if background is not None:
-                        self.process_message(BackgroundReported(background))
-                        replies = None
+                data, early = early or read_typed(), ""
                 if not pastes.open:
                     data = self._read_burst(data, read, selector)
                 for piece in pastes.feed(data):
@@ -242,6 +248,21 @@ class TerminalDriver(LinuxDriver):
         with contextlib.suppress(EOFError, ParseError):
             for _ in parser.feed(""):
                 pass
+
+    def _read_early(self, selector: selectors.BaseSelector, read_typed: Callable[[], str]) -> str:
+        """What is typed before input is accepted; the terminal's reply is passed on, for the first frame."""
+        typed = ""
+        try:
+            while not self._input_accepted.is_set():
+                ready = {key.fd for key, _ in selector.select(_EARLY_TICK)}
+                if self._wake_read in ready:
+                    break
+                if self.fileno in ready:
+                    typed += read_typed()
+        except (EOFError, OSError):
+            self._input_accepted.wait()
+            raise
+        return typed
 
     def _feed(self, parser: XTermParser, data: str) -> None:
         if data:
