@@ -6,10 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.records import ContextSource, LinkState
+from catena_acp.continuity.routing.replay_check import Verdict
+from catena_acp.continuity.sessions.replay_record import ReplayRecord
+from catena_acp.session_events import TextChunk
+from catena_store.conversations import messages
+from catena_store.database.database import Reader, Writer
+from catena_store.records import ContextSource, Kind, Link, LinkState
 from support.conversations.modelled import another_window, how
 from support.conversations.quirks import Quirky
 from support.conversations.rehearsed import World
+from support.counted_work import turns_counted
+from support.storage.rows import new_conversation, new_link, say_much, store
 
 
 @pytest.mark.parametrize(
@@ -44,3 +51,50 @@ async def test_r07_after_a_command_that_the_agent_ran_itself_and_does_not_replay
     assert how(over) is ContextSource.RESUMED
     assert answer == "[heard] one|two"
     assert quirky.opened() == ["new", "load"]
+
+
+async def a_session_of(tx: Writer, length: int, **pointers: str) -> Link:
+    """A session that carried so many rows, prompts and answers in turn."""
+    await new_conversation(tx)
+    leaf = await say_much(tx, length)
+    return await new_link(tx, "A", **{"knows": leaf, "reach": leaf, **pointers})
+
+
+async def told_again(r: Reader, leaf: str, count: int) -> list[TextChunk]:
+    """The newest rows as their agent tells them again."""
+    rows = await messages.page(r, leaf, count)
+    return [TextChunk("user" if row.kind is Kind.USER else "agent", row.text, row.id) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("said_besides", "expected"),
+    [("row number 2", Verdict.AGREES), ("said by nobody here", Verdict.CONTRADICTS)],
+)
+async def test_r07_what_a_session_tells_besides_what_it_was_told_in_full_must_be_a_prompt_of_the_branch(
+    tmp_path: Path, said_besides: str, expected: Verdict
+) -> None:
+    async with store(tmp_path) as db:
+        async with db.write() as tx:
+            link = await a_session_of(tx, 40, unabridged_from="m20")
+            replay = await told_again(tx, "m39", 20)
+        record = ReplayRecord(db, link)
+        assert await record.verdict(replay) is Verdict.AGREES
+        assert await record.verdict([*replay, TextChunk("user", said_besides, "x")]) is expected
+        assert await record.verdict(replay[4:]) is Verdict.CONTRADICTS
+        assert await record.verdict(()) is Verdict.EMPTY
+
+
+async def test_m03_the_replay_of_a_long_session_is_compared_in_as_small_pieces_as_that_of_a_short_one(
+    tmp_path: Path,
+) -> None:
+    busiest: dict[int, int] = {}
+    for length in (1_000, 10_000):
+        (folder := tmp_path / str(length)).mkdir()
+        async with store(folder) as db:
+            async with db.write() as tx:
+                link = await a_session_of(tx, length)
+                replay = await told_again(tx, f"m{length - 1}", length)
+            with turns_counted() as counted:
+                assert await ReplayRecord(db, link).verdict(replay) is Verdict.AGREES
+            busiest[length] = counted.busiest
+    assert busiest[10_000] < 2 * busiest[1_000]

@@ -8,6 +8,8 @@ from pathlib import Path
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_store.clients import progress
 from catena_store.conversations import messages
+from catena_store.records import ContextSource
+from support.conversations.modelled import how
 from support.conversations.rehearsed import Desk, World
 from support.conversations.untold import spoken
 from support.counted_work import queries_counted
@@ -84,5 +86,27 @@ async def test_m03_what_a_person_does_among_20000_messages_takes_the_steps_that_
                 async with queries_counted(desk.db) as queries:
                     await act(desk)
                 steps[length][name] = queries.steps
-    grown = {name: (few, steps[LONG][name]) for name, few in steps[SHORT].items()}
-    assert {name: cost for name, cost in grown.items() if cost[1] > 2 * cost[0]} == {}, grown
+    assert not grown(steps), steps
+
+
+async def test_m03_a_session_that_was_told_the_end_of_20000_messages_is_opened_again_as_after_1000(
+    tmp_path: Path,
+) -> None:
+    steps: dict[int, dict[str, int]] = {}
+    for length in (SHORT, LONG):
+        (place := tmp_path / str(length)).mkdir()
+        world = World(place)
+        async with world.client() as desk:
+            await spoken(desk, length)
+            await say(desk)
+        async with world.client(resume=desk) as later, queries_counted(later.db) as queries:
+            over = await later.say("say three")
+        assert how(over) is ContextSource.RESUMED
+        assert len(world.requests("session/load")) == 1
+        steps[length] = {"a session, opened again": queries.steps}
+    assert not grown(steps), steps
+
+
+def grown(steps: Mapping[int, Mapping[str, int]]) -> set[str]:
+    """What takes more than twice the steps among so many messages more."""
+    return {name for name, few in steps[SHORT].items() if steps[LONG][name] > 2 * few}

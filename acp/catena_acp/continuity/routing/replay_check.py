@@ -19,7 +19,6 @@ from catena_acp.continuity.routing.prior_context import harmless, without_prior_
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.session_events import Event, TextChunk
 
-_SPACE_AND_QUOTES = re.compile(r"[\s>]+")
 _COMPARED = 3_500  # characters of a message; a told one may have lost its middle
 
 
@@ -140,4 +139,4 @@ def _bare(text: str) -> str:
 
 
 def _all_bare(text: str) -> str:
-    return _SPACE_AND_QUOTES.sub("", text)
+    return "".join(text.split()).replace(">", "")  # the marks of quotes go, too

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from catena_acp.continuity.conversation_events import SessionState
-from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, is_unproven, verdict
-from catena_acp.continuity.routing.slash_commands import command_name
+from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.agent_pool import REPLAY, REPLAYED_LATE, is_loadable
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
+from catena_acp.continuity.sessions.replay_record import ReplayRecord
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.port import AgentPort, SessionSetup
 from catena_acp.session_events import Event, SessionOpened, TextChunk, TranscriptEvent
-from catena_store import ancestry
-from catena_store.chains import agents, links, turns
-from catena_store.conversations import messages
-from catena_store.records import ContextSource, Kind, Link, Message, MessageState
+from catena_store.chains import agents, links
+from catena_store.records import ContextSource, Link
 
 T = TypeVar("T")
 
@@ -303,10 +301,10 @@ class Sessions:
         What an agent answers to a fork may name a session that is not live before it is opened, and say nothing of its
         modes and options. Closes the fork and raises ForkWrong where it is something else, ForkEmpty if it is nothing.
         """
-        expected = await self._expected(vouched)
         quirks = agent.abilities.quirks
+        record = ReplayRecord(self._services.db, vouched, quirks.replay_notes)
         told = any(isinstance(event, TextChunk) for event in forked.replay)
-        agrees = told and await self._verdict(agent, forked, expected) is Verdict.AGREES
+        agrees = told and await record.verdict(forked.replay) is Verdict.AGREES
         async with self._services.db.read() as reader:
             loadable = await is_loadable(reader, agent.abilities)
         can_load = loadable and not quirks.load_twice_breaks and not quirks.load_destroys
@@ -314,7 +312,7 @@ class Sessions:
         if not agrees and can_load and (faithful or (told and faithful is None)):
             # OpenCode tells only the last twenty messages of a fork; what it loads is all of it.
             opened = await agent.load_session(forked.session_id, place)
-            found = await self._verdict(agent, opened, expected)
+            found = await record.verdict(opened.replay)
             if found is Verdict.AGREES and opened.session_id == forked.session_id:
                 return opened
         elif agrees or not told:
@@ -342,15 +340,10 @@ class Sessions:
             return forked
         return opened
 
-    async def _verdict(self, agent: AgentPort, opened: SessionOpened, expected: Expected) -> Verdict:
-        # A long session takes a while to compare; the screen goes on meanwhile.
-        notes = agent.abilities.quirks.replay_notes
-        return await asyncio.to_thread(verdict, opened.replay, expected, notes)
-
     async def _compare(self, link: Link, agent: AgentPort, opened: SessionOpened, *, learn: bool) -> None:
-        expected = await self._expected(link)
-        found = await self._verdict(agent, opened, expected)
-        if learn and expected.holds:
+        record = ReplayRecord(self._services.db, link, agent.abilities.quirks.replay_notes)
+        found = await record.verdict(opened.replay)
+        if learn and record.proves:
             await self._learn_replay(agent, found)
         if found is not Verdict.AGREES:
             await agent.close_session(opened.session_id)
@@ -388,44 +381,3 @@ class Sessions:
                 return False
             case _:
                 return None
-
-    async def _expected(self, link: Link) -> Expected:
-        """What a session with this link's pointers holds, by the record."""
-        async with self._services.db.read() as reader:
-            # All of it: that is what the agent says again.
-            held = await ancestry.place(reader, link.reach)
-            rows = await messages.page(reader, link.reach, held.position)
-            clean = await turns.clean_among(reader, {row.turn_id for row in rows if row.turn_id})
-        path = [row.id for row in rows]
-        known = path.index(link.knows) + 1 if link.knows in path else 0
-        start = path.index(link.unabridged_from) if link.unabridged_from in path else 0
-        return _expected_of(rows, start, known, clean)
-
-
-def _expected_of(rows: Sequence[Message], start: int, known: int, clean: Set[str]) -> Expected:
-    holds: list[tuple[Speaker, str]] = []
-    answered: str | None = None  # the clean turn whose answer stands last in `holds`
-    prompts = [row for row in rows if row.kind is Kind.USER]
-    commands = {row.turn_id for row in prompts if command_name(row.text) and not row.data.get("steered")}
-    unproven = 0  # prompts behind the last of `holds`
-    for at, row in enumerate(rows):
-        if row.kind is Kind.USER and is_unproven(row.text):
-            unproven += 1
-            answered = None
-            continue
-        if not start <= at < known or (row.turn_id and row.turn_id in commands):
-            continue
-        if row.kind is Kind.USER and row.data.get("steered"):
-            continue  # agents keep what was said into a turn elsewhere, or as something else
-        if row.kind is Kind.USER:
-            holds.append((Speaker.PERSON, row.text))
-            answered = None
-        elif row.kind is Kind.AGENT and row.turn_id in clean and row.state is MessageState.FINAL:
-            if answered == row.turn_id:
-                holds.pop()
-            holds.append((Speaker.AGENT, row.text))
-            answered = row.turn_id
-        else:
-            continue
-        unproven = 0
-    return Expected(holds, [row.text for row in prompts], unproven)

@@ -1,0 +1,128 @@
+"""The record of a session that a replay of it is compared with: read in pieces, and no further up than it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, is_unproven, verdict
+from catena_acp.continuity.routing.slash_commands import command_name
+from catena_acp.session_events import Event
+from catena_store import ancestry
+from catena_store.chains import turns
+from catena_store.conversations import messages
+from catena_store.database.database import Database, Reader
+from catena_store.records import Kind, Link, Message, MessageState
+
+_ROWS = 250  # that are read at a time: the screen and the store go on between
+
+
+class ReplayRecord:
+    """What a session holds by the pointers of a link, for replays to be compared with.
+
+    What the session was told in full is read first. What lies above is read only for a replay that does not agree
+    with that: no part of it must be there, but what else the session tells may be a part of it.
+    """
+
+    def __init__(self, db: Database, link: Link, notes: Sequence[str] = ()) -> None:
+        """``notes`` are patterns of the messages that the agent itself adds to those of the person."""
+        self._db = db
+        self._link = link
+        self._notes = notes
+        self._read: dict[str | None, Expected] = {}  # by the row that it was read from
+
+    async def verdict(self, replay: Sequence[Event]) -> Verdict:
+        """Compare a replay with the record; a long one takes a while, in which the loop goes on."""
+        since = self._link.unabridged_from
+        found = await self._compared(replay, since)
+        if found is Verdict.CONTRADICTS and since is not None:
+            found = await self._compared(replay, None)
+        return found
+
+    @property
+    def proves(self) -> bool:
+        """True if a replay that agreed says something of the agent: there was something to be found in it."""
+        return any(expected.holds for expected in self._read.values())
+
+    async def _compared(self, replay: Sequence[Event], since: str | None) -> Verdict:
+        if since not in self._read:
+            self._read[since] = await self._expected(since)
+        return await asyncio.to_thread(verdict, replay, self._read[since], self._notes)
+
+    async def _expected(self, since: str | None) -> Expected:
+        link = self._link
+        if link.reach is None:
+            return Expected((), ())
+        async with self._db.read() as reader:
+            pointers = [row for row in (link.knows, link.unabridged_from) if row]
+            path = await ancestry.path(reader, link.reach, pointers)
+            top = await messages.depth(reader, link.reach) - path.above.position
+            first = await messages.get(reader, since) if since and path.holds(since) else None
+        above = first.parent_id if first else None
+        rows: list[_Row] = []  # newest first
+        leaf: str | None = link.reach
+        while leaf is not None:
+            async with self._db.read() as reader:
+                page = await messages.spoken_between(reader, above, leaf, _ROWS)
+                rows += reversed(await _rows(reader, page))
+            leaf = page[0].parent_id if len(page) == _ROWS else None
+        start, known = top + path.position(link.unabridged_from), top + path.position(link.knows)
+        return await asyncio.to_thread(_expected_of, rows[::-1], start, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What is compared of a prompt or an answer."""
+
+    kind: Kind
+    text: str
+    depth: int
+    turn_id: str | None
+    steered: bool
+    proves: bool  # the answer of a turn that ended cleanly
+
+
+async def _rows(reader: Reader, page: Sequence[Message]) -> list[_Row]:
+    clean = await turns.clean_among(reader, {row.turn_id for row in page if row.turn_id})
+    return [
+        _Row(
+            kind=row.kind,
+            text=row.text,
+            depth=row.depth,
+            turn_id=row.turn_id,
+            steered=bool(row.data.get("steered")),
+            proves=row.turn_id in clean and row.state is MessageState.FINAL,
+        )
+        for row in page
+    ]
+
+
+def _expected_of(rows: Sequence[_Row], start: int, known: int) -> Expected:
+    """What has to be in a replay, of the rows at these depths, and what may be in it, of all."""
+    holds: list[tuple[Speaker, str]] = []
+    answered: str | None = None  # the clean turn whose answer stands last in `holds`
+    prompts = [row for row in rows if row.kind is Kind.USER]
+    commands = {row.turn_id for row in prompts if command_name(row.text) and not row.steered}
+    unproven = 0  # prompts behind the last of `holds`
+    for row in rows:
+        if row.kind is Kind.USER and is_unproven(row.text):
+            unproven += 1
+            answered = None
+            continue
+        if not start <= row.depth <= known or (row.turn_id and row.turn_id in commands):
+            continue
+        if row.steered:
+            continue  # agents keep what was said into a turn elsewhere, or as something else
+        if row.kind is Kind.USER:
+            holds.append((Speaker.PERSON, row.text))
+            answered = None
+        elif row.proves:
+            if answered == row.turn_id:
+                holds.pop()
+            holds.append((Speaker.AGENT, row.text))
+            answered = row.turn_id
+        else:
+            continue
+        unproven = 0
+    return Expected(holds, [row.text for row in prompts], unproven)
