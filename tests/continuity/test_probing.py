@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.sending.context import FORK_AT
 from catena_acp.continuity.services import WhileIdle
 from catena_store.chains import agents
-from catena_store.records import Cause, ContextSource, LinkState
+from catena_store.records import Cause, ContextSource, Kind, LinkState
 from catena_store.windows import windows
 from support.conversations.rehearsed import Desk, World
 
@@ -140,6 +141,24 @@ async def test_f10_a_fork_at_a_message_is_asked_for_by_its_prompt_where_the_agen
         assert (over.turn.how, over.turn.told) == (ContextSource.FORKED_AT, 0)
         heard = (await desk.branch())[-1].text
         assert heard == '[heard] users=2 assistants=1 last="echo" all=say one|echo'
+
+
+async def test_f10_the_third_of_forty_prompts_is_edited_in_a_fork_at_the_second_one(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client("--fork-at", while_idle=PROBING) as desk:
+        for number in range(1, 41):
+            await said(desk, f"say {number}")
+        prompts = [row for row in await desk.branch() if row.kind is Kind.USER]
+        before = {row.id for row in prompts}
+        await desk.window.edit(prompts[2].id, "echo", ())
+        await desk.until_told(
+            TurnEnded, lambda news: news.turn is not None and news.turn.prompt_id not in before
+        )
+        await desk.window.wait_idle()
+        over = (await desk.turns())[-1]
+        assert (over.how, over.told) == (ContextSource.FORKED_AT, 0)
+        heard = (await desk.branch())[-1].text
+        assert heard == '[heard] users=3 assistants=2 last="echo" all=say 1|say 2|echo'
 
 
 async def test_f10_what_a_version_was_seen_to_do_is_not_believed_of_the_next(tmp_path: Path) -> None:

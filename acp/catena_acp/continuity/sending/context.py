@@ -33,7 +33,7 @@ from catena_store.records import (
     Turn,
 )
 
-_FORK_POINTS = 16  # newest turns of a link that a fork at is tried at
+_FORK_POINTS = 16  # newest turns of a link above the prompt that a fork at is tried at
 FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
 
 
