@@ -8,6 +8,7 @@ import pytest
 
 from catena.text.formats import duration_text
 from catena.transcript.messages.diff import change_of
+from catena.transcript.messages.prompt import Siblings
 from catena_store.records import Kind, Message, MessageState
 from support.screen.transcript import Writer, at, column, viewport
 
@@ -133,7 +134,7 @@ def test_the_chain_line_breaks_where_the_link_changes() -> None:
 def test_e03_siblings_stand_at_the_right_of_a_prompts_first_row() -> None:
     writer = Writer()
     view = viewport([writer.prompt("word " * 20), writer.prompt("alone")], 60, 20)
-    view.column.set_siblings({"m1": (2, 3), "m2": (1, 1)})
+    view.column.set_siblings({"m1": Siblings(2, 3), "m2": Siblings(1, 1)})
     view.place()
     assert [strip.text.rstrip() for strip in view.strips(None, None)][1:5] == [
         " ▌ word word word word word word word word word     ‹ 2/3 ›",
@@ -141,6 +142,17 @@ def test_e03_siblings_stand_at_the_right_of_a_prompts_first_row() -> None:
         " │",
         " ▌ alone",
     ]
+
+
+def test_e08_the_agent_that_a_prompt_went_to_stands_before_its_siblings_where_there_is_room() -> None:
+    for width, line in (
+        (60, " ▌ word word word word word word             Gemini ‹ 2/3 ›"),
+        (30, "▌ word word word word  ‹ 2/3 ›"),
+    ):
+        view = viewport([Writer().prompt("word " * 6)], width, 20)
+        view.column.set_siblings({"m1": Siblings(2, 3, "Gemini")})
+        view.place()
+        assert view.strips(None, None)[1].text.rstrip() == line
 
 
 def test_w05_attachments_and_a_refusal_stand_under_the_prompt() -> None:

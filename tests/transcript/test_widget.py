@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
 from catena.transcript import Transcript
+from catena.transcript.messages.prompt import Siblings
 from catena_store.records import Kind, MessageState
 from support.screen.messages import press, taken_in
 from support.screen.transcript import Writer, at, markdown, page, posted, scene, settled, shown, until
@@ -326,7 +327,7 @@ async def test_p10_a_seam_asks_for_what_was_told_and_shows_it() -> None:
 
 async def test_e03_a_click_on_the_arrows_wants_a_sibling() -> None:
     async with scene([Writer().prompt("q")]) as (transcript, pilot):
-        transcript.set_siblings({"m1": (2, 3)})
+        transcript.set_siblings({"m1": Siblings(2, 3)})
         await taken_in(pilot)
         row = shown(transcript)[1]
         await pilot.click(transcript, offset=(row.index("‹"), 1))

@@ -78,6 +78,24 @@ async def sibling_positions(
     return {id: (beside.index(id) + 1, len(beside)) for id, beside in found.items() if len(beside) > 1}
 
 
+async def agents_told_apart(
+    r: Reader, ids: Sequence[str], conversation_id: str | None = None
+) -> dict[str, tuple[str, str]]:
+    """The agent and its profile that each of the prompts went to, of those whose siblings went to another one, too."""
+    found = await _siblings_of(r, ids, conversation_id)
+    asked = await r.all(
+        "SELECT m.uid, l.agent, l.profile FROM json_each(?) CROSS JOIN message m ON m.uid = value"
+        " CROSS JOIN link l ON l.id = m.link_id",
+        (rows.as_list({id for beside in found.values() for id in beside}),),
+    )
+    went_to = {uid: (agent, profile) for uid, agent, profile in asked}
+    return {
+        id: went_to[id]
+        for id, beside in found.items()
+        if id in went_to and len({went_to[each] for each in beside if each in went_to}) > 1
+    }
+
+
 async def _siblings_of(r: Reader, ids: Sequence[str], conversation_id: str | None) -> dict[str, list[str]]:
     found = await r.all(_SIBLINGS, (rows.as_list(ids),))
     born_in = {uid: born for _, uid, _, born in found}

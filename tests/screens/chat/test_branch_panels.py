@@ -289,15 +289,18 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(w
         await person.sees("who answers it again?", "probably told 2 of 2 messages")
         await person.type("rehearsal")
         await person.press("enter")
-        await person.sees("‹ 2/2 ›", "  beta")
+        await person.sees("Rehearsal ‹ 2/2 ›", "  beta")
         await person.idle()
         assert person.tab.agent == "rehearsal"
         await person.browse()
         await person.press("r")
         await person.is_asked()
         await person.press("enter")
-        await person.sees("‹ 3/3 ›")
+        await person.sees("Rehearsal ‹ 3/3 ›")
         await person.idle()
+        await person.browse()
+        await person.press("h", "h")
+        await person.sees("other ‹ 1/3 ›")
     assert len(world.prompts()) == heard + 2
 
 

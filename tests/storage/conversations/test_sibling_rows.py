@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from catena_store import ancestry
+from catena_store.chains import turns
 from catena_store.conversations import branches, lineage, messages, tree
 from catena_store.database.database import Writer
 from catena_store.errors import Ambiguous, NotFound
 from catena_store.records import Kind, MessageState
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, WindowPlace
-from support.storage.rows import Explained, new_conversation, say, say_much, store
+from support.storage.rows import Explained, a_turn, new_conversation, new_link, say, say_much, store
 
 
 async def a_family(tx: Writer) -> None:
@@ -50,6 +51,23 @@ async def test_siblings_are_those_that_the_conversation_has(tmp_path: Path) -> N
         await say(tx, "f0", None, "text of f0", conversation="c2")
         assert await branches.siblings(tx, "f0") == ["u1", "f0"]
         assert await branches.siblings(tx, "u1") == ["u1"]
+
+
+async def test_e08_siblings_that_went_to_several_agents_are_told_apart_by_them(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await a_family(tx)
+        await new_link(tx, "A")
+        await new_link(tx, "B", agent="other", profile="work")
+        for prompt, link in (("u1", "A"), ("u2", "A"), ("u2b", "A"), ("u3", "B")):
+            await turns.insert(tx, a_turn(f"turn of {prompt}", prompt, link))
+            await messages.set_turn(tx, prompt, f"turn of {prompt}", link)
+        assert await branches.agents_told_apart(tx, ["u1", "u2", "u2b", "u3"], "c1") == {}
+        await turns.insert(tx, a_turn("again", "u2b", "B"))
+        await messages.set_turn(tx, "u2b", "again", "B")
+        assert await branches.agents_told_apart(tx, ["u1", "u2", "u2b", "u3"], "c1") == {
+            "u2": ("rehearsal", ""),
+            "u2b": ("other", "work"),
+        }
 
 
 async def test_a_window_comes_back_to_where_it_last_stood_in_a_branch(tmp_path: Path) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from catena.text.formats import joined, title_of
+from catena.transcript.messages.prompt import Siblings
 from catena.transcript.widget.viewport import ReadingPosition
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tab import Tab
@@ -47,7 +48,7 @@ class HistoryPage:
 
     rows: list[Message]
     more_above: bool
-    siblings: dict[str, tuple[int, int]]  # prompt -> (position from 1, how many), if there are several
+    siblings: Mapping[str, Siblings]  # of the prompts that have any
 
 
 class OpenTabs:
@@ -402,7 +403,7 @@ class OpenTabs:
         async with self._db.read() as reader:
             rows = await messages.page(reader, leaf_id, limit)
             prompts = [row.id for row in rows if row.kind is Kind.USER]
-            siblings = await branches.sibling_positions(reader, prompts, tab.conversation.id)
+            siblings = await _siblings(reader, tab, prompts)
         return HistoryPage(
             tab.with_published_text(rows), bool(rows) and rows[0].parent_id is not None, siblings
         )
@@ -413,10 +414,10 @@ class OpenTabs:
             window = await windows.get(reader, tab.window_id)
             return await read(reader, window.leaf_id if window else tab.leaf_id)
 
-    async def siblings(self, tab: Tab, prompt_id: str) -> dict[str, tuple[int, int]]:
-        """The position of a prompt among its siblings, if it has any."""
+    async def siblings(self, tab: Tab, prompt_id: str) -> Mapping[str, Siblings]:
+        """The place of a prompt among its siblings, if it has any."""
         async with self._db.read() as reader:
-            return await branches.sibling_positions(reader, [prompt_id], tab.conversation.id)
+            return await _siblings(reader, tab, [prompt_id])
 
     async def branches_above(self, tab: Tab, oldest: Message) -> bool:
         """True if a prompt above the oldest row that is shown has siblings."""
@@ -462,3 +463,11 @@ class OpenTabs:
         """What was typed, newest first."""
         async with self._db.read() as reader:
             return [text for _, text in await inputs.recent(reader, _INPUTS)]
+
+
+async def _siblings(reader: Reader, tab: Tab, prompt_ids: Sequence[str]) -> Mapping[str, Siblings]:
+    conversation = tab.conversation
+    positions = await branches.sibling_positions(reader, prompt_ids, conversation.id)
+    agents = await branches.agents_told_apart(reader, list(positions), conversation.id) if positions else {}
+    titles = {id: conversation.tree.title_of(*agent) for id, agent in agents.items()}
+    return {id: Siblings(*place, titles.get(id, "")) for id, place in positions.items()}

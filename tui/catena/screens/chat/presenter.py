@@ -196,7 +196,7 @@ class TabPresenter:
         self._oldest: Message | None = None
         self._reload = asyncio.Event()
         self._over = False  # a turn ended that may have done what was left open
-        self._prompts: list[str] = []  # said since the last frame
+        self._prompts: list[str] = []  # said, or sent to an agent, since the last frame
         self._added: list[Message] = []  # rows that are drawn together
         self._leaving_out = False  # rows are not drawn until the newest page is read
         self._read_to = -1  # depth of the last row that was read; rows above it are not new
@@ -385,6 +385,8 @@ class TabPresenter:
                 if message.id in self._rows:  # else it is above what is loaded: read as it is then
                     parts.transcript.change(message)
                     self._rows[message.id] = message
+                    if message.kind is Kind.USER:  # it has gone to an agent now
+                        self._prompts.append(message.id)
             case MessageGrew(message_id=message_id, text=text):
                 if message_id in self._rows:
                     parts.transcript.grow(message_id, text)

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rich.segment import Segment
 from rich.style import Style
 
+from catena.text.formats import truncate
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.drawing.lines import Line, line_of, on_ground, with_mark
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import width_of, wrap_runs, wrap_text
 from catena_store.records import Message, MessageState
 
-Siblings = tuple[int, int]  # position from 1, and how many
 BAR = "▌"
 SIBLING_STEP = "sibling"  # key of -1 or +1 in a style's meta data
+_WIDE = 40  # cells of a prompt that has room for the agent before its siblings
+_AGENT = 16  # cells of the agent's name, at most
+
+
+class Siblings(NamedTuple):
+    """The place of a prompt among its siblings."""
+
+    position: int  # from 1
+    of: int  # how many there are
+    agent: str = ""  # that it went to, where siblings of it went to others: the agent's words
 
 
 def draw_prompt(first_rows: str, siblings: Siblings | None, options: RenderOptions) -> list[Line]:
@@ -21,13 +33,13 @@ def draw_prompt(first_rows: str, siblings: Siblings | None, options: RenderOptio
     style = options.palette.prompt
     if siblings is None:
         return _band(wrap_text(safe(first_rows), style, options.width), options)
-    arrows = _arrows(siblings, options)
-    space = sum(width_of(text) for text, _ in arrows)
+    marks = _marks(siblings, options)
+    space = sum(width_of(text) for text, _ in marks)
     head, newline, rest = safe(first_rows).partition("\n")
     lines = wrap_runs([(head.expandtabs(4), style)], options.width, first=max(4, options.width - space - 2))
     first = lines[0]
     gap = max(0, options.width - first.cells - space)
-    first.segments += [Segment(" " * gap, style), *(Segment(text, style) for text, style in arrows)]
+    first.segments += [Segment(" " * gap, style), *(Segment(text, style) for text, style in marks)]
     first.cells += gap + space
     if newline:
         lines += wrap_text(rest, style, options.width)
@@ -76,17 +88,23 @@ def attachments_of(message: Message) -> list[str]:
     return names
 
 
-def arrows_width(siblings: Siblings) -> int:
-    """The width of the siblings in cells."""
-    return len(f"‹ {siblings[0]}/{siblings[1]} ›")
+def marks_width(siblings: Siblings, width: int) -> int:
+    """The cells that the siblings take at the right of a prompt of this width."""
+    arrows = f"‹ {siblings.position}/{siblings.of} ›"
+    return width_of(_badge(siblings, width) + arrows)
 
 
-def _arrows(siblings: Siblings, options: RenderOptions) -> list[tuple[str, Style]]:
-    position, count = siblings
+def _badge(siblings: Siblings, width: int) -> str:
+    return f"{truncate(safe_line(siblings.agent), _AGENT)} " if siblings.agent and width >= _WIDE else ""
+
+
+def _marks(siblings: Siblings, options: RenderOptions) -> list[tuple[str, Style]]:
+    position, count, _ = siblings
     style = options.palette.prompt_siblings
     back = style + Style(meta={SIBLING_STEP: -1})
     on = style + Style(meta={SIBLING_STEP: 1})
-    return [("‹ ", back), (f"{position}/{count}", style), (" ›", on)]
+    arrows = [("‹ ", back), (f"{position}/{count}", style), (" ›", on)]
+    return [(badge, style), *arrows] if (badge := _badge(siblings, options.width)) else arrows
 
 
 def _band(lines: list[Line], options: RenderOptions) -> list[Line]:

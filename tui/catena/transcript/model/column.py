@@ -159,10 +159,10 @@ class Column:
         entry.rebuild(self.options)
         self._heights[self.position(entry)] = entry.rows
 
-    def set_siblings(self, positions: Mapping[str, Siblings]) -> None:
-        for message_id, siblings in positions.items():
+    def set_siblings(self, siblings: Mapping[str, Siblings]) -> None:
+        for message_id, place in siblings.items():
             entry = self.entry(message_id)
-            shown = siblings if siblings[1] > 1 else None
+            shown = place if place.of > 1 else None
             if entry is not None and entry.siblings != shown:
                 entry.siblings = shown
                 self.rebuild(entry)

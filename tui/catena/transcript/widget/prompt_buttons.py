@@ -8,7 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from catena.transcript.messages.prompt import arrows_width
+from catena.transcript.messages.prompt import marks_width
 from catena.transcript.model.column import ColumnRow
 from catena.transcript.widget.row_renderer import RowRenderer
 from catena_store.records import Kind
@@ -36,7 +36,7 @@ def add_buttons(
     layout, palette = renderer.layout, renderer.palette
     siblings = row.entry.siblings
     end = layout.before + layout.left + layout.body
-    end -= arrows_width(siblings) + len(_SPACE) if siblings else 0
+    end -= marks_width(siblings, layout.body) + len(_SPACE) if siblings else 0
     room = end - layout.before - layout.left - _TEXT_KEPT
     base = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
     segments: list[Segment] = []

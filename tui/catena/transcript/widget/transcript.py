@@ -145,10 +145,10 @@ class Transcript(BrowsableTranscript):
         self._column.change(message, draw=not self.following)
         self._place(anchor)
 
-    def set_siblings(self, positions: Mapping[str, Siblings]) -> None:
-        """Set position and number of siblings of prompts, drawn as `‹ 2/3 ›`."""
+    def set_siblings(self, siblings: Mapping[str, Siblings]) -> None:
+        """Set the siblings of prompts, drawn as `‹ 2/3 ›`, with the agent before it where that tells them apart."""
         anchor = self._viewport.anchor()
-        self._column.set_siblings(positions)
+        self._column.set_siblings(siblings)
         self._place(anchor)
 
     def set_seam_detail(self, message_id: str, text: str) -> None:
