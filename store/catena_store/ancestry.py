@@ -187,6 +187,20 @@ async def newest_below(r: Reader, id: str, conversation_id: str) -> str:
     return id
 
 
+async def meeting(r: Reader, left: str, right: str) -> str | None:
+    """The last row that two branches share; None where they share nothing."""
+    row = await r.one(
+        f"""
+        WITH RECURSIVE pair (tag, a, b) AS (
+            SELECT 0, l.id, o.id FROM message l CROSS JOIN message o WHERE l.uid = ?1 AND o.uid = ?2
+        ), {MEETING}
+        SELECT m.uid FROM met CROSS JOIN message m ON m.id = met.a WHERE met.a = met.b
+        """,
+        (left, right),
+    )
+    return None if row is None else str(row[0])
+
+
 async def partings(r: Reader, leaf: str | None, conversation_id: str) -> list[str]:
     """The prompts of a branch that have another row beside them with something of the conversation at or below it."""
     found = await r.all(

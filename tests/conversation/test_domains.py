@@ -21,7 +21,7 @@ from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.diff import line_diff
 from catena_store.chains import environments, usage
-from catena_store.conversations import branches, mcp_servers
+from catena_store.conversations import mcp_servers, messages
 from catena_store.database.database import Database
 from catena_store.database.schema import shipped
 from catena_store.records import Kind, Message, MessageState, StopReason, TurnEnvironment
@@ -423,7 +423,7 @@ async def test_m10_removing_one_domain_from_the_file_leaves_the_others_working(
         leaf = (await desk.stored_window()).leaf_id
         async with desk.db.read() as reader:
             left = await left_open_on(reader, leaf)
-            files = files_touched(await branches.newest_rows(reader, leaf, Kind.TOOL, limit=100))
+            files = files_touched(await messages.newest_tools(reader, leaf, 100))
             spent = await usage.of_branch(reader, leaf)
         no_options = domain in ("surroundings", "the table of surroundings", "damaged options")
         state = desk.window.session

@@ -1,4 +1,4 @@
-"""Link history: the turns that links carried, the first and last message of each, and the links of a branch."""
+"""Link history: the turns that links carried, and the first and last message of each."""
 
 from __future__ import annotations
 
@@ -100,26 +100,6 @@ async def events(r: Reader, link_id: str) -> list[LinkEvent]:
         f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.link_id = ? ORDER BY e.id", (link_id,)
     )
     return [rows.link_event(row) for row in found]
-
-
-async def turns_of_branch(r: Reader, leaf: str | None) -> list[tuple[str, str]]:
-    """The turns of a branch, each with the link that carried it, oldest first, barriers crossed."""
-    found = await r.all(
-        """
-        WITH RECURSIVE branch (parent_id, turn_id, depth) AS (
-            SELECT parent_id, turn_id, depth FROM message WHERE uid = ?
-            UNION ALL
-            SELECT m.parent_id, m.turn_id, m.depth
-              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
-        )
-        SELECT t.id, t.link_id FROM (
-            SELECT turn_id, min(depth) AS at FROM branch WHERE turn_id IS NOT NULL GROUP BY turn_id
-        ) AS b CROSS JOIN turn t ON t.id = b.turn_id
-         WHERE t.stop_reason IS NOT 'not_sent' ORDER BY b.at
-        """,
-        (leaf,),
-    )
-    return [(turn_id, link_id) for turn_id, link_id in found]
 
 
 def _preview(row: tuple[Any, ...]) -> MessagePreview:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from catena_store import ancestry
@@ -194,6 +195,37 @@ async def newest_on(r: Reader, leaf: str | None, agent: str | None = None) -> st
         (leaf, agent),
     )
     return None if row is None else str(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlace:
+    """The place of a turn among those of a branch."""
+
+    turn_id: str
+    number: int  # from 1
+    total: int
+    before: str | None  # the turn before, and the next one
+    after: str | None
+
+
+async def place_on(r: Reader, leaf: str | None, turn_id: str | None = None) -> TurnPlace | None:
+    """The place of a turn on a branch, barriers crossed, or of its newest; None for one that is not on it."""
+    row = await r.one(
+        f"""
+        {_CARRIED.format(links=_OF_FAMILY)},
+        carried AS (
+            SELECT n.id, row_number() OVER branch AS number, count(*) OVER () AS total,
+                   lag(n.id) OVER branch AS before, lead(n.id) OVER branch AS after
+              FROM met CROSS JOIN turn n ON n.link_id = met.tag AND n.prompt_id <= met.a
+             CROSS JOIN message p ON p.id = n.prompt_id
+             WHERE met.a = met.b AND p.turn_id = n.id AND n.stop_reason IS NOT 'not_sent'
+            WINDOW branch AS (ORDER BY n.prompt_id)
+        )
+        SELECT * FROM carried WHERE CASE WHEN ?3 IS NULL THEN number = total ELSE id = ?3 END
+        """,
+        (leaf, None, turn_id),
+    )
+    return None if row is None else TurnPlace(*row)
 
 
 async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:

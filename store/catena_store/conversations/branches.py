@@ -23,12 +23,9 @@ _WALK = """
          WHERE b.walked < ?2 AND b.counted < ?3
     )
 """
-_NO_LIMIT = 1_000_000_000
 
 
-async def newest_rows(
-    r: Reader, leaf: str | None, kind: Kind, *, limit: int, within: int = _NO_LIMIT
-) -> list[Message]:
+async def newest_rows(r: Reader, leaf: str | None, kind: Kind, *, limit: int, within: int) -> list[Message]:
     """The newest rows of a kind among the ``within`` newest rows of the branch, oldest first."""
     found = await r.all(
         f"{_WALK} SELECT {rows.MESSAGE} FROM branch b CROSS JOIN message m ON m.id = b.id WHERE b.kind = ?4",
@@ -37,9 +34,7 @@ async def newest_rows(
     return [rows.message(row) for row in reversed(found)]
 
 
-async def newest_answers(
-    r: Reader, leaf: str | None, *, limit: int, within: int = _NO_LIMIT
-) -> list[Message]:
+async def newest_answers(r: Reader, leaf: str | None, *, limit: int, within: int) -> list[Message]:
     """The newest answers on the branch that are not open, oldest first."""
     answers = await newest_rows(r, leaf, Kind.AGENT, limit=limit, within=within)
     return [answer for answer in answers if answer.state is not MessageState.OPEN]

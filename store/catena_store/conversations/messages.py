@@ -208,12 +208,24 @@ async def spoken_between(r: Reader, after: str | None, leaf: str | None, limit: 
 
 async def tools_between(r: Reader, after: str | None, leaf: str | None, limit: int = 200) -> list[Message]:
     """The newest tool rows on (after, leaf] below the last barrier, oldest first; ``after`` is a row of the branch."""
+    return await _tools(r, after, leaf, limit, _LAST_BARRIER)
+
+
+async def newest_tools(r: Reader, leaf: str | None, limit: int) -> list[Message]:
+    """The newest tool rows of the branch, oldest first, barriers crossed."""
+    return await _tools(r, None, leaf, limit, "0")
+
+
+_LAST_BARRIER = "a.barrier_id"
+
+
+async def _tools(r: Reader, after: str | None, leaf: str | None, limit: int, top: str) -> list[Message]:
     return await _walk(
         r,
-        """
+        f"""
         WITH RECURSIVE branch (id, above, taken) AS (
             SELECT a.tool_id,
-                   max(a.barrier_id, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 1
+                   max({top}, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 1
               FROM message m CROSS JOIN ancestry a ON a.id = m.id WHERE m.uid = ?2 AND ?3 > 0
             UNION ALL
             SELECT p.tool_id, b.above, b.taken + 1

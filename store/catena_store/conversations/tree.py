@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from catena_store.conversations.messages import page
+from catena_store import ancestry
+from catena_store.conversations.messages import depth, page
 from catena_store.database import rows
 from catena_store.database.database import Reader
 from catena_store.ids import from_milliseconds
@@ -231,18 +232,16 @@ async def _labels(r: Reader, conversation_ids: Sequence[str]) -> dict[str, list[
 
 async def compare(r: Reader, left: str, right: str, *, limit: int) -> BranchComparison:
     """The last row that two branches share, and at most ``limit`` of the newest rows of each below it."""
-    on_left, on_right = await _branch(r, left), await _branch(r, right)
-    theirs = {id for id, _ in on_right}
-    at = next((place for place, (id, _) in enumerate(on_left) if id in theirs), len(on_left))
-    shared = on_left[at][0] if at < len(on_left) else None
-    shared_rows = len(on_left) - at
+    shared = await ancestry.meeting(r, left, right)
+    above = 0 if shared is None else await depth(r, shared) + 1
+    left_rows, right_rows = await depth(r, left) + 1 - above, await depth(r, right) + 1 - above
     return BranchComparison(
         shared=shared,
-        shared_prompts=sum(prompt for _, prompt in on_left[at:]),
-        left=await _newest(r, left, at, limit),
-        right=await _newest(r, right, len(on_right) - shared_rows, limit),
-        left_rows=at,
-        right_rows=len(on_right) - shared_rows,
+        shared_prompts=await _prompts_down_to(r, shared),
+        left=await _newest(r, left, left_rows, limit),
+        right=await _newest(r, right, right_rows, limit),
+        left_rows=left_rows,
+        right_rows=right_rows,
     )
 
 
@@ -251,22 +250,20 @@ async def rows_of_prompt(r: Reader, node: TreeNode) -> Sequence[Message]:
     return await _newest(r, node.end_id, node.rows + 1, node.rows + 1)
 
 
-async def _branch(r: Reader, leaf: str) -> list[tuple[str, bool]]:
-    """The rows of a branch, leaf first, each with whether it is a user row."""
-    return [
-        (uid, bool(prompt))
-        for uid, prompt in await r.all(
-            """
-            WITH RECURSIVE branch (parent_id, uid, kind) AS (
-                SELECT parent_id, uid, kind FROM message WHERE uid = ?
-                UNION ALL
-                SELECT m.parent_id, m.uid, m.kind FROM branch b CROSS JOIN message m ON m.id = b.parent_id
-            )
-            SELECT uid, kind = 'user' FROM branch
-            """,
-            (leaf,),
+async def _prompts_down_to(r: Reader, leaf: str | None) -> int:
+    """The number of user rows on a branch."""
+    row = await r.one(
+        """
+        WITH RECURSIVE branch (parent_id, kind) AS (
+            SELECT parent_id, kind FROM message WHERE uid = ?
+            UNION ALL
+            SELECT m.parent_id, m.kind FROM branch b CROSS JOIN message m ON m.id = b.parent_id
         )
-    ]
+        SELECT count(*) FROM branch WHERE kind = 'user'
+        """,
+        (leaf,),
+    )
+    return int(row[0]) if row else 0
 
 
 async def _newest(r: Reader, leaf: str, count: int, limit: int) -> Sequence[Message]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from catena_store.chains import link_history, links, turns
+from catena_store.chains.turns import TurnPlace
 from catena_store.database.database import Writer
 from catena_store.records import Kind, StopReason
 from support.storage.rows import Explained, a_turn, new_conversation, new_link, say, store
@@ -18,9 +19,9 @@ async def two_links(tx: Writer) -> None:
     await new_link(tx, "b")
     above = None
     for number, link in ((1, "a"), (2, "a"), (3, "b")):
-        await say(tx, f"u{number}", above, f"prompt {number}")
-        await turns.insert(tx, a_turn(f"t{number}", f"u{number}", link, cause=f"cause {number}"))
         stamp: dict[str, Any] = {"turn_id": f"t{number}", "link_id": link}
+        await say(tx, f"u{number}", above, f"prompt {number}", **stamp)
+        await turns.insert(tx, a_turn(f"t{number}", f"u{number}", link, cause=f"cause {number}"))
         await say(tx, f"a{number}", f"u{number}", f"{number}" * 500, kind=Kind.AGENT, **stamp)
         await say(tx, f"n{number}", f"a{number}", "a notice", kind=Kind.NOTICE, **stamp)
         await turns.end(tx, f"t{number}", stop_reason=StopReason.ERROR, error=f"error {number}")
@@ -39,7 +40,7 @@ async def test_m03_what_links_carried_is_read_by_index(tmp_path: Path) -> None:
         ends = await link_history.extent(read, "a", loads["a"])
         await link_history.events(read, "a")
         await link_history.previews(read, ["u1"])
-        await link_history.turns_of_branch(read, "n3")
+        await turns.place_on(read, "n3")
         assert read.scans("t", "m", "f", "l", "e", "message", "turn", "link_event") == []
     assert {link: load.count for link, load in loads.items()} == {"a": 2, "b": 1}
     assert loads["a"].newest < loads["b"].newest
@@ -50,14 +51,18 @@ async def test_m03_what_links_carried_is_read_by_index(tmp_path: Path) -> None:
     assert len(ends.last.text) == 240
 
 
-async def test_m09_a_branch_names_the_turns_and_links_that_it_travelled_on_and_no_siblings(
+async def test_m09_a_turn_has_a_place_among_those_of_its_branch_and_none_on_another(
     tmp_path: Path,
 ) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await two_links(tx)
-        assert await link_history.turns_of_branch(tx, "n3") == [("t1", "a"), ("t2", "a"), ("t3", "b")]
-        assert await link_history.turns_of_branch(tx, "u4") == [("t1", "a"), ("t2", "a")]
-        assert await link_history.turns_of_branch(tx, None) == []
+        assert await turns.links_on(tx, "n3") == {"a", "b"}
+        assert await turns.place_on(tx, "n3") == TurnPlace("t3", 3, 3, "t2", None)
+        assert await turns.place_on(tx, "n3", "t2") == TurnPlace("t2", 2, 3, "t1", "t3")
+        assert await turns.place_on(tx, "u4") == TurnPlace("t2", 2, 2, "t1", None)
+        assert await turns.place_on(tx, "u4", "t3") is None
+        assert await turns.place_on(tx, "u4", "t4") is None
+        assert await turns.place_on(tx, None) is None
 
 
 async def test_m09_a_look_is_recorded_again_for_its_time(tmp_path: Path) -> None:

@@ -65,8 +65,9 @@ async def read_context(
     turn_id: str | None = None,
 ) -> TurnContext | None:
     """The context of a turn: of this id, else the message's, else the branch's newest; None before the first turn."""
-    on_branch = [id for id, _ in await link_history.turns_of_branch(r, leaf)]
-    turn_id = turn_id or await _turn_of(r, message_id) or (on_branch[-1] if on_branch else None)
+    turn_id = turn_id or await _turn_of(r, message_id)
+    place = await turns.place_on(r, leaf, turn_id)
+    turn_id = turn_id or (place.turn_id if place else None)
     turn = await turns.get(r, turn_id) if turn_id else None
     link = await links.get(r, turn.link_id) if turn else None
     prompt = await messages.get(r, turn.prompt_id) if turn else None
@@ -79,22 +80,21 @@ async def read_context(
     left_out = [row.id for row in unknown[: len(unknown) - turn.told]] if turn.left_out else []
     tools = await messages.tools_between(r, None, above, limit=turn.tools_listed)
     seen = await link_history.previews(r, [*left_out, prompt.id])
-    at = on_branch.index(turn.id) if turn.id in on_branch else None
     return TurnContext(
         turn=turn,
         link=link,
         agent_title=title_of(link.agent, link.profile),
         prompt=seen[prompt.id],
-        number=0 if at is None else at + 1,
-        total=len(on_branch),
+        number=place.number if place else 0,
+        total=place.total if place else 0,
         how=how_words(ContextSummary.of_turn(turn)),
         knew=spoken - turn.told_total,
         abridged=turn.unabridged_from is not None,
         left_out=tuple(seen[id] for id in left_out),
         tools=tuple(tool_call_line(tool) for tool in tools),
         others=await _others(r, turn.id, title_of),
-        before=on_branch[at - 1] if at else None,
-        after=on_branch[at + 1] if at is not None and at + 1 < len(on_branch) else None,
+        before=place.before if place else None,
+        after=place.after if place else None,
     )
 
 

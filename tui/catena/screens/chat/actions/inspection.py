@@ -25,11 +25,10 @@ from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.errors import ReadOnly
 from catena_acp.port import AgentSpec
-from catena_store.conversations import branches
+from catena_store.conversations import messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Reader
 from catena_store.ids import utc_now
-from catena_store.records import Kind
 
 _NOTHING_YET = "Nothing was sent here yet: there is nothing that an agent could know."
 
@@ -167,7 +166,7 @@ class UsageActions:
         if (tab := context.tab) is None:
             return
         rows = await context.tabs.of_branch(
-            tab, lambda reader, leaf: branches.newest_rows(reader, leaf, Kind.TOOL, limit=_TOOL_CALLS)
+            tab, lambda reader, leaf: messages.newest_tools(reader, leaf, _TOOL_CALLS)
         )
         page = await asyncio.to_thread(lambda: files_page(files_touched(rows), tab.conversation.record.cwd))
         await context.app.push_screen_wait(PageScreen("files on this branch", page))
