@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -52,7 +53,11 @@ class TreeNode:
 
 async def nodes(r: Reader, family: str) -> list[TreeNode]:
     """Every prompt of the conversations of a family, oldest first."""
-    found = await r.all(_ROWS, (family,))
+    # All rows of a family may be many; the loop goes on meanwhile.
+    return await asyncio.to_thread(_nodes, await r.all(_ROWS, (family,)))
+
+
+def _nodes(found: list[tuple[Any, ...]]) -> list[TreeNode]:
     prompt_of: dict[int, int] = {}  # row: the prompt that it is, or is below
     between: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -182,21 +187,33 @@ async def family_tree(r: Reader, conversation_id: str, leaf_id: str | None) -> F
         (family, conversation_id),
     )
     names: dict[str, str | None] = dict(kept)
-    every = {node.id: node for node in await nodes(r, family)}
-    inherited = _ancestors(every, await prompt_at(r, fork_point))
-    needed: set[str] = set(inherited)
-    for node in every.values():
-        if node.conversation_id in names and node.id not in needed:
-            needed |= _ancestors(every, node.id, needed)
+    found = await nodes(r, family)
+    needed, own = await asyncio.to_thread(
+        _needed_and_own, found, conversation_id, names, await prompt_at(r, fork_point)
+    )
     return FamilyTree(
-        nodes=[node for id, node in every.items() if id in needed],
-        own=frozenset(
-            id for id, node in every.items() if id in inherited or node.conversation_id == conversation_id
-        ),
+        nodes=needed,
+        own=own,
         here=await prompt_at(r, leaf_id),
         names=names,
         labels=await _labels(r, list(names)),
     )
+
+
+def _needed_and_own(
+    found: Sequence[TreeNode], conversation_id: str, names: Collection[str], fork_point: str | None
+) -> tuple[list[TreeNode], frozenset[str]]:
+    """The prompts of the named conversations and those above them, and the ids of one conversation's."""
+    every = {node.id: node for node in found}
+    inherited = _ancestors(every, fork_point)
+    needed: set[str] = set(inherited)
+    for node in found:
+        if node.conversation_id in names and node.id not in needed:
+            needed |= _ancestors(every, node.id, needed)
+    own = frozenset(
+        node.id for node in found if node.id in inherited or node.conversation_id == conversation_id
+    )
+    return [node for node in found if node.id in needed], own
 
 
 async def _family_and_fork_point(r: Reader, conversation_id: str) -> tuple[str, str | None] | None:

@@ -18,7 +18,7 @@ from catena_store.conversations import conversations
 from catena_store.conversations.tree import FamilyTree, compare, family_tree, rows_of_prompt
 from catena_store.database.database import Database
 from catena_store.records import Kind
-from support.counted_work import calls_counted, queries_counted
+from support.counted_work import calls_counted, queries_counted, turns_counted
 from support.storage.rows import Explained, new_conversation, say, say_much, store
 from support.storage.tree import NOW, broad, shop
 
@@ -117,6 +117,20 @@ async def test_t01_the_tree_of_300_prompts_is_read_arranged_and_put_into_words_w
     assert len(queries.asked) < 12
     assert queries.steps < 300 * 300
     assert calls.made < 150 * 300
+
+
+async def test_m03_a_tree_of_many_prompts_is_read_while_the_loop_goes_on(tmp_path: Path) -> None:
+    busiest: dict[int, int] = {}
+    for prompts in (100, 1_000):
+        (folder := tmp_path / str(prompts)).mkdir()
+        async with store(folder) as db:
+            leaf = await broad(db, folder, prompts)
+            with turns_counted() as counted:
+                async with db.read_concurrently() as reader:
+                    places = await family_tree(reader, "c1", leaf)
+            assert len(places.nodes) == prompts
+            busiest[prompts] = counted.busiest
+    assert busiest[1_000] < 2 * busiest[100]
 
 
 # How it lies on the screen.

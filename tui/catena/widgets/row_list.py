@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -33,6 +34,27 @@ class Row:
     lead: str = (
         ""  # drawn before the label, two cells a level; no text from outside, for it is drawn as it is
     )
+
+
+class RowsOnDemand(Sequence[Row]):
+    """Rows without notes, of which each is made when it is drawn, for lists of very many."""
+
+    def __init__(self, keys: Sequence[str], row: Callable[[int], Row]) -> None:
+        """``row`` makes the row at a place, counted from 0."""
+        self.keys = keys
+        self._row = row
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | list[Row]:
+        if isinstance(at, slice):
+            return [self._row(each) for each in range(*at.indices(len(self.keys)))]
+        return self._row(range(len(self.keys))[at])
 
 
 class RowList(ScrollView, can_focus=False):
@@ -95,11 +117,13 @@ class RowList(ScrollView, can_focus=False):
     def show(self, rows: Sequence[Row], *, keep: str | None = None, empty: str | None = None) -> None:
         """Replace the rows; the cursor goes to the row with key ``keep``, else to the first."""
         self._rows = rows
-        self._note_column = min(_LABELS, max((cell_len(row.label) for row in rows if row.note), default=0))
+        noted = () if isinstance(rows, RowsOnDemand) else [row for row in rows if row.note]
+        self._note_column = min(_LABELS, max((cell_len(row.label) for row in noted), default=0))
         if empty is not None:
             self._empty = empty
         self.virtual_size = Size(0, max(1, len(rows)))
-        at = next((index for index, row in enumerate(rows) if row.key == keep), 0) if keep else 0
+        keys = rows.keys if isinstance(rows, RowsOnDemand) else [row.key for row in rows]
+        at = keys.index(keep) if keep in keys else 0
         if at == self.cursor:
             self._post_moved()
         self.cursor = at

@@ -42,8 +42,8 @@ class ConversationTree:
         self._runtime = runtime
 
     async def places(self, window: Window) -> FamilyTree:
-        """Every prompt of the conversation and of its kin, as seen from where the window stands."""
-        async with self._runtime.services.db.read() as reader:
+        """Every prompt of the conversation and of its kin, as seen from the window; nothing waits for it."""
+        async with self._runtime.services.db.read_concurrently() as reader:
             stored = await windows.get(reader, window.id)
             return await family_tree(reader, self._runtime.record.id, stored.leaf_id if stored else None)
 

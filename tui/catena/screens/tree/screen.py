@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from catena.screens.tree.rows import branch_title, tree_row, tree_title
 from catena.screens.tree.search import TreeSearch
 from catena.screens.tree.updates import TreeUpdates
 from catena.text.tree import TreeLayout, TreeLine
-from catena.widgets.row_list import RowList
+from catena.widgets.row_list import Row, RowList, RowsOnDemand
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.prompts.window import Window
 from catena_store.conversations.tree import FamilyTree, TreeNode
@@ -104,7 +105,8 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         self._cwd = cwd
         self._clock = clock
         self._tree = TreeLayout(FamilyTree())
-        self._lines: Sequence[TreeLine] = ()
+        self._lines: Sequence[TreeLine] = ()  # that are shown
+        self._whole: Sequence[TreeLine] = ()  # of the tree, with its folds
         self._folded: set[str] = set()
         self._marked: list[str] = []  # the latest two
         self._selected: str | None = None
@@ -132,8 +134,13 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     async def _read(self) -> None:
         """Show the tree as it is now, with the same folds; fold forks that are new to it."""
         places = await self._branches.places(self._of_window)
-        before, self._tree = self._tree, TreeLayout(places, self._branches.title_of)
-        self._folded |= self._tree.heads - before.heads
+        # A tree of many prompts takes a while to lay out; keys are heard meanwhile.
+        tree = await asyncio.to_thread(TreeLayout, places, self._branches.title_of)
+        folded = self._folded | (tree.heads - self._tree.heads)
+        lines = await asyncio.to_thread(tree.lines, folded)
+        if folded != (now := self._folded | (tree.heads - self._tree.heads)):
+            folded, lines = now, tree.lines(now)
+        self._tree, self._folded, self._whole = tree, folded, lines
         self._marked = [id for id in self._marked if self._tree.node(id) is not None]
         self._draw(keep=self._selected if self._tree.node(self._selected) else places.here)
         self.show_title(tree_title(self._tree))
@@ -151,10 +158,20 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     def _draw(self, *, keep: str | None = None) -> None:
         """Show the lines or the search hits; the cursor stays at its prompt."""
         keep = keep or self._selected
-        search, tree, marked = self._search, self._tree, self._marked
-        self._lines = search.lines(tree) if search.wanted else tree.lines(self._folded)
+        search, tree, marked = self._search, self._tree, (*self._marked,)
         now, wide, hit = self._clock(), self.size.width >= _WIDE, search.hit
-        rows = [tree_row(tree, line, marked, now, wide=wide, hit=hit(line.node.id)) for line in self._lines]
+        rows: Sequence[Row]
+        if search.wanted:
+            self._lines = search.lines(tree)
+            rows = [
+                tree_row(tree, line, marked, now, wide=wide, hit=hit(line.node.id)) for line in self._lines
+            ]
+        else:
+            self._lines = lines = self._whole
+            rows = RowsOnDemand(
+                [line.node.id for line in lines],
+                lambda at: tree_row(tree, lines[at], marked, now, wide=wide),
+            )
         self.row_list.show(rows, keep=keep, empty=search.empty)
         self._show_hints()
         self._select()
@@ -206,7 +223,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             self._reveal(self._tree.branch_end(node.id).id)
 
     def _reveal(self, id: str) -> None:
-        self._folded -= {each.id for each in self._tree.path_to(id) if each.id != id}
+        self._fold(self._folded - {each.id for each in self._tree.path_to(id) if each.id != id})
         self._draw(keep=id)
 
     def action_fold(self) -> None:
@@ -216,8 +233,13 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         if self._search.value:
             self.say("What was found is a list; esc shows the tree.")
             return
-        self._folded ^= {node.id}
+        self._fold(self._folded ^ {node.id})
         self._draw()
+
+    def _fold(self, folded: set[str]) -> None:
+        """Fold just these prompts."""
+        if folded != self._folded:
+            self._folded, self._whole = folded, self._tree.lines(folded)
 
     # Searching.
 
