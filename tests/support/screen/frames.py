@@ -1,4 +1,4 @@
-"""Every frame of an app in two terminals: drawn by Textual in one, and by the cell painter in the other."""
+"""Every frame of an app in two terminals: drawn by Textual in one, and by our compositor and painter in the other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from bench.screen import Clusters, Look, Screen
 from rich.cells import split_graphemes
 from rich.console import RenderableType
 from rich.control import Control
-from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual._compositor import ChopsUpdate, Compositor, LayoutUpdate
+from textual.geometry import Region
 from textual.screen import Screen as TextualScreen
 
 from catena.app.app import CatenaApp
@@ -55,9 +56,9 @@ class Frames:
             return
         cursor = app.screen.outer_size.clamp_offset(app.cursor_position)
         move = Control.move_to(*cursor).segment.text
-        plain = (update.render_segments(app.console) + move).replace("\n", "\r\n").encode()
+        plain = _by_textual(app.screen._compositor, update).render_segments(app.console) + move
         painted = (Frame(self.painter, update, cursor).render_segments(app.console) + move).encode()
-        self.plain.feed(plain)
+        self.plain.feed(plain.replace("\n", "\r\n").encode())
         self.painted.feed(painted)
         self.count += 1
         self.plain_bytes += len(plain)
@@ -68,6 +69,17 @@ class Frames:
         screen = Screen(*size, self._clusters)
         screen.feed(b"\x1b[?7l")
         return screen
+
+
+def _by_textual(compositor: Compositor, update: LayoutUpdate | ChopsUpdate) -> LayoutUpdate | ChopsUpdate:
+    """The update as Textual's compositor makes it, of all lines of all widgets between the first and last change."""
+    if isinstance(update, LayoutUpdate):
+        lines = Compositor._render_chops(compositor, update.region, lambda y: True)
+        return LayoutUpdate([line.values() for line in lines], update.region)
+    crop = Region.from_union([Region(x, y, end - x, 1) for y, x, end in update.spans])
+    drawn = {y for y, _, _ in update.spans}
+    lines = Compositor._render_chops(compositor, crop, drawn.__contains__)
+    return ChopsUpdate(lines, update.spans, update.chop_ends)
 
 
 def assert_same(wanted: Screen, shown: Screen, sent: bytes) -> None:

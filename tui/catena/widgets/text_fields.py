@@ -11,11 +11,14 @@ from typing import overload
 
 from rich.cells import cell_len
 from rich.text import Text
+from textual._text_area_theme import TextAreaTheme
 from textual.content import Content
 from textual.document._document import Document, EditResult, Location
 from textual.document._document_navigator import DocumentNavigator
 from textual.document._wrapped_document import WrappedDocument
-from textual.geometry import Size
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
 from catena.text.safe_text import safe, safe_cells, safe_line
@@ -83,6 +86,19 @@ class SafeTextArea(TextArea):
     ) -> None:
         super().__init__(id=id, highlight_cursor_line=highlight_cursor_line, compact=compact)
         self.placeholder = placeholder
+        self._styled_theme: TextAreaTheme | None = None  # the theme that has our styles
+
+    def notify_style_update(self) -> None:
+        """Read the styles again."""
+        self._styled_theme = None
+        super().notify_style_update()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render lines; Textual's reads all styles for each key."""
+        if self._theme is None or self._styled_theme is self._theme:
+            return ScrollView.render_lines(self, crop)
+        self._styled_theme = self._theme
+        return super().render_lines(crop)
 
     def validate_placeholder(self, placeholder: str | Content) -> Content:
         """A placeholder as it is drawn; never markup."""

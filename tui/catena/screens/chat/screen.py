@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from catena.screens.chat.area import ChatArea
 from catena.screens.chat.bars.tabs import TabBar
+from catena.terminal.compositor import SparingCompositor
 from catena.terminal.key_gate import KeyGate
 from catena.workspace.outgoing import OutgoingTexts
 
@@ -52,6 +53,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     ) -> None:
         """``notify_terminal`` notifies the person while the terminal has no focus; ``leave`` ends the program."""
         super().__init__()
+        self._compositor = SparingCompositor()
         self.tab_bar = TabBar(start.directory, id="tabs")
         self.area = ChatArea(
             start,

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Static
 
+from catena.terminal.compositor import SparingCompositor
 from catena.text.safe_text import safe, safe_line
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
@@ -25,6 +26,10 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     CSS_PATH: ClassVar[CSSPathType | None] = STYLES
     DEFAULT_CLASSES = "-full"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = SparingCompositor()
 
     def show_title(self, text: str) -> None:
         """Replace the title."""

@@ -24,6 +24,7 @@ from catena.transcript.markdown.markdown import parser
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.row_renderer import Overlay
+from catena.transcript.widget.scroll_bar import TranscriptScrollBar
 from catena.transcript.widget.viewport import Viewport
 from catena_acp.growing_text import GrowingText
 
@@ -132,7 +133,6 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._strips: list[Strip] = []  # the rows on the screen
         self._thumb = (0, 0)  # height and top of the scroll bar's thumb, in eighths of a cell
         self._syncing_scroll = False  # the viewport sets the scroll position, not the person
-        self._painting = False
         self._lex_running = False
         self._pending_text: dict[str, GrowingText] = {}
         self._now = clock
@@ -140,6 +140,18 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._release_scheduled = False
 
     # Scrolling
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar, made when it is first asked for, as Textual does."""
+        if self._vertical_scrollbar is None:
+            thickness = self.scrollbar_size_vertical
+            self._vertical_scrollbar = TranscriptScrollBar(
+                vertical=True, name="vertical", thickness=thickness
+            )
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
 
     @property
     def following(self) -> bool:
@@ -305,11 +317,12 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             for y, strip in enumerate(strips)
             if y >= len(before) or (strip is not before[y] and strip != before[y])
         ]
+        width = self.scrollable_content_region.width  # without the scroll bar
         if len(changed) > len(strips) // 2:
-            self.refresh(self.size.region)
+            self.refresh(Region(0, 0, width, len(strips)))
             return
         for y in changed:
-            self.refresh_lines(self._viewport.top + y)
+            self.refresh(Region(0, y, width, 1))
 
     def _overlays(self) -> Callable[[ColumnRow], Iterable[Overlay]] | None:
         """Return a function for the overlays of a row, such as the selection."""
@@ -348,20 +361,34 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Render lines, and count the time towards the frame's cost."""
         began = self._now()
-        self._painting = True
         try:
-            return super().render_lines(crop)
+            return self._rendered(crop)
         finally:
-            self._painting = False
             self.frames.add_cost(self._now() - began)
 
+    def _rendered(self, crop: Region) -> list[Strip]:
+        """The rows as they are, since they have their background and fill the width.
+
+        What Textual would do to each, and keep by the place on the screen, is for borders, paddings and opacities. Here
+        a row that only moved is the strip that it was.
+        """
+        strips = self._strips[crop.y : crop.bottom]
+        if missing := crop.height - len(strips):
+            strips += [Strip.blank(self.size.width, self.rich_style)] * missing
+        _, background = self.background_colors
+        for each in self.get_line_filters():
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        if crop.x > 0 or crop.right < self.size.width:
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
+
     def render_line(self, y: int) -> Strip:
-        """Return a row of the screen; outside of painting, for the pointer, with the offsets of its text."""
+        """Return a row of the screen for the pointer, with the offsets of its text."""
         if not 0 <= y < len(self._strips):
             return Strip.blank(self.size.width, self.rich_style)
         strip = self._strips[y]
         rows = self._viewport.rows
-        if self._painting or not rows:
+        if not rows:
             return strip
         row = rows[min(y, len(rows) - 1)]
         if y >= len(rows):

@@ -1,0 +1,136 @@
+"""What is rendered for a frame: the lines that changed and are seen, each once, and no styles that are known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.style import Style
+from textual.geometry import Region
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+from textual.widget import Widget
+
+from catena.app.themes import ANSI, DARK, LIGHT
+from support.screen.pilot import Person, at_the_screen
+
+Lines = Counter[Widget]
+LONG = "say " + " ".join(f"**word{number}** of `many`" for number in range(300))
+
+
+@contextmanager
+def lines_counted(monkeypatch: pytest.MonkeyPatch, person: Person) -> Iterator[Lines]:
+    """The lines that each widget is asked for within the block."""
+    lines: Lines = Counter()
+
+    def counted(widget: Widget) -> Callable[[Region], list[Strip]]:
+        render = widget.render_lines
+
+        def render_lines(crop: Region) -> list[Strip]:
+            lines[widget] += crop.height
+            return render(crop)
+
+        return render_lines
+
+    with monkeypatch.context() as patched:
+        for widget in person.app.screen._compositor.visible_widgets:
+            patched.setattr(widget, "render_lines", counted(widget))
+        yield lines
+
+
+def seen(strip: Strip, width: int) -> list[tuple[str, str]]:
+    """The first cells of a strip, and what a person sees of their styles."""
+    cells = [(cell, style or Style.null()) for text, style, _ in strip for cell in text]
+    return [
+        (cell, f"on {style.bgcolor} {style.reverse}" if cell.isspace() and not style.reverse else str(style))
+        for cell, style in cells[:width]
+    ]
+
+
+async def test_a_key_asks_for_the_line_that_it_changes_and_a_row_of_an_answer_for_that_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.say("say one")
+        await person.sees("│ one")
+        await person.type("a")
+        await person.idle()
+        with lines_counted(monkeypatch, person) as lines:
+            await person.type("b")
+        assert lines == {person.composer: 1}
+        newest = person.transcript._column.entries[-1].message.id
+        with lines_counted(monkeypatch, person) as lines:
+            person.transcript._column.grow(newest, " and two", draw=True)
+            person.transcript._place(None)
+            await person.type("c")  # far below, in the same frame or the next
+        assert lines == {person.composer: 1, person.transcript: 1}
+
+
+async def test_what_others_cover_is_not_rendered_though_all_of_the_screen_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.say("say one")
+        await person.idle()
+        covered = {person.app.screen, person.area, person.area.conversation}
+        with lines_counted(monkeypatch, person) as lines:
+            person.app.screen._compositor.render_full_update()
+        assert lines[person.transcript] == person.transcript.size.height
+        assert not covered & lines.keys()
+
+
+async def test_a_row_that_only_moved_is_the_strip_that_it_was(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.say(LONG)
+        await person.idle()
+        transcript = person.transcript
+        size = Region(0, 0, *transcript.size)
+        before = transcript.render_lines(size)
+        transcript.scroll_relative(y=-3, animate=False)
+        await person.taken_in()
+        after = transcript.render_lines(size)
+        assert [id(strip) for strip in after[3:]] == [id(strip) for strip in before[:-3]]
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT, ANSI])
+async def test_rows_and_scroll_bar_look_as_textual_draws_them(tmp_path: Path, theme: str) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        person.app.theme = theme
+        await person.say(LONG)
+        await person.idle()
+        transcript = person.transcript
+        for _ in range(3):
+            transcript.scroll_relative(y=-7, animate=False)
+            await person.taken_in()
+            bar = transcript.vertical_scrollbar
+            for widget, drawn in ((transcript, Widget.render_lines), (bar, ScrollBar.render_lines)):
+                size = Region(0, 0, *widget.size)
+                widget._styles_cache.clear()
+                widget._render_content()
+                ours, theirs = widget.render_lines(size), drawn(widget, size)
+                width = widget.scrollable_content_region.width  # what is behind is the scroll bar's
+                assert [seen(strip, width) for strip in ours] == [seen(strip, width) for strip in theirs]
+
+
+async def test_keys_read_no_styles_until_these_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.type("a")
+        read: list[Any] = []
+        get_style = person.composer.get_component_rich_style
+
+        def noted(*names: str, **how: Any) -> Style:
+            read.append(names)
+            return get_style(*names, **how)
+
+        monkeypatch.setattr(person.composer, "get_component_rich_style", noted)
+        await person.type("bcdef")
+        assert read == []
+        person.app.theme = LIGHT
+        await person.taken_in()
+        assert ("text-area--cursor",) in read

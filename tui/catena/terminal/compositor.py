@@ -1,0 +1,71 @@
+"""The compositor of our screens: asks the widgets for the lines of a frame that are seen and changed, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import cast
+
+from textual._compositor import ChopsUpdate, Compositor
+from textual.geometry import Region
+from textual.strip import Strip
+
+_Span = tuple[int, int, int]  # line, first column, column behind the last
+
+
+class SparingCompositor(Compositor):
+    """Compositor that renders less: Textual's asks each widget between the first and the last change for all lines.
+
+    A line of a widget is rendered where some of it is drawn anew and no widget in front covers it.
+    """
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """The pieces of lines that are drawn anew; None if there are none."""
+        regions = self._dirty_regions.copy()
+        self._dirty_regions.clear()
+        if not regions:
+            return None
+        spans = list(self._regions_to_spans(regions))
+        return ChopsUpdate(self._pieces(spans), spans, [cuts[1:] for cuts in self.cuts])
+
+    def _render_chops(
+        self, crop: Region, is_rendered_line: Callable[[int], bool]
+    ) -> Sequence[Mapping[int, Strip]]:
+        """All pieces of the lines in ``crop``."""
+        spans = [(y, crop.x, crop.right) for y in crop.line_range if is_rendered_line(y)]
+        return cast("Sequence[Mapping[int, Strip]]", self._pieces(spans))
+
+    def _pieces(self, spans: Iterable[_Span]) -> list[dict[int, Strip | None]]:
+        """What is in front of all else, by line and column of its beginning; None beside the spans."""
+        pieces: list[dict[int, Strip | None]] = [dict.fromkeys(cuts[:-1]) for cuts in self.cuts]
+        wanted = self._columns_of(spans)
+        for widget, (region, clip) in self.visible_widgets.items():
+            if not wanted:
+                break
+            shown = region.intersection(clip)
+            first, end = shown.column_span
+            lines = [y for y in shown.line_range if any(first <= x < end for x in wanted.get(y, ()))]
+            if not lines:
+                continue
+            top, height = lines[0], lines[-1] + 1 - lines[0]
+            strips = widget.render_lines(Region(first - region.x, top - region.y, shown.width, height))
+            for y in lines:
+                cuts = [cut for cut in self.cuts[y] if first <= cut <= end]
+                divided = strips[y - top].divide([cut - first for cut in cuts[1:]])
+                for x, piece in zip(cuts, divided, strict=False):
+                    if x in wanted[y]:
+                        pieces[y][x] = piece
+                        wanted[y].remove(x)
+                if not wanted[y]:
+                    del wanted[y]
+        return pieces
+
+    def _columns_of(self, spans: Iterable[_Span]) -> dict[int, set[int]]:
+        """The columns, by line, at which the pieces begin that the spans touch."""
+        columns: dict[int, set[int]] = {}
+        for y, start, stop in spans:
+            cuts = self.cuts[y]
+            touched = {x for x, end in pairwise(cuts) if x < stop and end > start}
+            if touched:
+                columns.setdefault(y, set()).update(touched)
+        return columns
