@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -153,7 +152,7 @@ def _read_lines(file: BinaryIO, first: int, limit: int | None) -> bytes:
 def _replace(parent: int, name: str, data: bytes) -> None:
     """Replace a file of the directory ``parent``, or make it; it keeps its permissions, but no set-user-id bit."""
     mode = _mode(parent, name)
-    new = f".catena-{secrets.token_hex(8)}"
+    new = f".catena-{os.urandom(8).hex()}"
     fd = os.open(
         new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=parent
     )

@@ -7,6 +7,9 @@ out while the SDK is imported; where another pydantic has no such step, or anoth
 done as it always is. And a model's validator is made when it is first used, as pydantic lets every model choose: most
 of them never are.
 
+Pydantic's secret strings bring in ``hashlib``, and that OpenSSL's functions: 4 MiB, where nothing else in the process
+has a use for OpenSSL. Python's own do the same; on some systems it is built without the others.
+
 For the SDK's authors: "`import acp` takes 0.85 s of CPU here, 0.5 s of it in pydantic's `extract_docstrings_from_cls`,
 which is called once for each model since `acp.schema` sets `use_attribute_docstrings=True`: `inspect` searches the
 module's 6,000 lines each time. The generator of `schema.py` could write `Field(description=...)`, or leave the
@@ -18,6 +21,7 @@ from __future__ import annotations
 import gc
 import importlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -28,7 +32,7 @@ _PARAMETERS = ["cls", "fields", "use_inspect"]
 
 def import_sdk() -> None:
     """Import everything that a connection needs, which takes a while; in a thread, so that the loop goes on."""
-    with _without_collections(), _without_descriptions(), _without_validators():
+    with _without_collections(), _without_openssl(), _without_descriptions(), _without_validators():
         importlib.import_module("catena_acp.protocol.connection")
 
 
@@ -43,6 +47,18 @@ def _without_collections() -> Iterator[None]:
         if collects:
             gc.freeze()
             gc.enable()
+
+
+@contextmanager
+def _without_openssl() -> Iterator[None]:
+    if "hashlib" in sys.modules or "_hashlib" in sys.modules:
+        yield
+        return
+    sys.modules["_hashlib"] = None  # type: ignore[assignment]  # how Python notes that there is no such module
+    try:
+        yield
+    finally:
+        del sys.modules["_hashlib"]
 
 
 @contextmanager

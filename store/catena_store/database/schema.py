@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -118,7 +117,7 @@ async def _keep_copy(connection: aiosqlite.Connection, path: Path, version: int)
     _remove_unfinished(copy)
     if copy.exists():
         return
-    unfinished = path.with_name(f"{copy.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    unfinished = path.with_name(f"{copy.name}.{os.getpid()}-{os.urandom(4).hex()}")
     try:
         make_private(unfinished)
         await connection.execute("VACUUM INTO ?", (str(unfinished),))

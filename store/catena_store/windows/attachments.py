@@ -6,7 +6,6 @@ their text, in the same transaction.
 
 from __future__ import annotations
 
-import hashlib
 import mimetypes
 import os
 import stat
@@ -70,6 +69,8 @@ def read_file(path: str, *, directory: str = "") -> Attachment:
 
 def from_bytes(content: bytes, name: str, *, path: str | None = None) -> Attachment:
     """An attachment of some bytes, with the media type that they and the name tell."""
+    import hashlib  # with OpenSSL: 4 MiB that nothing else on the way to the screen needs
+
     return Attachment(hashlib.sha256(content).hexdigest(), mime_of(content, name), name, path, content)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -33,9 +34,25 @@ def open_screen(
     # Until all is imported (`app._import_parts`) only young garbage is collected: what is imported stays.
     gc.set_threshold(*gc.get_threshold()[:2], _NEVER)
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
+    import_asyncio()
     from catena.app.app import run
 
     return run(start)
+
+
+def import_asyncio() -> None:
+    """Import asyncio as where Python was built without TLS, which nobody here speaks.
+
+    OpenSSL would be 4 MiB of our memory and part of the wait for the first frame. Whoever imports ``ssl`` later
+    gets it, but no connection of asyncio can use it.
+    """
+    if "asyncio" in sys.modules or "ssl" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]  # how Python notes that there is no such module
+    try:
+        importlib.import_module("asyncio")
+    finally:
+        del sys.modules["ssl"]
 
 
 def _start(
