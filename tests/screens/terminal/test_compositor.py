@@ -15,7 +15,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
-from catena.app.themes import ANSI, DARK, LIGHT
+from catena.themes.catalog import DARK, LIGHT, TERMINAL
 from support.screen.pilot import Person, at_the_screen
 
 Lines = Counter[Widget]
@@ -96,7 +96,7 @@ async def test_a_row_that_only_moved_is_the_strip_that_it_was(tmp_path: Path) ->
         assert [id(strip) for strip in after[3:]] == [id(strip) for strip in before[:-3]]
 
 
-@pytest.mark.parametrize("theme", [DARK, LIGHT, ANSI])
+@pytest.mark.parametrize("theme", [DARK, LIGHT, TERMINAL])
 async def test_rows_and_scroll_bar_look_as_textual_draws_them(tmp_path: Path, theme: str) -> None:
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         person.app.theme = theme
