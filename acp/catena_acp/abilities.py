@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,9 @@ class Quirks:
     load_destroys: bool = False  # a session can be loaded once at most: never load just to probe
     replay_faithful: bool | None = None  # None: to be found out
     replay_ends_with_commands: bool = False  # sends a history behind the answer, and its commands behind that
-    usage_of_turn: bool = False  # reports the tokens of a turn; the protocol says those of the session so far
+    usage_of: Literal["turn", "session"] | None = (
+        None  # whose tokens it reports; by the protocol the session's
+    )
     replay_notes: tuple[str, ...] = ()  # patterns of its own messages among the person's when it replays
     load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
@@ -92,14 +94,14 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
         "@agentclientprotocol/claude-agent-acp",
         Quirks(
             replay_faithful=True,
-            usage_of_turn=True,
+            usage_of="turn",
             replay_notes=_CLAUDE_NOTES,
             fork_at_key="air",
             command_keeps_with_prior_context=True,
         ),
     ),
     ("@zed-industries/claude-code-acp", Quirks(replay_notes=_CLAUDE_NOTES)),
-    ("@agentclientprotocol/codex-acp", Quirks(replay_faithful=True, usage_of_turn=True, fork_at_key="air")),
+    ("@agentclientprotocol/codex-acp", Quirks(replay_faithful=True, usage_of="turn", fork_at_key="air")),
     ("codex-acp", Quirks(replay_faithful=True)),
     ("opencode", Quirks(replay_faithful=True)),
     (
@@ -112,13 +114,19 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
         ),
     ),
     ("kimi code cli", Quirks(replay_faithful=False)),
-    ("copilot", Quirks(load_twice_breaks=True, usage_of_turn=True)),
+    ("copilot", Quirks(load_twice_breaks=True, usage_of="turn")),
     (
         "@mistralai/mistral-vibe",
-        Quirks(resume_unadvertised=True, load_twice_breaks=True, fork_at_key="message_id", fork_cold=False),
+        Quirks(
+            resume_unadvertised=True,
+            usage_of="session",
+            load_twice_breaks=True,
+            fork_at_key="message_id",
+            fork_cold=False,
+        ),
     ),
     ("fast-agent-acp", Quirks(resume_replays=True)),
-    ("catena-rehearsal", Quirks(usage_of_turn=True)),
+    ("catena-rehearsal", Quirks(usage_of="turn")),
 )
 
 

@@ -13,8 +13,8 @@ from catena.text.usage import costs, spending, spending_shape, usage_lines, usag
 from catena_acp.session_events import UsageReported
 from catena_store.chains import agents, turns, usage
 from catena_store.conversations import conversations
-from catena_store.database.database import Reader
-from catena_store.records import Expense, StopReason
+from catena_store.database.database import Reader, Writer
+from catena_store.records import ContextSource, Expense, StopReason
 from support.agents.model import Running, Upstream
 from support.clients.command_line import Catena, newest, run, shown
 from support.clients.protocol import spec
@@ -160,7 +160,7 @@ async def test_m13_tokens_of_a_turn_are_added_up_where_the_figures_fall_or_the_a
         await new_conversation(tx)
         await new_link(tx, "A")
         if known:
-            await agents.set_ability(tx, "rehearsal", "", usage.OF_TURN, "yes")
+            await agents.set_ability(tx, "rehearsal", "", usage.REPORTED_OF, usage.OF_TURN)
         above = None
         for number, (heard, said_) in enumerate([(100, 5), (120, 9 if known else 4)], start=1):
             await say(tx, f"u{number}", above, "a prompt")
@@ -171,6 +171,78 @@ async def test_m13_tokens_of_a_turn_are_added_up_where_the_figures_fall_or_the_a
     assert tokens(found)[0] == 220
 
 
+async def a_chat(tx: Writer, name: str, figures: Sequence[int], hows: Sequence[str] = ()) -> None:
+    """A conversation of a link and a turn for each figure."""
+    await new_conversation(tx, name)
+    await new_link(tx, f"link of {name}", name)
+    above = None
+    for number, figure in enumerate(figures):
+        prompt = f"{name} {number}"
+        await say(tx, prompt, above, "a prompt", conversation=name)
+        above = prompt
+        used = {"inputTokens": figure, "outputTokens": figure // 10, "totalTokens": figure + figure // 10}
+        how = ContextSource(hows[number]) if hows else ContextSource.CONTINUED
+        turn = a_turn(
+            f"turn of {prompt}", prompt, f"link of {name}", conversation_id=name, usage=used, how=how
+        )
+        await turns.insert(tx, turn)
+        await usage.learn(tx, turn.id)
+
+
+async def test_m13_once_a_figure_fell_all_conversations_of_the_agent_are_counted_by_turns(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await a_chat(tx, "before", [100, 200])
+        (unsure,) = await usage.of_conversation(tx, "before")
+        assert (unsure.input_tokens, unsure.tokens_at_least) == (200, True)
+        assert usage_text([unsure]) == "2 turns · at least 200 tokens in, 20 out"
+        await a_chat(tx, "fell", [300, 100])
+        await a_chat(tx, "behind", [10, 20, 30])
+        for name, total in (("before", 300), ("fell", 400), ("behind", 60)):
+            (found,) = await usage.of_conversation(tx, name)
+            assert (found.input_tokens, found.tokens_at_least) == (total, False)
+        assert spending_shape([found, unsure])["tokens_at_least"]
+
+
+async def test_m13_figures_that_begin_again_with_a_process_prove_nothing_and_are_counted_from_nothing(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await a_chat(tx, "c1", [100, 200, 50, 70], ["fresh", "continued", "resumed", "continued"])
+        (found,) = await usage.of_conversation(tx, "c1")
+        assert (found.input_tokens, found.tokens_at_least) == (270, True)
+
+
+async def test_m13_an_agent_that_is_known_to_report_its_session_is_counted_surely(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await agents.set_ability(tx, "rehearsal", "", usage.REPORTED_OF, usage.OF_SESSION)
+        await a_chat(tx, "c1", [100, 200, 150])
+        (found,) = await usage.of_conversation(tx, "c1")
+        assert (found.input_tokens, found.tokens_at_least) == (350, False)
+
+
+async def test_m13_questions_of_an_aside_are_counted_as_what_they_added_to_its_session_and_its_source(
+    tmp_path: Path,
+) -> None:
+    agent = spec(tmp_path, SO_FAR)
+    async with World(tmp_path).client(specs={"scripted": agent}, agent="scripted") as desk:
+        for text in ("one", "two", "three"):
+            await desk.say(text)
+        aside = await desk.conversation.asides.begin(desk.window)
+        for question in ("four", "five"):
+            assert [each async for each in aside.ask(question)]
+        await aside.close()
+        async with desk.db.read() as reader:
+            found = await usage.of_asides(reader, desk.conversation.id)
+        assert (tokens(found), found[0].turns, found[0].tokens_at_least) == ((200, 4, 204), 2, True)
+        # An agent that reports the tokens of a turn is asked the same, and took what it said.
+        async with desk.db.write() as tx:
+            await agents.set_ability(tx, "scripted", "", usage.REPORTED_OF, usage.OF_TURN)
+            found = await usage.of_asides(tx, desk.conversation.id)
+        assert (tokens(found), found[0].tokens_at_least) == ((900, 18, 918), False)
+
+
 async def test_m13_sums_are_read_by_indexes(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await new_conversation(tx)
@@ -178,6 +250,7 @@ async def test_m13_sums_are_read_by_indexes(tmp_path: Path) -> None:
         explained = Explained(tx)
         await usage.of_branch(explained, leaf)
         await usage.of_conversation(explained, "c1")
+        await usage.of_source(explained, "A", leaf)
         await turns.newest_on(explained, leaf)
         assert explained.scans("t", "turn", "m", "message", "l", "link", "c") == []
 

@@ -1,11 +1,13 @@
 """Usage: tokens and cost of a turn, a branch or a conversation, and of a conversation's asides.
 
 A turn that branches share counts once. Asides belong to a conversation and to none of its branches. Agents report the
-tokens of a turn, or those of the session so far; both are read as those of a turn.
+tokens of a turn, or those of the session so far. They are stored as reported, and read as those of a turn by what is
+known of the agent at the time: what is learnt of it holds for the past, too.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,27 +15,28 @@ from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.records import Expense
 
-OF_TURN = "usage_of_turn"  # "yes" for an agent, of no version, that reports the tokens of a turn
+REPORTED_OF = "usage_of"  # an ability of an agent, of no version: whose tokens it reports
+OF_TURN, OF_SESSION = "turn", "session"
 
 _FIGURES = {"input": "inputTokens", "output": "outputTokens", "total": "totalTokens"}
 _MONEY = "CASE WHEN t.cost IS NULL THEN NULL ELSE t.currency END"
 
 
-def _figure(turn: str, told: str) -> str:
+def _figure(usage: str, told: str) -> str:
     return (
-        f"CASE WHEN json_valid({turn}.usage) AND json_type({turn}.usage, '$.{told}') IN ('integer', 'real')"
-        f" THEN CAST(json_extract({turn}.usage, '$.{told}') AS INTEGER) END"
+        f"CASE WHEN json_valid({usage}) AND json_type({usage}, '$.{told}') IN ('integer', 'real')"
+        f" THEN CAST(json_extract({usage}, '$.{told}') AS INTEGER) END"
     )
 
 
-def _each(expression: str) -> str:
+def _figures(usage: str, prefix: str = "") -> str:
+    return ", ".join(f"{_figure(usage, told)} AS {prefix}{figure}" for figure, told in _FIGURES.items())
+
+
+def _each(expression: str, between: str = ", ") -> str:
     """An expression for each figure, whose name stands for ``{figure}`` in it."""
-    return ", ".join(expression.format(figure=figure) for figure in _FIGURES)
+    return between.join(expression.format(figure=figure) for figure in _FIGURES)
 
-
-_OF_T = ", ".join(f"{_figure('t', told)} AS {figure}" for figure, told in _FIGURES.items())
-_OF_B = ", ".join(_figure("b", told) for told in _FIGURES.values())
-_TOKENS = ", ".join(f"coalesce(sum({_figure('t', told)}), 0)" for told in _FIGURES.values())
 
 # Of every attempt at each prompt, also of those that no row of the tree refers to any more.
 _BRANCH = """
@@ -59,11 +62,22 @@ _COUNTED = """
     )
 """
 
-# An agent that reports the tokens of its session so far, as the protocol says, is known by figures that never fall
-# within a session. A turn took what it added to them; a fork starts from those of the turn that it begins after.
-_SHARES = f"""
+
+def _newest_turn(link_id: str, prompts: str) -> str:
+    return (
+        f"(SELECT e.id FROM turn e WHERE e.link_id = {link_id} AND e.prompt_id {prompts}"
+        " AND e.usage IS NOT NULL ORDER BY e.prompt_id DESC LIMIT 1)"
+    )
+
+
+_SUMS = _each("coalesce(sum(s.{figure}), 0)") + ", coalesce(max(s.unsure), false)"
+
+# The tokens of a session so far, which are what the protocol says, never fall while it goes on: an agent whose figures
+# did reports those of a turn.
+_FELL = _each("coalesce(f.{figure} < f.before_{figure}, false)", " OR ")
+_BY_TURN = f"""
     used AS MATERIALIZED (
-        SELECT t.rowid AS at, t.link_id, {_OF_T}
+        SELECT t.rowid AS at, t.link_id, t.how, {_figures("t.usage")}
           FROM (SELECT DISTINCT link_id FROM picked) p CROSS JOIN turn t ON t.link_id = p.link_id
          WHERE t.usage IS NOT NULL
     ),
@@ -72,27 +86,45 @@ _SHARES = f"""
                row_number() OVER earlier AS place
           FROM used u WINDOW earlier AS (PARTITION BY u.link_id ORDER BY u.at)
     ),
-    by_turn (agent) AS MATERIALIZED (
-        SELECT l.agent FROM follows f CROSS JOIN link l ON l.id = f.link_id
-         WHERE f.input < f.before_input OR f.output < f.before_output OR f.total <= f.before_total
-        UNION
-        SELECT agent_name FROM ability WHERE agent_version = '' AND name = '{OF_TURN}' AND value = 'yes'
+    known (agent, reported_of) AS MATERIALIZED (
+        SELECT agent_name, value FROM ability WHERE agent_version = '' AND name = '{REPORTED_OF}'
     ),
-    source (at, {_each("{figure}")}) AS MATERIALIZED (
-        SELECT f.at, {_OF_B}
+    by_turn (agent) AS MATERIALIZED (
+        SELECT agent FROM known WHERE reported_of = '{OF_TURN}'
+        UNION
+        SELECT l.agent FROM follows f CROSS JOIN link l ON l.id = f.link_id
+         WHERE f.how = 'continued' AND ({_FELL}) AND l.agent NOT IN (SELECT agent FROM known)
+    )
+"""
+
+
+def _share(agent: str) -> str:
+    """What a turn took of figures ``f``, by those before them, and whether that is only the least it can be.
+
+    A sum that is smaller than the one before it began again.
+    """
+    began = f"{agent} IN (SELECT agent FROM by_turn) OR {_FELL}"
+    took = _each(f"f.{{figure}} - iif({began}, 0, coalesce(f.before_{{figure}}, 0)) AS {{figure}}")
+    differs = _each("coalesce(f.{figure} >= f.before_{figure} AND f.before_{figure} > 0, false)", " OR ")
+    return f"{took}, NOT ({began}) AND ({differs}) AND {agent} NOT IN (SELECT agent FROM known) AS unsure"
+
+
+# A fork starts from the figures of the newest turn that its source had by then, or of the turn that it begins after.
+_SHARES = f"""
+    {_BY_TURN},
+    source AS MATERIALIZED (
+        SELECT f.at, {_figures("b.usage", "before_")}
           FROM follows f CROSS JOIN link l ON l.id = f.link_id CROSS JOIN message m ON m.id = l.base
-         CROSS JOIN turn b ON b.id = m.turn_id
+         CROSS JOIN turn b ON b.id = coalesce({_newest_turn("l.source_id", "<= l.base")}, m.turn_id)
          WHERE f.place = 1 AND l.source_id IS NOT NULL
     ),
+    compared AS MATERIALIZED (
+        SELECT f.at, f.link_id, {_each("f.{figure}")},
+               {_each("coalesce(f.before_{figure}, b.before_{figure}) AS before_{figure}")}
+          FROM follows f LEFT JOIN source b ON b.at = f.at
+    ),
     share AS MATERIALIZED (
-        SELECT f.at, {
-    _each(
-        "f.{figure} - CASE WHEN l.agent IN (SELECT agent FROM by_turn) THEN 0"
-        " ELSE coalesce(f.before_{figure}, CASE WHEN b.total < f.total THEN b.{figure} END, 0) END"
-        " AS {figure}"
-    )
-}
-          FROM follows f CROSS JOIN link l ON l.id = f.link_id LEFT JOIN source b ON b.at = f.at
+        SELECT f.at, {_share("l.agent")} FROM compared f CROSS JOIN link l ON l.id = f.link_id
     )
 """
 
@@ -104,8 +136,7 @@ def _expenses_query(source: str, where: str, *tables: str) -> str:
         WITH RECURSIVE {own}
         picked (at, link_id) AS MATERIALIZED (SELECT t.rowid, t.link_id FROM {source} WHERE {where}),
         {_SHARES}
-        SELECT l.agent, l.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost),
-               {_each("coalesce(sum(s.{figure}), 0)")}
+        SELECT l.agent, l.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost), {_SUMS}
           FROM picked p CROSS JOIN turn t ON t.rowid = p.at CROSS JOIN link l ON l.id = t.link_id
           LEFT JOIN share s ON s.at = p.at
          GROUP BY l.agent, l.profile, t.model, money ORDER BY min(t.started_at), min(t.rowid)
@@ -131,11 +162,18 @@ async def of_conversation(r: Reader, id: str) -> list[Expense]:
 
 async def of_asides(r: Reader, conversation_id: str) -> list[Expense]:
     """The expenses of a conversation's asides, ended ones too; each question counts as a turn."""
-    sql = (
-        f"SELECT t.agent, t.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost), {_TOKENS}"
-        " FROM aside_question t WHERE t.conversation_id = ?"
-        " GROUP BY t.agent, t.profile, t.model, money ORDER BY min(t.asked_at), min(t.id)"
-    )
+    sql = f"""
+        WITH picked (at, link_id) AS MATERIALIZED (SELECT rowid, link_id FROM turn WHERE conversation_id = ?1),
+        {_BY_TURN},
+        asked AS MATERIALIZED (
+            SELECT t.id, t.agent, {_figures("t.usage")}, {_figures("t.usage_before", "before_")}
+              FROM aside_question t WHERE t.conversation_id = ?1
+        ),
+        share AS MATERIALIZED (SELECT f.id AS at, {_share("f.agent")} FROM asked f)
+        SELECT t.agent, t.profile, t.model, {_MONEY} AS money, count(*), sum(t.cost), {_SUMS}
+          FROM aside_question t JOIN share s ON s.at = t.id
+         GROUP BY t.agent, t.profile, t.model, money ORDER BY min(t.asked_at), min(t.id)
+    """
     return _records(await r.all(sql, (conversation_id,)))
 
 
@@ -147,19 +185,25 @@ async def add_aside(
     profile: str,
     model: str | None,
     usage: Mapping[str, Any] | None,
+    usage_before: Mapping[str, Any] | None,
     cost: float | None,
     currency: str | None,
 ) -> None:
-    """Add the expense of a question in an aside; nothing else of the question is stored."""
+    """Add the expense of a question in an aside; nothing else of the question is stored.
+
+    ``usage_before`` is what its session had reported last, or that session's source.
+    """
     await tx.run(
-        "INSERT INTO aside_question (conversation_id, agent, profile, model, usage, cost, currency, asked_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO aside_question"
+        " (conversation_id, agent, profile, model, usage, usage_before, cost, currency, asked_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             conversation_id,
             agent,
             profile,
             model,
             None if usage is None else rows.as_json(usage),
+            None if usage_before is None else rows.as_json(usage_before),
             cost,
             currency,
             tx.now(),
@@ -167,5 +211,35 @@ async def add_aside(
     )
 
 
+async def of_source(r: Reader, source_link_id: str, base_id: str) -> Mapping[str, Any] | None:
+    """The usage that a fork begins with: what its source, or the turn it begins after, reported last."""
+    found = await r.one(
+        f"""
+        SELECT b.usage
+          FROM message m CROSS JOIN turn b ON b.id = coalesce({_newest_turn("?1", "<= m.id")}, m.turn_id)
+         WHERE m.uid = ?2
+        """,
+        (source_link_id, base_id),
+    )
+    return None if found is None or found[0] is None else json.loads(found[0])
+
+
+async def learn(tx: Writer, turn_id: str) -> None:
+    """Note for all conversations that an agent reports the tokens of a turn, where those of this turn fell."""
+    await tx.run(
+        f"""
+        INSERT INTO ability (agent_name, agent_version, name, value, learnt_at)
+        SELECT f.agent, '', '{REPORTED_OF}', '{OF_TURN}', ?2
+          FROM (SELECT l.agent, {_figures("t.usage")}, {_figures("b.usage", "before_")}
+                  FROM turn t CROSS JOIN link l ON l.id = t.link_id
+                 CROSS JOIN turn b ON b.id = {_newest_turn("t.link_id", "< t.prompt_id")}
+                 WHERE t.id = ?1 AND t.how = 'continued') f
+         WHERE {_FELL}
+            ON CONFLICT (agent_name, agent_version, name) DO NOTHING
+        """,
+        (turn_id, tx.now()),
+    )
+
+
 def _records(found: list[tuple[Any, ...]]) -> list[Expense]:
-    return [Expense(*row) for row in found]
+    return [Expense(*(*row[:-1], bool(row[-1]))) for row in found]

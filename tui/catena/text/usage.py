@@ -103,6 +103,7 @@ def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:
         "input_tokens": sum(each.input_tokens for each in spent),
         "output_tokens": sum(each.output_tokens for each in spent),
         "total_tokens": sum(each.total_tokens for each in spent),
+        "tokens_at_least": any(each.tokens_at_least for each in spent),
         "by_model": [
             {
                 "agent": each.agent,
@@ -114,6 +115,7 @@ def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:
                 "input_tokens": each.input_tokens,
                 "output_tokens": each.output_tokens,
                 "total_tokens": each.total_tokens,
+                "tokens_at_least": each.tokens_at_least,
             }
             for each in spent
         ],
@@ -127,10 +129,11 @@ def _amounts(amounts: dict[str, float]) -> str:
 def _tokens(spent: Sequence[Expense]) -> Iterator[str]:
     told_in, told_out = sum(each.input_tokens for each in spent), sum(each.output_tokens for each in spent)
     total = sum(each.total_tokens for each in spent)
+    least = "at least " if any(each.tokens_at_least for each in spent) else ""
     if told_in or told_out:
-        yield f"{told_in:,} tokens in, {told_out:,} out"
+        yield f"{least}{told_in:,} tokens in, {told_out:,} out"
     elif total:
-        yield f"{total:,} tokens"
+        yield f"{least}{total:,} tokens"
 
 
 def _by_agent(spent: Sequence[Expense]) -> Iterator[tuple[str, list[Expense]]]:

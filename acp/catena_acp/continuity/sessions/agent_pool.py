@@ -192,8 +192,9 @@ async def keep_powers(tx: Writer, agent: AgentPort) -> None:
     known = {
         "reopens": reopened,
         "forks": "yes" if abilities.fork else "no",
-        usage.OF_TURN: "yes" if abilities.quirks.usage_of_turn else "no",
     }
+    if abilities.quirks.usage_of:  # of any other agent, what was learnt of it stays
+        known[usage.REPORTED_OF] = abilities.quirks.usage_of
     for name, power in known.items():
         await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, name, power)
 

@@ -36,6 +36,7 @@ from catena_acp.continuity.turns.reducer import Op, Reducer
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, RefusedAtOnce
 from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, PromptBlock
 from catena_store.chains import links, turns
+from catena_store.chains import usage as expenses
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
@@ -181,6 +182,8 @@ class RunningTurn:
                 mode=self.live.state.mode,
                 unabridged_from=unabridged_from,
             )
+            if turn.usage:
+                await expenses.learn(tx, turn.id)
             await note_end(tx, turn.id, self.live.state)
             if outcome.clean and self._prompt_id:
                 await messages.set_agent_id(tx, turn.prompt_id, self._prompt_id)

@@ -165,7 +165,10 @@ class AsideRows:
 
 
 class AsideCost:
-    """Costs of an aside: the share of each question, from the totals that the agent reports for its session."""
+    """Costs of an aside: the share of each question, from the totals that the agent reports for its session.
+
+    Tokens are stored as reported, with those that the session had reported before: whose they are may not be known yet.
+    """
 
     def __init__(self, runtime: ConversationRuntime, context: SendContext) -> None:
         self._runtime = runtime
@@ -174,12 +177,13 @@ class AsideCost:
         self._before = 0.0  # the session's total before the question
         self._begun_anew = False  # that total may be its source's, and the session's own begin at nothing
         self._told: UsageReported | None = None
+        self._used: Mapping[str, Any] | None = None  # what the session reported last
 
     def begin(self, session: AsideSession) -> None:
         """Begin the cost of a question to this session."""
         if session is not self._session:
             self._session, self._begun_anew = session, True
-            self._before = session.link.cost_total or 0.0
+            self._before, self._used = session.link.cost_total or 0.0, None
         self._told = None
 
     def report(self, report: UsageReported) -> None:
@@ -191,22 +195,31 @@ class AsideCost:
         """End the cost of a question, answered or given up; await the result to store it."""
         told = self._told
         cost = self._share(told.cost) if told and told.cost is not None else None
-        model = self._session.model if self._session else None
-        return self._keep(model, answer, cost, told.currency if told else None)
+        used = answer.usage if answer else None
+        before, self._used = self._used, used or self._used
+        return self._keep(self._session, used, before, cost, told.currency if told else None)
 
     async def _keep(
-        self, model: str | None, answer: PromptEnded | None, cost: float | None, currency: str | None
+        self,
+        session: AsideSession | None,
+        used: Mapping[str, Any] | None,
+        before: Mapping[str, Any] | None,
+        cost: float | None,
+        currency: str | None,
     ) -> None:
         # A store that takes nothing now loses only this.
         with contextlib.suppress(StoreError):
             async with self._runtime.services.db.write() as tx:
+                if before is None and session and session.link.source_id and session.begins_after:
+                    before = await usage.of_source(tx, session.link.source_id, session.begins_after)
                 await usage.add_aside(
                     tx,
                     self._runtime.record.id,
                     agent=self._context.spec.name,
                     profile=self._context.spec.profile,
-                    model=model,
-                    usage=answer.usage if answer else None,
+                    model=session.model if session else None,
+                    usage=used,
+                    usage_before=before if used else None,
                     cost=cost,
                     currency=currency,
                 )

@@ -48,6 +48,7 @@ class AsideSession:
     prior: PriorContext | None  # to be told with the first question
     refused: tuple[str, ...]  # what of the branch's model it did not take, in words
     model: str | None  # that answers
+    begins_after: str | None  # the row that its fork begins after
     release: Callable[[], None]  # the agent may be ended as idle
 
     @property
@@ -105,7 +106,7 @@ class AsideSessionOpener:
         if prior:
             how = ContextSource.TOLD if knows is None else ContextSource.CAUGHT_UP
         title = title_of(context.spec, agent.abilities)
-        return AsideSession(link, agent, title, how, prior, tuple(refused), model, release)
+        return AsideSession(link, agent, title, how, prior, tuple(refused), model, knows, release)
 
     async def _session(
         self, agent: AgentPort, situation: route.Situation
