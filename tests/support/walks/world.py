@@ -7,7 +7,7 @@ import asyncio
 from catena_acp.errors import AgentRefused
 from catena_acp.session_events import TextChunk
 from support.agents.model import Said
-from support.walks.oracle import Birth
+from support.walks.oracle import Birth, tokens_of
 from support.walks.people import WINDOWS, People
 
 
@@ -44,6 +44,8 @@ class World(People):
             case "empty":
                 running.end()
             case "compacted":
+                # Said before the prompt was heard, it may be forgotten with what stood there, though it came behind it.
+                self._noise |= self._strays & tokens_of([said.text for said in running.live.content])
                 running.compact()
                 running.end()
             case "says an error" if not running.answered:
