@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.conversation_events import LeafMoved, Remarked, TurnEnded
+from catena_acp.continuity.conversation_events import (
+    LeafMoved,
+    MessageAdded,
+    Remarked,
+    TurnEnded,
+)
 from catena_acp.conversation.branches.logout_barrier import LOGGED_OUT, SAID_BEFORE
 from catena_store.records import Kind
+from catena_store.windows import windows
 from support.clients.command_line import Catena
 from support.conversations.rehearsed import Desk, World
 from support.screen.pilot import at_the_screen
+from support.storage.rows import say
 
 
 @pytest.fixture
@@ -127,6 +134,42 @@ async def test_m08_a_conversation_that_was_closed_at_the_logout_begins_anew_when
         old = next(row for row in await desk.branch() if "canary-old" in row.text)
         assert (await desk.conversation.chain.price(desk.window, leaf_id=old.id)).before_logout
     assert world.prompts()[1:] == [["say other"], ["say new"]]
+
+
+async def test_m08_a_conversation_that_another_client_had_at_the_logout_begins_anew_when_it_is_taken_over(
+    world: World,
+) -> None:
+    async with world.client() as owner:
+        await owner.say("say canary-old")
+        async with world.client(resume=owner) as desk:
+            assert desk.conversation.read_only
+            async with world.client() as other:
+                await logged_out_and_in_again(other)
+            await owner.conversations.close(owner.conversation.id)
+            await desk.window.take_over()
+            leaf = (await desk.branch())[-1]
+            assert (
+                leaf.barrier and leaf.text == LOGGED_OUT and (await desk.stored_window()).leaf_id == leaf.id
+            )
+            added = await desk.until_told(MessageAdded, lambda news: news.message.barrier)
+            assert (added.window_id, added.message) == (desk.window_id, leaf)
+            await desk.say("say new")
+    assert world.prompts() == [["say canary-old"], ["say new"]]
+
+
+async def test_m08_a_turn_that_was_cut_off_and_is_closed_after_the_logout_is_not_gone_on_with(
+    world: World,
+) -> None:
+    async with world.client() as closed:
+        await closed.say("say canary-old")
+        leaf = await closed.branch()
+    async with world.client() as other:
+        await logged_out_and_in_again(other)
+        async with other.db.write() as tx:
+            await say(tx, "n1", leaf[-1].id, "cut off", kind=Kind.NOTICE, conversation=closed.conversation.id)
+            await windows.advance(tx, closed.window_id, "n1")
+    async with world.client(resume=closed) as desk:
+        assert (await desk.branch())[-1].barrier
 
 
 async def test_m08_a_fork_of_a_conversation_that_was_closed_at_the_logout_says_what_it_takes_along(

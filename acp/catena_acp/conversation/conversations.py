@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from catena_acp.continuity.conversation_events import MessageAdded
 from catena_acp.continuity.lease_text import hold_words
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import (
@@ -275,8 +276,12 @@ class Conversations:
                     stood = await where_ours_stand(runtime)
                     tenure = await self._begin_tenure(runtime.record, taken)
                     await self._following.detach(runtime)
+                    moved = await begin_anew_after_logout(tenure, runtime.record)
                     await runtime.environment.load()
                     runtime.take(tenure)
+                    for window_id in moved.keys() & runtime.windows:
+                        runtime.publish(MessageAdded(window_id, moved[window_id]))
+                        runtime.clear_carrier(window_id)
                     await tell_restored(runtime, stood)
                     self._note_later(runtime.record.family)
                     return

@@ -28,12 +28,12 @@ async def note_logout(tx: Writer, *, agent: str, profile: str) -> None:
 
 
 async def untouched_since_logout(r: Reader, conversation_id: str, *, agent: str, profile: str) -> bool:
-    """True where no row was added to the conversation after the last logout from the account."""
+    """True where nothing but notices was added to the conversation after the last logout from the account."""
     row = await r.one(
         """
         SELECT a.learnt_at > coalesce(
                    (SELECT created_at FROM message
-                     WHERE id = (SELECT max(id) FROM message WHERE conversation_id = c.id)),
+                     WHERE id = (SELECT max(id) FROM message WHERE conversation_id = c.id AND kind <> 'notice')),
                    c.created_at)
           FROM ability a CROSS JOIN conversation c ON c.id = ?1
          WHERE a.agent_name = ?2 AND a.agent_version = '' AND a.name = ?3

@@ -1,4 +1,4 @@
-"""The barrier of a logout: in open windows at once, in a conversation that was closed when it is opened.
+"""The barrier of a logout: in open windows at once, in a conversation that was closed when it is opened or taken over.
 
 Earlier messages are sent to a later login only if the person returns to that branch, and a notice says so.
 
@@ -16,7 +16,7 @@ from catena_store import ancestry
 from catena_store.conversations import logouts, messages
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import ConversationRecord, Kind, NewMessage
+from catena_store.records import ConversationRecord, Kind, Message, NewMessage
 from catena_store.windows import windows
 
 LOGGED_OUT = "logged out by you"
@@ -24,12 +24,16 @@ SAID_BEFORE = "with what was said before you logged out"
 _REMARK = "Said before you logged out of {title}: your next prompt goes out with it. /clear begins anew."
 
 
-async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) -> None:
-    """Add the barrier of a logout that came while the conversation was closed, wherever it would be gone on with."""
+async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) -> dict[str, Message]:
+    """Add the barrier of a logout that came while we did not have the conversation, wherever it would be gone on with.
+
+    Returns the barriers by the windows that now stand on them.
+    """
     agent, profile = record.agent, record.profile
+    moved: dict[str, Message] = {}
     async with tenure.write() as tx:
         if not await logouts.untouched_since_logout(tx, record.id, agent=agent, profile=profile):
-            return
+            return moved
         shown = [window.leaf_id for window in await windows.open_in(tx, record.id)]
         every = await windows.of_conversation(tx, record.id)
         for leaf_id in dict.fromkeys([*shown, await windows.newest_leaf(tx, record.id)]):
@@ -51,6 +55,8 @@ async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) ->
             for window in every:
                 if window.leaf_id == leaf.id:
                     await windows.advance(tx, window.id, barrier.id)
+                    moved[window.id] = barrier
+    return moved
 
 
 async def said_before_logout(
