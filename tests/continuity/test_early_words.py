@@ -90,10 +90,11 @@ async def test_r07_an_agent_that_greets_a_session_that_it_loaded_goes_on_in_it(t
     assert quirky.opened() == ["new", "load", "load"]
 
 
+@pytest.mark.parametrize("habit", ["replays-late", "replays-behind"])
 async def test_r07_a_history_that_comes_behind_the_answer_is_not_kept_and_that_agent_is_not_loaded_again(
-    tmp_path: Path,
+    tmp_path: Path, habit: str
 ) -> None:
-    quirky = Quirky(tmp_path, "replays-late", "no-resume", "no-fork")
+    quirky = Quirky(tmp_path, habit, "no-resume", "no-fork")
     async with quirky.client() as desk:
         await desk.say("one")
     ways = []

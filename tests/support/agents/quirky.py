@@ -8,6 +8,7 @@ greets, greets-early      says something behind, or before, the answer to `sessi
 greets-loaded             … behind the answer to `session/load`
 greets-oddly              with a plan, a thought, a tool call and an unknown update instead of words
 replays-late              tells a loaded session's history behind the answer to `session/load`
+replays-behind            … behind the first prompt, before its answer, which follows without a pause
 ends-late                 … and its commands behind that; `NAME=…` says what it calls itself
 loads-once                … and has nothing to tell of one that it loaded before
 no-resume, no-load, no-fork  are not offered
@@ -39,6 +40,7 @@ class Agent:
         self.habits = habits
         self.folder = folder
         self.live: set[str] = set()
+        self.untold: set[str] = set()  # sessions whose history comes with their first prompt
         folder.mkdir(parents=True, exist_ok=True)
 
     def send(self, *messages: Message) -> None:
@@ -147,7 +149,10 @@ class Agent:
         self.live.add(session_id)
         history, answered = self.history(session_id), self.reply(request, {})
         # All of it with a single write, so that what comes behind the answer comes before the client can go on.
-        if "replays-late" in self.habits:
+        if "replays-behind" in self.habits:
+            self.untold.add(session_id)
+            self.send(answered)
+        elif "replays-late" in self.habits:
             ended = [self.update(session_id, "available_commands_update", availableCommands=[])]
             self.send(answered, *history, *(ended if "ends-late" in self.habits else []))
         else:
@@ -184,6 +189,9 @@ class Agent:
             return self.not_found(request, session_id)
         prompt: str = params["prompt"][-1]["text"]
         over = self.reply(request, {"stopReason": "end_turn"})
+        if session_id in self.untold:
+            self.untold.discard(session_id)
+            self.send(*self.history(session_id))
         said = self.kept(session_id) or []
         if prompt.startswith("/") and "refuses-commands" in self.habits:
             return self.refuse(request, -32603, f"Slash command not supported in ACP integration: {prompt}")

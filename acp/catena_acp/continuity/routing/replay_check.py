@@ -95,7 +95,7 @@ class _Piece:
 
 def _find(said: Speaker, text: str, pieces: Sequence[_Piece], position: int) -> int | None:
     """Where to go on looking: at the same piece after something told, behind it after something said."""
-    own, told = _own_form(said, text), _bare(harmless(text))
+    own, told = _own_form(said, text), _start_of(harmless(text))
     if not own:
         return position
     for at in range(position, len(pieces)):
@@ -123,20 +123,21 @@ def _pieces(replay: Iterable[Event]) -> list[_Piece]:
 
 def _piece(said: Speaker, text: str) -> _Piece:
     if said is Speaker.AGENT:
-        return _Piece(said, text, _all_bare(text), "")
+        return _Piece(said, text, bare(text), "")
     words = without_prior_context(text)
-    told = _all_bare(text) if words != text.strip() else ""
-    return _Piece(said, words, _all_bare(words), told)
+    told = bare(text) if words != text.strip() else ""
+    return _Piece(said, words, bare(words), told)
 
 
 def _own_form(said: Speaker, text: str) -> str:
     """A message as it is looked for among what was said: a prompt that quotes our markers is replayed with them."""
-    return _bare(without_prior_context(text) if said is Speaker.PERSON else text)
+    return _start_of(without_prior_context(text) if said is Speaker.PERSON else text)
 
 
-def _bare(text: str) -> str:
-    return _all_bare(text[:_COMPARED])
+def _start_of(text: str) -> str:
+    return bare(text[:_COMPARED])
 
 
-def _all_bare(text: str) -> str:
-    return "".join(text.split()).replace(">", "")  # the marks of quotes go, too
+def bare(text: str) -> str:
+    """A text as it is compared: without white space and quotes."""
+    return "".join(text.split()).replace(">", "")

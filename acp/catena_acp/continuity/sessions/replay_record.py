@@ -45,10 +45,17 @@ class ReplayRecord:
         """True if a replay that agreed says something of the agent: there was something to be found in it."""
         return any(expected.holds for expected in self._read.values())
 
+    async def holds(self) -> Sequence[tuple[Speaker, str]]:
+        """What the session was told in full, or told itself."""
+        return (await self._read_from(self._link.unabridged_from)).holds
+
     async def _compared(self, replay: Sequence[Event], since: str | None) -> Verdict:
+        return await asyncio.to_thread(verdict, replay, await self._read_from(since), self._notes)
+
+    async def _read_from(self, since: str | None) -> Expected:
         if since not in self._read:
             self._read[since] = await self._expected(since)
-        return await asyncio.to_thread(verdict, replay, self._read[since], self._notes)
+        return self._read[since]
 
     async def _expected(self, since: str | None) -> Expected:
         link = self._link

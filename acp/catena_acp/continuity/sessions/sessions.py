@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from catena_acp.continuity.conversation_events import SessionState
+from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.agent_pool import REPLAY, REPLAYED_LATE, is_loadable
@@ -59,6 +60,9 @@ class LiveSession:
     listener: SessionListener
     loaded: bool = False  # by `session/load`
     early: list[TranscriptEvent] = field(default_factory=list)  # what it said before its first prompt
+    history: LateHistory | None = (
+        None  # of one that was loaded and told nothing of it, until its first turn is over
+    )
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
     setting: asyncio.Lock = field(default_factory=asyncio.Lock)  # its mode and options, by one at a time
     unlisten: Callable[[], None] = field(default=lambda: None)
@@ -86,6 +90,9 @@ class LiveSession:
         """
         early, self.early = self.early, []
         if self.opened is not ContextSource.FRESH and any(is_prompt(event) for event in early):
+            if self.history:
+                for event in early:
+                    self.history.take(event)
             return None
         return greeting_text(early) or None
 
@@ -137,6 +144,7 @@ class Sessions:
         place: SessionSetup,
         *,
         loaded: bool = False,
+        history: LateHistory | None = None,
     ) -> LiveSession:
         """Register a session that was just opened, created or forked; its events are received from here on."""
         live = LiveSession(
@@ -148,6 +156,7 @@ class Sessions:
             state=opened_state(agent, link.id, opened),
             listener=listener,
             loaded=loaded,
+            history=history,
             directories=place.additional_directories,
         )
         self.forget(link.id)
@@ -291,7 +300,11 @@ class Sessions:
             raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
         if look:
             await self._compare(link, agent, opened, learn=faithful is None)
-        return self.adopt(link, agent, opened, ContextSource.RESUMED, listener, place, loaded=loaded)
+        history = None
+        if loaded and not look and not any(isinstance(event, TextChunk) for event in opened.replay):
+            history = LateHistory(await ReplayRecord(self._services.db, link).holds())
+        how = ContextSource.RESUMED
+        return self.adopt(link, agent, opened, how, listener, place, loaded=loaded, history=history)
 
     async def open_fork(
         self, agent: AgentPort, forked: SessionOpened, place: SessionSetup, vouched: Link

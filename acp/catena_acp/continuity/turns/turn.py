@@ -18,7 +18,9 @@ from catena_acp.continuity.conversation_events import (
     MessageAdded,
     MessageChanged,
 )
+from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.services import Services, Tenure
+from catena_acp.continuity.sessions.agent_pool import keep_replayed_late
 from catena_acp.continuity.sessions.environment import note_end
 from catena_acp.continuity.sessions.fork_points import id_said_back
 from catena_acp.continuity.sessions.sessions import LiveSession
@@ -34,7 +36,7 @@ from catena_acp.continuity.turns.endings import (
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Op, Reducer
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, RefusedAtOnce
-from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, PromptBlock
+from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, PromptBlock, TextBlock
 from catena_store.chains import links, turns
 from catena_store.chains import usage as expenses
 from catena_store.conversations import messages
@@ -100,6 +102,7 @@ class RunningTurn:
         self.rejected = False  # a permission request was answered with a rejection
         self.over = False  # the agent has answered: nothing can be said into it any more
         self._said = LastAnswer()
+        self._history: LateHistory | None = None
         self._prompt_id: str | None = None  # the agent's own id of the prompt, where it says it back
 
     def receive(self, event: Event) -> None:
@@ -115,6 +118,10 @@ class RunningTurn:
 
         Raises RefusedAtOnce if the agent answered with an error before any update, and nothing was said into it.
         """
+        # What the session said before this is in it.
+        self._history, self.live.history = self.live.history, None
+        if self._history:
+            self._history.begin("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
         prompt = asyncio.ensure_future(self.live.agent.prompt(self.live.session_id, blocks))
         prompt.add_done_callback(lambda _: self._wake.set())
         try:
@@ -129,6 +136,7 @@ class RunningTurn:
                     self._unkept = self.recorder.failed
                     with contextlib.suppress(AgentError):  # it is gone: its answer says so
                         await self.live.agent.cancel(self.live.session_id)
+            await self._take_held_back()
         finally:
             self.over = True
             self._out.set()  # where it was cut off before that, a stop would wait for ever
@@ -182,6 +190,8 @@ class RunningTurn:
                 mode=self.live.state.mode,
                 unabridged_from=unabridged_from,
             )
+            if self._history and self._history.found:
+                await keep_replayed_late(tx, self.live.agent)
             if turn.usage:
                 await expenses.learn(tx, turn.id)
             await note_end(tx, turn.id, self.live.state)
@@ -200,7 +210,7 @@ class RunningTurn:
         """The turn's outcome, and the last operations on its rows."""
         reducer = self.reducer
         # Cut in the middle, the turn still has what had come by then.
-        came = self.leftover() if ending.stop is StopReason.INTERRUPTED else []
+        came = self._rest() if ending.stop is StopReason.INTERRUPTED else []
         ops = [op for event in came for op in reducer.reduce(event)]
         content = TurnContent(
             answered=reducer.answered,
@@ -284,7 +294,22 @@ class RunningTurn:
             await self._take_events()
 
     async def _take_events(self) -> None:
-        events = self.leftover()
+        await self._take(self._new(self.leftover()))
+
+    async def _take_held_back(self) -> None:
+        async with self._writing:
+            await self._take(self._rest())
+
+    def _new(self, events: list[Event]) -> list[Event]:
+        """Those of the events that are not known to be the session's history."""
+        history = self._history
+        return [kept for event in events for kept in history.take(event)] if history else events
+
+    def _rest(self) -> list[Event]:
+        """What is not recorded yet, as nothing more comes that could tell what it is."""
+        return [*self._new(self.leftover()), *(self._history.end() if self._history else ())]
+
+    async def _take(self, events: list[Event]) -> None:
         self._said.take(events)
         self._prompt_id = self._prompt_id or id_said_back(events)
         rows_before = self.reducer.last_id
