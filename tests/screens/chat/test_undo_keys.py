@@ -152,7 +152,7 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         await person.sees("is deleted from every list")
         await person.sees_no("  beta")
         await person.until(lambda: len(person.tabs) == 1, "its tab to be closed")
-        await person.press("ctrl+z")
+        await person.press("ctrl+underscore")
         await person.sees("Undone: deleting")
         await person.until(lambda: len(person.tabs) == 2, "its tab")
         await person.press("ctrl+e")

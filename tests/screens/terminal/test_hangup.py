@@ -14,7 +14,7 @@ import pytest
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.records import Kind
-from support.screen.terminal import DEADLINE, EXECUTABLE, Place, Terminal
+from support.screen.terminal import DEADLINE, EXECUTABLE, KEYS, Place, Terminal
 
 REHEARSAL = ("--agent", "rehearsal")
 
@@ -80,7 +80,9 @@ def test_s06_suspended_in_mid_turn_it_gives_the_terminal_back_writes_nothing_and
     assert suspended.removesuffix("CURTAIN") == undisturbed.removesuffix("FINALE")
 
 
-def test_s06_ctrl_z_undoes_then_goes_to_the_shell_and_fg_comes_back_to_the_same_screen(place: Place) -> None:
+def test_s06_ctrl_z_goes_to_the_shell_whatever_is_written_and_open_and_fg_comes_back_to_the_same_screen(
+    place: Place,
+) -> None:
     shell = Terminal(
         ("sh", "-im"), environment=place.environment | {"PS1": "$ "}, cwd=place.project, columns=100, rows=30
     )
@@ -92,16 +94,22 @@ def test_s06_ctrl_z_undoes_then_goes_to_the_shell_and_fg_comes_back_to_the_same_
         shell.wait_for(r"  [A-Z]\w+")
         shell.write("written")
         shell.wait_for("> written")
-        shell.press("ctrl+z")
-        shell.wait_gone("> written")
-        shell.press("ctrl+z")
+        shell.write(" in one go" + KEYS["ctrl+z"])
         shell.wait_for("Stopped")
         shell.write("echo the shell $((40 + 2))\r")
         shell.wait_for("the shell 42")
         shell.write("fg\r")
         shell.wait_for("  .*CURTAIN")
-        shell.wait_for(r"ctrl\+o history")
-        shell.press("ctrl+d")
+        shell.wait_for(r"> written in one go\n[\s\S]*ctrl\+o history")
+        shell.press("ctrl+o")
+        shell.wait_for("ctrl\\+x delete")
+        shell.press("ctrl+z")
+        shell.wait_for("Stopped")
+        shell.write("fg\r")
+        shell.wait_for("ctrl\\+x delete")
+        shell.press("escape")
+        shell.wait_for("> written in one go")
+        shell.press("ctrl+u", "ctrl+d")
         shell.wait_for("catena --resume")
     finally:
         shell.close()
@@ -111,7 +119,7 @@ def test_s06_where_no_shell_could_bring_it_back_it_is_not_suspended(place: Place
     with place.catena(*REHEARSAL) as terminal:
         terminal.wait_for("Understudy")
         terminal.press("ctrl+z")
-        terminal.wait_for("nobody could bring it back")
+        terminal.wait_for("nothing could bring it back")
         assert state_of(terminal.pid) != "T"
 
 

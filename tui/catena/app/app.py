@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 from textual.app import App
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES, Theme
 from textual.worker import WorkerFailed
@@ -66,7 +66,9 @@ class CatenaApp(App[None], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
     # Textual reads no styles of a default screen, and would parse all styles again for those of another screen.
     CSS_PATH = ["../screens/chat/chat.tcss", "../screens/common/picker.tcss", "../screens/common/dialog.tcss"]  # noqa: RUF012 - as Textual does
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+z", "suspend_process", "to the shell", priority=True, id="suspend"),
+    ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as Textual declares them
     VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-tall")]  # noqa: RUF012
 
@@ -232,6 +234,13 @@ class CatenaApp(App[None], inherit_bindings=False):
         """Choose the theme by the terminal's background, unless the person chose one."""
         if self._theme_is_ours and self.theme in (DARK, LIGHT):
             self.theme = self._themes.default(dark=event.dark)
+
+    def action_suspend_process(self) -> None:
+        """Stop the program as a shell's Ctrl+Z does, if there is a shell that can bring it back."""
+        if os.getsid(0) == os.getpid():
+            self.chat.say("No shell started this Catena, so nothing could bring it back from a suspend.")
+        else:
+            super().action_suspend_process()
 
     def copy_to_clipboard(self, text: str) -> None:
         """Send the text to the terminal's clipboard; no terminal acknowledges it."""

@@ -13,7 +13,8 @@ from catena.widgets.commands import CommandWords
 _COMPOSER = (
     ("enter", "send; while the agent works: wait in the queue"),
     ("ctrl+j", "new line"),
-    ("esc, ctrl+c", "stop the turn, close what is open"),
+    ("esc", "stop the turn, close what is open; what waits in the queue then waits for you"),
+    ("ctrl+c", "copy what is selected; else clear the draft (↑ brings it back); when empty, as esc"),
     ("↑ ↓", "at the edges: what you typed before; ↓ gives the draft back"),
     ("↑ when empty", "take the newest waiting prompt back"),
     ("backspace when empty", "take off what is attached"),
@@ -22,6 +23,7 @@ _COMPOSER = (
     ("esc esc", "edit an earlier prompt: ↑ ↓ choose it, enter takes it"),
     ("tab", "complete; to an open question"),
     ("ctrl+g", "your editor ($VISUAL, $EDITOR)"),
+    ("ctrl+_", "undo what you typed"),
     ("ctrl+d", "leave, when empty"),
 )
 _ANYWHERE = (
@@ -32,6 +34,7 @@ _ANYWHERE = (
     ("ctrl+f", "find in the transcript"),
     ("pgup, pgdn, wheel", "scroll; the focus stays"),
     ("shift+tab", "browse the transcript; again, or esc: back"),
+    ("ctrl+z", "suspend: to the shell; fg comes back"),
     ("ctrl+p", "every command"),
     ("f1", "this"),
 )

@@ -29,6 +29,8 @@ class Composer(SafeTextArea):
         Binding("tab", "complete", "complete", id="composer.complete"),
         Binding("ctrl+r", "search_inputs", "search what was typed", id="composer.search"),
         Binding("ctrl+g", "editor", "your editor", id="composer.editor"),
+        # A terminal sends the same for Ctrl+_ and Ctrl+/; with the kitty protocol they differ.
+        Binding("ctrl+underscore,ctrl+shift+minus,ctrl+slash", "undo", "undo typing", id="composer.undo"),
         Binding("ctrl+d", "leave_or_delete", "leave, when empty", id="composer.leave"),
     ]
     DEFAULT_CSS = """
@@ -132,12 +134,6 @@ class Composer(SafeTextArea):
     def action_newline(self) -> None:
         """Insert a line end."""
         self.insert("\n")
-
-    def undo_last(self) -> bool:
-        """Undo what was written last; False if there is nothing to undo."""
-        undone = bool(self.history.undo_stack)
-        self.undo()
-        return undone
 
     def action_complete(self) -> None:
         """Take a completion, if there is one."""

@@ -459,6 +459,13 @@ class OpenTabs:
             latest = latest or await conversations.latest(reader)
         return (latest.agent, latest.profile) if latest else None
 
+    async def remember_inputs(self, texts: Sequence[str], cwd: str) -> None:
+        """Add texts to the history of inputs."""
+        if not self._db.read_only:
+            async with self._db.write() as tx:
+                for text in texts:
+                    await inputs.add(tx, text, cwd)
+
     async def recent_inputs(self) -> Sequence[str]:
         """What was typed, newest first."""
         async with self._db.read() as reader:

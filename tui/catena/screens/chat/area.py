@@ -243,25 +243,21 @@ class ChatArea(Vertical):
             return False
         return True
 
-    def copy_or_stop(self) -> None:
-        """Copy what is selected; else as Esc, but a question does not stay open."""
+    def copy_clear_or_stop(self) -> None:
+        """Copy what is selected; else clear the draft; else as Esc, but a question does not stay open."""
         composer = self.prompt.composer
         if selected := composer.selected_text or self.screen.get_selected_text():
             self.app.copy_to_clipboard(selected)
         elif self.place == "question":
             self.do("stop")
+        elif self.focused is composer and composer.text:
+            self.prompt.clear()
         else:
             open_beside = self.prompt.completion.is_open or self.find_bar.is_open
             idle = self.place == "composer" and not (self._busy or open_beside)
             idle = not self._close_or_stop() and idle
             if idle:
-                self.say("Ctrl+D in an empty composer leaves, and so does /quit.")
-
-    def undo_or_suspend(self) -> None:
-        """Undo what was written last; with nothing to undo, what Ctrl+Z does in a shell."""
-        composer = self.prompt.composer
-        if self.focused is not composer or not composer.undo_last():
-            self.do("suspend")
+                self.say("Press Ctrl+D or type /quit to quit.")
 
     def page(self, step: int) -> None:
         """Scroll by a screenful; the focus stays."""

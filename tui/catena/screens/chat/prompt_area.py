@@ -73,6 +73,15 @@ class PromptArea(Vertical):
         self.composer.quote(f"{text}\n\n")
         self.screen.set_focus(self.composer)
 
+    def clear(self) -> None:
+        """Clear what is written; it goes to the history of inputs, and undo brings it back, too."""
+        self._begin_typing()
+        text = self.composer.text
+        self.composer.clear()
+        if text.strip():
+            self.commands.cleared(text)
+            self.hints.say("Cleared. ↑ brings your text back.")
+
     def close_completions(self) -> None:
         """Hide the completions, until something else is typed."""
         self.completion.close()

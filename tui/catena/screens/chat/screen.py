@@ -26,7 +26,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     AUTO_FOCUS = "Composer"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "escape", "stop, close", id="stop"),
-        Binding("ctrl+c,super+c", "copy_or_stop", "copy, stop", id="copy_or_stop"),
+        Binding("ctrl+c,super+c", "copy_clear_or_stop", "copy, clear, stop", id="copy_clear_or_stop"),
         Binding("shift+tab", "act('browse')", "browse", id="browse"),
         Binding("ctrl+o", "act('history')", "history", id="history"),
         Binding("ctrl+t", "act('new')", "new tab", id="tab.new"),
@@ -36,7 +36,6 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         Binding("ctrl+f", "act('find')", "find", id="find"),
         Binding("ctrl+p", "act('palette')", "every command", id="palette"),
         Binding("f1", "act('help')", "help", id="help"),
-        Binding("ctrl+z", "undo_or_suspend", "undo; to the shell", id="suspend"),
         Binding("pageup", "page(-1)", "scroll up", id="scroll.up"),
         Binding("pagedown", "page(1)", "scroll down", id="scroll.down"),
     ]
@@ -96,13 +95,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """Close what is open, the innermost first; else stop the turn."""
         self.area.escape()
 
-    def action_copy_or_stop(self) -> None:
-        """Copy what is selected; else close or stop."""
-        self.area.copy_or_stop()
-
-    def action_undo_or_suspend(self) -> None:
-        """Undo what was written last; with nothing to undo, what Ctrl+Z does in a shell."""
-        self.area.undo_or_suspend()
+    def action_copy_clear_or_stop(self) -> None:
+        """Copy what is selected; else clear the draft; else close or stop."""
+        self.area.copy_clear_or_stop()
 
     def action_step_tab(self, step: int) -> None:
         """Go through the tabs."""

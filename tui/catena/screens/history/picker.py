@@ -42,7 +42,7 @@ class HistoryActs:
             await self._undoing.archive(conversation_id, act)
             place = "deleted from every list" if act is Act.DELETE else "archived, at the end of this list"
         self._count += 1
-        return f"“{safe_line(name)}” is {place} · ctrl+z undo"
+        return f"“{safe_line(name)}” is {place} · ctrl+_ undo"
 
     async def undo(self) -> str:
         """Undo the newest act of this history. Raises what `TabUndo` does."""
@@ -57,7 +57,7 @@ _FIRST = 100
 _MORE = 1_000
 _COLUMNS_FROM = 100  # cells of a screen on which agent and directory have columns
 
-_HINT = "enter open · ctrl+x delete · ctrl+e archive · ctrl+z undo that · esc leave"
+_HINT = "enter open · ctrl+x delete · ctrl+e archive · ctrl+_ undo that · esc leave"
 
 
 class HistoryPages(Protocol):
@@ -74,7 +74,13 @@ class HistoryScreen(Picker):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+x", "remove('delete')", "delete", priority=True, id="history.delete"),
         Binding("ctrl+e", "remove('archive')", "archive", priority=True, id="history.archive"),
-        Binding("ctrl+z", "undo", "undo that", priority=True, id="history.undo"),
+        Binding(
+            "ctrl+underscore,ctrl+shift+minus,ctrl+slash",
+            "undo",
+            "undo that",
+            priority=True,
+            id="history.undo",
+        ),
     ]
 
     def __init__(

@@ -33,8 +33,8 @@ class InputHistory:
         return self._at >= 0
 
     def load(self, newest_first: Sequence[str]) -> None:
-        """Take over the stored inputs."""
-        self._older = list(newest_first)
+        """Take over the stored inputs, below those of this walk that the store may not have yet."""
+        self._older += [text for text in newest_first if text not in self._older]
         self.loaded = True
 
     def add(self, text: str) -> None:
@@ -82,6 +82,7 @@ class PromptActions:
         self._context = context
         self._inputs = InputHistory()
         self._walks_in: DraftPlace | None = None
+        self._cleared_in: DraftPlace | None = None  # where ↑ brings a cleared draft back first
 
     def detach(self) -> None:
         """End the walk through earlier inputs, and keep a reason that is being typed: the screen is left."""
@@ -196,6 +197,7 @@ class PromptActions:
             older
             and composer.blank
             and not self._inputs.walking
+            and self._cleared_in is not context.drafts.place
             and context.tab
             and _may_restore_queued(context.tab)
         ):
@@ -208,17 +210,37 @@ class PromptActions:
                 self._inputs.load(texts)
             if context.drafts.place is not place or composer.text != stood:
                 return  # the person went on writing, and the text is theirs
-        if self._walks_in is not context.drafts.place:
-            if self._inputs.walking and self._walks_in is not None:
-                context.drafts.replace(self._walks_in, *self._inputs.leave())
-            self._walks_in = context.drafts.place
+        self._end_walk_elsewhere()
         text = self._inputs.older(composer.text) if older else self._inputs.newer()
         if text is not None:
             composer.put(text)
 
+    def _end_walk_elsewhere(self) -> None:
+        """Put the draft back that an earlier input is shown instead of, if that is not the one that is written now."""
+        place = self._context.drafts.place
+        if self._walks_in is not place:
+            if self._inputs.walking and self._walks_in is not None:
+                self._context.drafts.replace(self._walks_in, *self._inputs.leave())
+            self._walks_in = place
+
     def stop_walking(self) -> None:
         """End the walk: the text of the composer has become the draft."""
         self._inputs.stop()
+        self._cleared_in = None
+
+    def cleared(self, text: str) -> Awaitable[None]:
+        """Remember a text that was cleared, and the draft that it was shown instead of: ↑ brings them back."""
+        context = self._context
+        self._end_walk_elsewhere()
+        draft = self._inputs.leave()[1] if self._inputs.walking else ""
+        texts = [each for each in (draft, text) if each.strip()]
+        for each in texts:
+            self._inputs.add(each)
+        self._cleared_in = context.drafts.place
+        tab = context.drafts.tab
+        return context.tabs.remember_inputs(
+            texts, tab.conversation.record.cwd if tab else context.tabs.directory
+        )
 
     async def search_inputs(self) -> None:
         """Let the person choose from the history of inputs."""

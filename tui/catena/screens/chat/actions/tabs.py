@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable
 from contextlib import suppress
 
@@ -301,11 +300,8 @@ class TabActions:
         await tab.window.prepare()
 
     async def suspend(self) -> None:
-        """Stop the program as a shell's Ctrl+Z does, if there is a shell that can bring it back."""
-        if os.getsid(0) == os.getpid():
-            self._context.say("No shell started this Catena, and nobody could bring it back.")
-        else:
-            self._context.app.action_suspend_process()
+        """Stop the program as a shell's Ctrl+Z does."""
+        self._context.app.action_suspend_process()
 
 
 async def _nothing() -> None:

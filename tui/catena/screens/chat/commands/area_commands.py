@@ -71,6 +71,9 @@ class AreaCommands(Protocol):
     def typed(self) -> None:
         """Note that another key was pressed."""
 
+    def cleared(self, text: str) -> None:
+        """Remember a text that the person has cleared."""
+
     def begin_typing(self) -> None:
         """Get the composer ready for what is about to be typed."""
 

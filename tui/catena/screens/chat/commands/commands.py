@@ -57,7 +57,7 @@ class Commands:
         )
         self.context = context = ChatContext(screen, parts, tabs, presenter, drafts, self.run)
         self.actions = ChatActions(context, commands=SLASH_COMMANDS, do=self._act)
-        self._first = startup.draft
+        self._startup = startup
         self._submissions = Submissions(context, self.actions)
 
     @property
@@ -83,8 +83,10 @@ class Commands:
 
     async def begin(self) -> None:
         """Bring the tabs back; what was sent before they were there goes out then."""
-        with self.context.drafts.under_way(self._first):
-            await self.actions.tabs.begin(self._first)
+        for text in self._startup.cleared_texts:
+            self.cleared(text)
+        with self.context.drafts.under_way(self._startup.draft):
+            await self.actions.tabs.begin(self._startup.draft)
 
     def run(self, act: Awaitable[None]) -> None:
         """Let an action go on by itself, and say what goes wrong."""
@@ -135,7 +137,7 @@ class Commands:
             case Composer.SentEmpty():
                 self.run(actions.prompts.go_on())
             case Composer.Walked():
-                self.run(actions.prompts.walk(older=event.older))
+                self.run(context.gate.led(actions.prompts.walk(older=event.older)))
             case Transcript.OlderRequested():
                 self.run(context.presenter.show_older())
             case Transcript.SeamOpened():
@@ -175,6 +177,10 @@ class Commands:
     def typed(self) -> None:
         """Note that another key was pressed."""
         self.actions.edits.typed()
+
+    def cleared(self, text: str) -> None:
+        """Remember a text that the person has cleared: ↑ brings it back."""
+        self.run(self.actions.prompts.cleared(text))
 
     def begin_typing(self) -> None:
         """Empty the composer of a text that is left behind."""

@@ -28,6 +28,7 @@ class StartupCommands:
         self._outgoing = outgoing
         self._leave = leave
         self.draft = UnplacedDraft()
+        self.cleared_texts: list[str] = []
 
     def do(self, name: str) -> None:
         """Quit; no other command is possible yet."""
@@ -49,6 +50,10 @@ class StartupCommands:
 
     def typed(self) -> None:
         """Do nothing."""
+
+    def cleared(self, text: str) -> None:
+        """Keep a cleared text until there is a history of inputs."""
+        self.cleared_texts.append(text)
 
     def begin_typing(self) -> None:
         """Do nothing."""

@@ -291,7 +291,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
         "suspend",
         "to the shell; fg comes back",
         lambda do, _: do.tabs.suspend(),
-        key="ctrl+z with nothing to undo",
+        key="ctrl+z",
     ),
     ChatCommand(
         "quit",
