@@ -155,7 +155,7 @@ async def test_w16_what_is_let_go_while_the_leaf_moves_is_sent_after_that(
         assert (await desk.branch())[-1].text == "two"
 
 
-async def test_w16_a_stop_after_the_end_of_a_turn_leaves_nothing_in_the_queue_unsent(
+async def test_w16_a_stop_after_the_end_of_a_turn_holds_what_waits_and_none_of_it_stays_unsent(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
@@ -165,6 +165,9 @@ async def test_w16_a_stop_after_the_end_of_a_turn_leaves_nothing_in_the_queue_un
         await desk.window.say("say two")
         await desk.window.stop()
         gate.open()
+        await desk.window.wait_idle()
+        assert [item.held for item in await waiting(desk)] == [True]
+        await desk.window.send_queued()
         assert (await second_end(desk)).problem is None
         await desk.window.wait_idle()
         assert await waiting(desk) == []

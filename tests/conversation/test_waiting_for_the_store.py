@@ -238,5 +238,31 @@ async def test_w16_a_prompt_whose_sender_is_cut_off_while_it_is_committed_to_the
         async with desk.db.read() as reader:
             assert [item.text for item in await queue.items(reader, desk.window_id)] == ["say two"]
         await desk.window.stop()
+        await desk.window.send_queued()
         await desk.window.wait_idle()
     assert [prompt[-1] for prompt in world.prompts()] == ["say busy; hang", "say two"]
+
+
+async def test_w16_a_stop_holds_what_waited_then_and_what_is_said_after_it_goes_out_at_once(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.window.say("say busy; hang")
+        await world.heard("session/prompt")
+        await desk.window.say("say one")
+        await desk.window.say("say two")
+        async with held(desk.db):
+            stopping = asyncio.ensure_future(desk.window.stop())
+            await waits(stopping, desk.db)
+            saying = asyncio.ensure_future(desk.window.say("say three"))
+            await waits(saying, desk.db)
+        await stopping
+        await saying
+        await desk.window.wait_idle()
+        assert [prompt[-1] for prompt in world.prompts()] == ["say busy; hang", "say three"]
+        async with desk.db.read() as reader:
+            waiting = [(item.text, item.held) for item in await queue.items(reader, desk.window_id)]
+        assert waiting == [("say one", True), ("say two", True)]
+        await desk.window.send_queued()
+        await desk.window.wait_idle()
+    assert [prompt[-1] for prompt in world.prompts()][2:] == ["say one", "say two"]

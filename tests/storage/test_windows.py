@@ -256,6 +256,10 @@ async def test_a_queue_is_worked_off_in_order_and_waits_while_it_is_held(tmp_pat
         await queue.hold(tx, "w1")
         assert await queue.first(tx, "w1") is None
         assert all(item.held for item in await queue.items(tx, "w1"))
+        await queue.add(tx, id="q4", window_id="w1", text="said in knowledge of it")
+        unheld = await queue.first(tx, "w1")
+        assert unheld is not None and unheld.id == "q4"
+        await queue.remove(tx, "q4")
         await queue.release(tx, "w1")
         await queue.remove(tx, "q1")
         await queue.reorder(tx, "q3", 99)

@@ -43,12 +43,11 @@ async def get(r: Reader, id: str) -> QueueItem | None:
 
 
 async def first(r: Reader, window_id: str) -> QueueItem | None:
-    """The prompt to be sent next, of those that wait for their turn; None where there is none or it is held."""
+    """The prompt to be sent next, of those that wait for their turn; None where each is held."""
     found = await r.all(
         f"SELECT {rows.QUEUE_ITEM} FROM queue_item WHERE window_id = ? ORDER BY position", (window_id,)
     )
-    item = next((each for each in map(rows.queue_item, found) if each.waits), None)
-    return None if item is None or item.held else item
+    return next((each for each in map(rows.queue_item, found) if each.waits and not each.held), None)
 
 
 async def hold(tx: Writer, window_id: str) -> None:

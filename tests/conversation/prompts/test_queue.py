@@ -73,6 +73,7 @@ async def test_w16_the_queue_is_reordered_and_sent_in_its_new_order(world: World
         told = [item.items for item in desk.told if isinstance(item, QueueChanged)]
         assert [item.id for item in told[-1]] == [three.id, one.id]
         await desk.window.stop()
+        await desk.window.send_queued()
         await idle(desk)
     assert heard(world) == ["say busy; hang", "say three", "say one"]
 
@@ -137,6 +138,7 @@ async def test_w16_a_waiting_prompt_goes_out_in_the_mode_and_model_that_it_was_t
         await desk.window.set_mode("code")
         await desk.window.set_option("model", "chorus")
         await desk.window.stop()
+        await desk.window.send_queued()
         await idle(desk)
         turn = (await desk.turns())[-1]
         assert "mode=plan model=lead" in (await desk.branch())[-1].text
@@ -159,6 +161,7 @@ async def test_w16_a_model_that_is_chosen_while_the_session_goes_back_to_its_mod
         await desk.window.set_option("model", "chorus")
         requests = len(world.requests("session/set_config_option"))
         await desk.window.stop()
+        await desk.window.send_queued()
         await desk.until(lambda: True if desk.window.session.model == "Lead" else None)
         world.fail({"set_config_option": {"cue": "mode-is-back", "times": 1}})
         world.cue("go-on")
@@ -183,6 +186,7 @@ async def test_w16_a_mode_that_the_agent_does_not_take_again_is_told_and_the_pro
         await desk.window.set_mode("code")
         world.fail({"set_config_option": {"error": [-32602, "not today"]}})
         await desk.window.stop()
+        await desk.window.send_queued()
         await idle(desk)
         trouble = next(item for item in desk.told if isinstance(item, Troubled))
         assert "mode “Ask”" in trouble.problem.text and "not today" in trouble.problem.text

@@ -68,7 +68,8 @@ async def test_ctrl_c_clears_before_it_stops_and_a_cleared_draft_comes_back_befo
         await person.press("ctrl+c", "ctrl+underscore")
         assert person.draft == "half a thought", "undo brings it back, too"
         await person.press("ctrl+c", "ctrl+c")
-        await person.sees("Stopped by you")
+        await person.sees("1 waiting: Enter sends, Ctrl+N opens it")
+        assert [item.held for item in person.tab.queue] == [True]
 
 
 async def test_ctrl_c_copies_what_is_selected_in_the_composer_and_leaves_it_there(tmp_path: Path) -> None:
@@ -87,3 +88,21 @@ async def test_a_draft_that_is_cleared_while_an_earlier_input_is_shown_is_not_lo
         await person.until(lambda: person.draft == "say one", "what was cleared")
         await person.press("up")
         await person.until(lambda: person.draft == "my draft", "the draft that it was shown instead of")
+
+
+def test_escape_holds_what_waits_and_enter_sends_it_also_in_one_write(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.without_parking()
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.say("say busy; hang")
+        terminal.wait_for("│ busy")
+        for text in ("say one", "say two"):
+            terminal.say(text)
+            terminal.wait_for(f"next  {text}")
+        terminal.press("escape")
+        terminal.wait_for("2 waiting: Enter sends, Ctrl\\+N opens them")
+        terminal.wait_until_quiet(0.2)
+        assert "held  say one" in terminal.text
+        terminal.write(written("x", "ctrl+c", "enter"))
+        terminal.wait_for(r"│ one[\s\S]*│ two[\s\S]*ctrl\+o history")

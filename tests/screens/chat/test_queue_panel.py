@@ -80,6 +80,8 @@ async def test_w16_s_stops_the_turn_and_sends_that_one_first_and_the_keys_come_b
         await person.press("escape")  # the list has the keys while something waits
         await person.writing()
         await person.press("escape")
+        await person.sees("held  say one", "1 waiting: Enter sends, Ctrl+N opens it")
+        await person.press("enter")
         await person.sees("  one")
         text = person.text
         assert text.index("  busy") < text.index("  two") < text.index("  one")

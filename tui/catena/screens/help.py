@@ -12,6 +12,7 @@ from catena.widgets.commands import CommandWords
 
 _COMPOSER = (
     ("enter", "send; while the agent works: wait in the queue"),
+    ("enter when empty", "send what waits after a stop or an error"),
     ("ctrl+j", "new line"),
     ("esc", "stop the turn, close what is open; what waits in the queue then waits for you"),
     ("ctrl+c", "copy what is selected; else clear the draft (↑ brings it back); when empty, as esc"),

@@ -149,14 +149,14 @@ class PromptQueue:
         return item
 
     async def release(self) -> None:
-        """Let all go on that an error held."""
+        """Let all go on that an error or a stop held."""
         async with self._runtime.writable().write() as tx:
             await queue.release(tx, self._window_id)
         self.unserved = True
         await self.publish()
 
     async def hold(self) -> None:
-        """Let all wait for the person; what does not work is not told, for something else went wrong before."""
+        """Let all wait for the person; what does not work is not told: a stop, or something that went wrong, is."""
         if self._runtime.closing or self._runtime.tenure is None:
             return
         unserved, self.unserved = self.unserved, False  # what is held needs no look

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
@@ -168,9 +169,14 @@ class Window:
     async def stop(self) -> None:
         """Stop the turn: the agent is asked to, its open questions are answered `cancelled`.
 
-        A prompt that is not out yet is restored to the draft.
+        A prompt that is not out yet is restored to the draft. What waits now then waits for the person; what is said
+        from now on does not.
         """
+        holding = asyncio.ensure_future(
+            self.queue.hold()
+        )  # asks for the store before the end of the turn does
         await self._prompts.stop()
+        await holding
 
     async def kill_agent(self) -> None:
         """End the agent's process, for a stop that is not heeded; what it said is kept."""
@@ -303,7 +309,7 @@ class Window:
     # --- the queue
 
     async def send_queued(self) -> None:
-        """Let the queue go on after an error held it."""
+        """Let the queue go on after an error or a stop held it."""
         await self.queue.release()
         self._prompts.serve()
 
@@ -321,7 +327,7 @@ class Window:
             await self.queue.put_first(item_id)
             # Its turn may have ended meanwhile, and this one be on its way.
             if running and running is self._prompts.delivery.running and may_stop_for(running, item.text):
-                await self.stop()
+                await self._prompts.stop()
         self._prompts.serve()
         return False
 

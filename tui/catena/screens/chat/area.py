@@ -65,6 +65,7 @@ _HINTS = {
     "reason": ("enter reject and send this", "esc back"),
     "finding": ("enter ↓ next", "↑ previous", "esc close"),
 }
+_WIDE = 60  # cells
 _KEEP_AFTER = 0.4  # seconds from a change to its place in the store
 _QUESTION_PAUSE = 0.4  # seconds in which what is typed still belongs to the composer
 
@@ -180,8 +181,16 @@ class ChatArea(Vertical):
             place = self.prompt.place
             if place == "composer" and self._busy:
                 place = "busy"
-        hints = _HINTS[place]
+        hints = (*self._waiting_hints(place), *_HINTS[place])
         self.prompt.hints.hint(*(self.panels.question_hints(hints) if place == "question" else hints))
+
+    def _waiting_hints(self, place: str) -> tuple[str, ...]:
+        """What can be done about the prompts that wait for the person."""
+        tab = self.commands.tab
+        if place != "composer" or tab is None or not (waiting := len(tab.queue)):
+            return ()
+        opens = f", Ctrl+N opens {'it' if waiting == 1 else 'them'}" if self.size.width >= _WIDE else ""
+        return (f"{waiting} waiting: Enter sends{opens}",)
 
     @property
     def _busy(self) -> bool:
