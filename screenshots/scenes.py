@@ -41,7 +41,7 @@ async def seam(folder: Path) -> str:
         await app.say("Now add a test.")
         await app.shows("interrupted")
         await app.say("Go on where you stopped: what does the test do?")
-        await app.shows("caught up", "fails")
+        await app.shows("missed messages replayed", "fails")
         return app.picture()
 
 

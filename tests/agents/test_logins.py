@@ -252,7 +252,7 @@ async def test_m08_after_a_logout_the_next_session_knows_nothing_and_the_old_con
         await desk.say("say canary-old")
         await desk.conversation.logins.log_out(desk.window)
         barrier = (await desk.branch())[-1]
-        assert (barrier.barrier, barrier.text) == (True, "logged out by you")
+        assert (barrier.barrier, barrier.text) == (True, "logged out")
         over = await desk.say("say hello")
         assert over.problem is not None and over.problem.trouble is Trouble.LOGIN_NEEDED
         await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
@@ -296,7 +296,7 @@ async def test_m08_a_logout_is_one_of_the_account_and_every_open_window_of_it_be
                 return news.window_id == window_id and news.message.barrier
 
             barrier = await second.until_told(MessageAdded, of_this)
-            assert barrier.message.text == "logged out by you"
+            assert barrier.message.text == "logged out"
         await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         over = await second.say("echo")
         assert over.turn is not None and (over.turn.how, over.turn.prior_context) == (
@@ -327,7 +327,7 @@ async def test_m08_a_prompt_said_while_a_logout_is_under_way_takes_nothing_of_be
         await desk.conversation.logins.log_in(desk.window, "rehearsal-login")
         await desk.say("echo")
         texts = [row.text for row in await desk.branch() if row.kind in (Kind.SEAM, Kind.USER)]
-        assert texts == ["say canary-old", "logged out by you", "echo"]
+        assert texts == ["say canary-old", "logged out", "echo"]
     assert world.prompts()[-1] == ["echo"]
 
 

@@ -75,7 +75,7 @@ def test_r06_a_run_that_wants_a_login_names_the_ways_and_the_command_and_that_on
     # A conversation of before goes on in its session.
     on = catena("run", "--resume", "say I was here before", "echo", **env)
     assert on.status == 0 and "I was here before" in on.out
-    assert "session resumed · nothing told again" in on.err
+    assert "session resumed" in on.err
 
     out = catena("logout", "rehearsal", **env)
     assert out.status == 0 and out.out.startswith("You are logged out of Rehearsal.")

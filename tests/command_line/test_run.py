@@ -183,7 +183,7 @@ def test_a_new_session_that_was_told_the_conversation_is_a_seam_on_standard_erro
 
     assert told.status == 0
     assert told.err.startswith("╌╌ ")
-    assert "told 2 of 2 messages" in told.err
+    assert "2 messages replayed" in told.err
     assert told.out.startswith("[heard] ")
     seam = as_json.event("seam")
     assert (seam["how"], seam["told"], seam["told_total"]) == ("told", 4, 4)

@@ -189,7 +189,7 @@ def test_show_is_the_newest_branch_as_a_person_reads_it(tmp_path: Path) -> None:
         "\n"
         "Because of the order.␇\n"
         "\n"
-        "╌╌ rate limit at 14:02 · new session · told 2 of 2 messages ╌╌\n"
+        "╌╌ rate limit at 14:02 · 2 messages replayed ╌╌\n"
         "\n"
         "▌ Now add\n"
         "▌ a test.\n"

@@ -38,7 +38,7 @@ async def test_r08_a_command_that_the_agent_refuses_goes_to_no_other_session_and
     assert (link.id, link.state) == (before.id, LinkState.OPEN)
     assert quirky.opened() == (["new", "load"] if restarted else ["new"])
     sent = [request["prompt"] for request in quirky.requests("session/prompt")]
-    assert [len(blocks) for blocks in sent] == [1] * len(sent), "nothing was told"
+    assert [len(blocks) for blocks in sent] == [1] * len(sent), "nothing was sent"
 
 
 async def test_r08_the_ceiling_of_a_session_goes_back_where_it_refused_a_command(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ async def test_m09_a_picked_link_brings_its_agent_back(world: World) -> None:
         assert desk.conversation.record.agent == "rehearsal"
         over = await desk.say("echo")
     assert titles == ["Rehearsal", "Other"]
-    assert cause == "new session: from rehearsal to Other"
+    assert cause == "new session: switched from rehearsal to Other"
     assert over.turn is not None
     assert over.turn.link_id == first.id
     assert second.id != first.id

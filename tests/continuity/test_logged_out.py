@@ -55,7 +55,7 @@ async def test_m08_the_price_of_going_back_above_a_logout_says_what_it_takes_alo
         await desk.window.go_to(second.parent_id)
         moved, remark = [news for news in desk.told[told:] if isinstance(news, LeafMoved | Remarked)]
         assert isinstance(moved, LeafMoved) and isinstance(remark, Remarked)
-        assert remark.text.startswith("Said before you logged out of Rehearsal: your next prompt")
+        assert remark.text.startswith("From before you logged out of Rehearsal: your next prompt")
         assert world.prompts() == [["say canary-old"], ["say more"]], "nothing was told before that was said"
         await desk.say("echo")
         assert "canary-old" in (await desk.branch())[-1].text, "the branch is what the person asked for"
@@ -94,9 +94,13 @@ async def test_m08_on_the_screen_an_undo_that_leads_above_a_logout_names_what_th
         await person.sees("  other")
         await person.idle()
         await tab.conversation.logins.log_out(tab.window)
-        await person.sees("logged out by you")
+        await person.sees("logged out")
         person.commands.do("undo")
-        await person.sees("  canary-old", f"Your next prompt goes out {SAID_BEFORE}.", "Undone: the rewind.")
+        await person.sees(
+            "  canary-old",
+            "Your next prompt includes messages from before you logged out.",
+            "Undone: the rewind.",
+        )
         assert tab.leaf_id == leaf
 
 

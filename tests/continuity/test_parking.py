@@ -166,7 +166,7 @@ async def test_f10_the_price_of_going_on_from_a_past_message_names_the_native_wa
         past = (await desk.turns())[0].last_id
     async with world.client(*flags, resume=desk, while_idle=ALWAYS) as desk:
         price = await desk.conversation.chain.price(desk.window, leaf_id=past)
-        assert (price.how, price.words) == (how, "probably native: nothing replayed")
+        assert (price.how, price.words) == (how, "probably same context, nothing replayed")
 
 
 async def test_k10_a_prompt_does_not_wait_for_a_parked_fork_and_what_it_raced_with_is_thrown_away(

@@ -12,7 +12,7 @@ from support.conversations.rehearsed import World
 from support.conversations.untold import spoken
 from support.counted_work import calls_counted, queries_counted
 
-NATIVE = "native: nothing replayed"
+NATIVE = "same context, nothing replayed"
 
 
 @pytest.fixture
@@ -32,18 +32,18 @@ def price(
         (price(ContextSource.CONTINUED), NATIVE),
         (price(ContextSource.FORKED), NATIVE),
         (price(ContextSource.RESUMED, exact=False), f"probably {NATIVE}"),
-        (price(ContextSource.FRESH), "new session: nothing to tell"),
+        (price(ContextSource.FRESH), "new session, nothing to replay"),
         (
             price(ContextSource.TOLD, 20, 57, tokens=6_234),
-            "told 20 of 57 messages, about 6,200 tokens, 37 left out",
+            "20 of 57 messages replayed, ~6,200 tokens",
         ),
-        (price(ContextSource.TOLD, 1, 1, tokens=87), "told 1 of 1 message, about 87 tokens"),
+        (price(ContextSource.TOLD, 1, 1, tokens=87), "1 message replayed, ~87 tokens"),
         (
             price(ContextSource.CAUGHT_UP, 2, 2, tools=1, tokens=254),
-            "caught up with 2 of 2 messages, 1 tool call listed, about 250 tokens",
+            "2 missed messages replayed, 1 tool call listed, ~250 tokens",
         ),
-        (price(ContextSource.CAUGHT_UP, tools=3, tokens=120), "3 tool calls listed, about 120 tokens"),
-        (price(ContextSource.RESUMED, abridged=True), f"{NATIVE}, what it was told earlier is abridged"),
+        (price(ContextSource.CAUGHT_UP, tools=3, tokens=120), "3 tool calls listed, ~120 tokens"),
+        (price(ContextSource.RESUMED, abridged=True), f"{NATIVE}, older messages shortened"),
     ],
 )
 def test_p11_a_price_is_one_line_in_words(named: Price, words: str) -> None:
@@ -98,7 +98,7 @@ async def test_p11_the_price_of_another_agent_is_what_its_first_prompt_then_carr
     assert named.told == 20
     assert named.left_out == named.told_total - 20 > 30
     assert named.tokens == -(-len(told) // 4)
-    assert named.words.startswith(f"probably told 20 of {named.told_total} messages")
+    assert named.words.startswith(f"probably 20 of {named.told_total} messages replayed")
 
 
 async def test_p11_the_price_from_an_earlier_message_and_of_a_fork_is_named_too(world: World) -> None:
@@ -113,10 +113,12 @@ async def test_p11_the_price_from_an_earlier_message_and_of_a_fork_is_named_too(
         assert (await desk.stored_window()).leaf_id != after_one, "a price moves nothing"
     assert (edit.how, edit.told, edit.told_total) == (ContextSource.TOLD, 2, 2)
     assert (fork.how, fork.words) == (ContextSource.FORKED, NATIVE)
-    assert (anew.how, anew.words) == (ContextSource.FRESH, "new session: nothing to tell")
+    assert (anew.how, anew.words) == (ContextSource.FRESH, "new session, nothing to replay")
 
 
-async def test_p09_a_seam_says_that_what_the_session_was_told_earlier_is_abridged(world: World) -> None:
+async def test_p09_a_seam_says_that_older_messages_were_shortened_when_they_were_replayed(
+    world: World,
+) -> None:
     async with world.client() as desk:
         await spoken(desk, 30)
         await desk.say("say one")
@@ -125,8 +127,8 @@ async def test_p09_a_seam_says_that_what_the_session_was_told_earlier_is_abridge
         await later.say("say two")
         resumed = [row for row in await later.branch() if row.kind is Kind.SEAM][-1]
         price = await later.conversation.chain.price(later.window)
-    assert told.words == price.words == f"{NATIVE}, what it was told earlier is abridged"
-    assert resumed.text == "session resumed · nothing told again · what it was told earlier is abridged"
+    assert told.words == price.words == f"{NATIVE}, older messages shortened"
+    assert resumed.text == "session resumed (older messages shortened)"
 
 
 async def test_p11_eight_prices_of_ten_thousand_messages_read_few_of_them(world: World) -> None:

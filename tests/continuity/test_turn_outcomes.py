@@ -98,7 +98,7 @@ def test_the_floor_rises_after_a_clean_end_alone_and_the_ceiling_to_all_that_the
 def test_r08_an_end_without_a_word_and_no_other_makes_the_session_suspect() -> None:
     for ending, came in product(ENDINGS, CONTENTS):
         left = outcome(ending, came)
-        why = "its last turn ended without a word" if ending.stop.clean and not came.answered else None
+        why = "previous turn returned nothing" if ending.stop.clean and not came.answered else None
         assert left.suspect == why and not (left.suspect and left.clean)
         if why:
             assert left.link_event == ("suspect", why)

@@ -73,7 +73,7 @@ async def test_a01_an_aside_is_asked_of_a_fork_and_leaves_no_trace(world: World)
         assert aside.price.native
         news, end = await asked(aside, "echo")
         assert (end.stop, end.problem) == (StopReason.END_TURN, None)
-        assert words_of(news) == ["forked session · nothing told again"]
+        assert words_of(news) == ["session forked"]
         assert "users=3 assistants=2" in aside.text and "all=say one|say two|" in aside.text
         assert [row.kind for row in aside.rows] == [Kind.USER, Kind.AGENT]
         news, _ = await asked(aside, "say more; echo")
@@ -101,7 +101,7 @@ async def test_a01_while_a_turn_runs_the_aside_is_of_the_end_of_the_turn_before(
         aside = await desk.conversation.asides.begin(desk.window)
         news, end = await asked(aside, "echo")
         assert end.problem is None and len(world.requests("session/fork")) == forks + 1
-        assert words_of(news) == ["session forked at this point · nothing told again"]
+        assert words_of(news) == ["session forked at this point"]
         assert "all=say one|" in aside.text and "begun" not in aside.text
         await aside.close()
         await desk.conversation.answer(question.ask_id, question.options[0].id)
@@ -116,7 +116,7 @@ async def test_a04_while_a_turn_runs_and_nothing_can_be_forked_there_the_aside_i
         question = await desk.until_told(PermissionOpened)
         aside = await desk.conversation.asides.begin(desk.window)
         news, _ = await asked(aside, "echo")
-        assert words_of(news) == ["new session · told 2 of 2 messages"]
+        assert words_of(news) == ["new session · 2 messages replayed"]
         told = world.prompts()[-1]
         assert told[0].startswith(BEGIN) and "say one" in told[0] and "begun" not in told[0]
         await aside.close()
@@ -129,9 +129,9 @@ async def test_a04_without_a_native_fork_a_session_is_told_and_the_price_is_said
     async with world.client("--no-fork") as desk:
         await desk.say("say one")
         aside = await desk.conversation.asides.begin(desk.window)
-        assert aside.price.words.startswith("told 2 of 2 messages, about ")
+        assert aside.price.words.startswith("2 messages replayed, ~")
         news, _ = await asked(aside, "echo")
-        assert words_of(news) == ["Rehearsal cannot fork: new session · told 2 of 2 messages"]
+        assert words_of(news) == ["Rehearsal cannot fork: new session · 2 messages replayed"]
         assert world.prompts()[-1][0].startswith(BEGIN) and world.requests("session/fork") == []
         await asked(aside, "say again")
         assert not world.prompts()[-1][0].startswith(BEGIN), "told once"
@@ -144,7 +144,7 @@ async def test_a04_an_empty_conversation_can_be_asked_beside_and_still_leaves_no
     async with world.client() as desk:
         aside = await desk.conversation.asides.begin(desk.window)
         news, _ = await asked(aside, "say hello")
-        assert words_of(news) == ["new session · nothing to tell"]
+        assert words_of(news) == ["new session"]
         assert aside.text == "hello"
         await aside.close()
         async with desk.db.write() as tx:
@@ -222,7 +222,7 @@ async def test_a01_where_the_agent_ended_the_next_question_begins_anew_and_that_
         await asked(aside, "crash")
         news, end = await asked(aside, "echo")
         assert end.problem is None
-        assert words_of(news) == ["forked session · nothing told again · of this aside told 2 of 2 messages"]
+        assert words_of(news) == ["session forked · side question: 2 messages replayed"]
         assert "users=2 assistants=1" in aside.text
         assert any("was told the questions above" in row.text for row in aside.rows)
         told, _introduction, question = world.prompts()[-1]
@@ -248,7 +248,7 @@ async def test_k12_a_question_is_asked_otherwise_and_its_session_has_heard_nothi
         rewound = news[0]
         assert isinstance(rewound, AsideRewound)
         assert [row.text for row in rewound.rows] == ["say canary-one", "canary-one"]
-        assert words_of(news) == ["forked session · nothing told again · of this aside told 2 of 2 messages"]
+        assert words_of(news) == ["session forked · side question: 2 messages replayed"]
         assert [row.text for row in aside.rows if row.kind is Kind.USER] == ["say canary-one", "echo"]
         told, _introduction, prompt = world.prompts()[-1]
         assert "> canary-one" in told and prompt == "echo"
@@ -266,7 +266,7 @@ async def test_k12_a_question_is_asked_otherwise_and_its_session_has_heard_nothi
         await asked(aside, "say more")
         assert len(world.prompts()[-1]) == 2, "a follow-up is told nothing"
         news = [each async for each in aside.ask("context", instead_of=first.id)]
-        assert words_of(news) == ["forked session · nothing told again"]
+        assert words_of(news) == ["session forked"]
         assert "canary" not in aside.text and aside.rows[0].text == "context"
         await aside.close()
         assert all(link.state is LinkState.LOST for link in await asides_of(desk))
@@ -369,7 +369,7 @@ async def test_a01_what_is_said_in_the_conversation_meanwhile_is_not_in_the_asid
         await desk.say("say meanwhile")
         world.cue("go-on")
         news, _ = await asking
-        assert words_of(news) == ["new session · told 2 of 2 messages"]
+        assert words_of(news) == ["new session · 2 messages replayed"]
         assert "say one" in aside.text and "meanwhile" not in aside.text
         assert [link.cause for link in await desk.links()] == [Cause.NEW, Cause.ASIDE]
         await aside.close()

@@ -56,7 +56,7 @@ async def test_a01_btw_answers_in_an_overlay_and_the_conversation_knows_nothing_
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw context")
-        await answered(person, "aside · forked session · nothing told again", "[context]", "alpha")
+        await answered(person, "aside · session forked", "[context]", "alpha")
         await person.press("enter")
         await person.type("say a follow-up")
         await person.press("enter")
@@ -153,11 +153,11 @@ async def test_a04_without_a_native_fork_the_overlay_says_so_with_the_price(
         await begun(person)
         await person.say("/btw ")
         await person.sees_dialog(AsideScreen)
-        await person.sees("Ask something beside the conversation", "told 2 of 2 messages, about")
+        await person.sees("Ask something beside the conversation", "2 messages replayed, ~")
         assert len(world.prompts()) == 1, "the price is named before anything is asked"
         await person.type("say told")
         await person.press("enter")
-        await answered(person, "cannot fork: new session · told 2 of 2 messages", "  told")
+        await answered(person, "cannot fork: new session · 2 messages replayed", "  told")
         assert world.prompts()[-1][0].startswith(BEGIN)
 
 
@@ -275,7 +275,7 @@ async def test_k12_an_earlier_question_of_an_aside_is_chosen_changed_and_asked_o
         # Looked at and left: nothing is changed, and nothing is left in the composer.
         await person.press("e", "e", "enter")
         await person.until(lambda: screen._more.text == "say canary-two", "the question in the composer")
-        await person.sees("What came after it goes; of this aside told 2 of 2 messages", "enter ask instead")
+        await person.sees("Later answers are dropped; 2 messages replayed", "enter ask instead")
         heard = len(world.prompts())
         await person.press("escape")
         await person.sees("e edit a question", "  canary-three")
@@ -284,7 +284,7 @@ async def test_k12_an_earlier_question_of_an_aside_is_chosen_changed_and_asked_o
         await person.press("e", "k", "enter")
         await person.type(" and more")
         await person.press("enter")
-        await answered(person, "of this aside told 2 of 2 messages", "  canary-two and more")
+        await answered(person, "side question: 2 messages replayed", "  canary-two and more")
         await person.sees_no("canary-three")
         assert "  canary-one" in person.text
         await person.press("escape")

@@ -44,7 +44,7 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
 
         await the_list(person)
         shown = await person.sees(
-            "2 checkpoints, newest first", "start of every turn", "new session", "told 2"
+            "2 checkpoints, newest first", "start of every turn", "new session", "2 replayed"
         )
         good = next(line for line in shown.splitlines() if "good" in line)
         first = next(line for line in shown.splitlines() if "before “say alpha”" in line)
@@ -53,7 +53,7 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
         assert "Rehearsal" in good and f"{made:%H:%M}" in good
         assert "new session" in first
         await person.press("j")
-        await person.sees("enter goes back to it: new session: nothing to tell. Files stay as they are.")
+        await person.sees("enter goes back to it: new session, nothing to replay. Files stay as they are.")
 
 
 async def test_k01_the_list_says_how_much_the_checkpoint_under_the_cursor_holds_and_with_which_model(

@@ -34,20 +34,18 @@ async def test_p10_the_view_equals_what_the_agent_received(
         told, prompt = world.prompts()[-1]
         assert prompt == "say beta"
         await person.sees(
-            "what Rehearsal knew · turn 3 of 3", "Your prompt: “say beta”", "new session · told"
+            "Context · turn 3 of 3 · Rehearsal", "Your prompt: “say beta”", "new session · 4 messages"
         )
-        await person.sees("Of the other sessions, when it went out:", ": it could not be opened: try later")
+        await person.sees("Other sessions, when it was sent:", ": it could not be opened: try later")
         await person.sees(*(line[:90].rstrip() for line in safe(told).splitlines()))
         await person.press("y")
-        await person.sees(f"sent {len(told):,} characters")
+        await person.sees(f"Sent {len(told):,} characters")
         assert any(base64.b64encode(told.encode()).decode() in data for data in sent)
         await person.press("enter")
         await person.sees_no("> say alpha")
         async with person.commands.context.tabs._db.write():  # nothing is read before both are pressed
             await person.press("left", "left")
-        await person.sees(
-            "turn 1 of 3", "your prompt went out alone, byte for byte", "nothing of this conversation"
-        )
+        await person.sees("turn 1 of 3", "Only your prompt was sent.", "none of this conversation")
         await person.press("right")
         await person.sees("turn 2 of 3", "“crash”")
         await person.press("escape")

@@ -91,7 +91,7 @@ CAUSES = {
         "Rehearsal is rate limited until {until}. What it said is kept. Send it again then, "
         "or go on with another agent.",
         (Offer.WAIT, Offer.RETRY, Offer.OTHER_AGENT),
-        "rate limit until {until} · caught up with 2 of 2 messages",
+        "rate limit until {until} · 2 missed messages replayed",
     ),
     "r01 rate limit without a time": Cause(
         "error -32603 Too many requests",
@@ -99,7 +99,7 @@ CAUSES = {
         "Rehearsal is rate limited: Too many requests. What it said is kept. Send it again later, "
         "or go on with another agent.",
         (Offer.RETRY, Offer.OTHER_AGENT),
-        "rate limit at {began} · caught up with 2 of 2 messages",
+        "rate limit at {began} · 2 missed messages replayed",
     ),
     "r02 credit": Cause(
         "credit",
@@ -107,7 +107,7 @@ CAUSES = {
         "Rehearsal has no credit left: Your credit balance is too low for this month. What it said is kept. "
         "Go on with another agent, or send it again when that is settled.",
         (Offer.OTHER_AGENT, Offer.RETRY, Offer.LOGIN),
-        "no credit left at {began} · caught up with 2 of 2 messages",
+        "no credit left at {began} · 2 missed messages replayed",
     ),
     "r03 overload": Cause(
         "overload",
@@ -115,14 +115,14 @@ CAUSES = {
         "Rehearsal's provider is overloaded or failing: API Error: 529 Overloaded. What it said is kept. "
         "Send it again in a while, or go on with another agent.",
         (Offer.RETRY, Offer.OTHER_AGENT),
-        "overload at {began} · caught up with 2 of 2 messages",
+        "overload at {began} · 2 missed messages replayed",
     ),
     "not known": Cause(
         "error -32603 Something broke",
         Trouble.REFUSED,
         "Rehearsal refused: Something broke. What it said is kept.",
         (Offer.RETRY, Offer.OTHER_AGENT),
-        "Something broke · caught up with 2 of 2 messages",
+        "Something broke · 2 missed messages replayed",
     ),
 }
 
@@ -178,7 +178,7 @@ async def test_r01_the_time_at_which_a_limit_ends_is_kept_with_the_turn_and_pass
     assert later is not None and later.offers == (Offer.RETRY, Offer.OTHER_AGENT)
 
 
-async def test_p09_a_session_whose_first_turn_came_to_nothing_is_told_again_and_called_the_same(
+async def test_p09_a_session_whose_first_turn_came_to_nothing_is_told_again_and_the_seam_says_so(
     world: World,
 ) -> None:
     async with world.client() as desk:
@@ -187,7 +187,7 @@ async def test_p09_a_session_whose_first_turn_came_to_nothing_is_told_again_and_
         (seam,) = (row for row in await desk.branch() if row.kind is Kind.SEAM)
         assert len(await desk.links()) == 1
     assert after.turn is not None and after.turn.how is ContextSource.TOLD
-    assert "same session · told 2 of 2 messages" in seam.text
+    assert seam.text.endswith(" · 2 messages replayed again")
 
 
 async def test_r01_who_goes_on_with_another_agent_reads_in_the_seam_which_limit_it_was(world: World) -> None:
@@ -200,7 +200,7 @@ async def test_r01_who_goes_on_with_another_agent_reads_in_the_seam_which_limit_
         after = await desk.say("echo")
     until = format_time(over.problem.resets_at, notice.created_at)
     assert after.turn is not None and after.turn.how is ContextSource.TOLD
-    assert after.turn.cause == f"rate limit until {until}, from rehearsal to Calm"
+    assert after.turn.cause == f"rate limit until {until}, switched from rehearsal to Calm"
     assert "canary-one" in world.prompts()[-1][0]
 
 
@@ -303,7 +303,7 @@ async def test_r08_an_empty_turn_says_so_and_its_session_is_left_while_another_c
     assert over.problem.offers == (Offer.RETRY, Offer.OTHER_AGENT)
     assert after.turn is not None and after.turn.link_id != link.id
     changed = [(news.link.state, news.why) for news in desk.told if isinstance(news, LinkChanged)]
-    assert (LinkState.SUSPECT, "its last turn ended without a word") in changed
+    assert (LinkState.SUSPECT, "previous turn returned nothing") in changed
     assert "say one" in world.prompts()[-1][0] or after.turn.how is ContextSource.FORKED_AT
 
 
@@ -378,7 +378,7 @@ async def test_r14_clear_is_ours_while_another_conversation_goes_on(world: World
             over = await desk.say("echo")
             rows = await desk.branch()
     assert over.turn is not None and over.turn.how is ContextSource.FRESH
-    assert [row.text for row in rows if row.barrier] == ["cleared by you"]
+    assert [row.text for row in rows if row.barrier] == ["context cleared"]
     assert "canary-old" in rows[0].text
     heard = [blocks for blocks in world.prompts() if "echo" in blocks[-1]]
     assert heard == [["echo"]]

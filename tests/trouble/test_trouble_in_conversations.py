@@ -110,7 +110,7 @@ async def test_p09_each_turn_records_how_its_context_got_there_and_a_seam_surviv
     async with world.client(resume=desk) as again:
         kept = [row.text for row in await again.branch() if row.kind is Kind.SEAM]
         turns = await again.turns()
-    assert seams == kept == ["Rehearsal was killed by signal 9 · caught up with 2 of 2 messages"]
+    assert seams == kept == ["Rehearsal was killed by signal 9 · 2 missed messages replayed"]
     assert [turn.how for turn in turns] == [
         ContextSource.FRESH,
         ContextSource.CONTINUED,
@@ -393,7 +393,7 @@ async def test_r14_nothing_above_a_clear_is_told_again_and_all_of_it_stays(world
         world.fail({"load": {"error": [-32002, "Resource not found"]}})
         await desk.say("echo")
         texts = [row.text for row in await desk.branch()]
-    assert "say canary-old" in texts and "cleared by you" in texts
+    assert "say canary-old" in texts and "context cleared" in texts
     after_clear = world.prompts()[1:]
     assert not any("canary-old" in block for blocks in after_clear for block in blocks)
 

@@ -41,9 +41,11 @@ class ContextSummary:
         return not self.told and not self.tools and not self.left_out
 
     @property
-    def told_words(self) -> str:
-        """`2 of 14 messages`."""
-        return f"{self.told:,} of {counted(self.told_total, 'message')}"
+    def replayed_words(self) -> str:
+        """`2 of 14 messages replayed`; `4 missed messages replayed` to a session that goes on."""
+        missed = "missed " if self.how is ContextSource.CAUGHT_UP else ""
+        part = f"{self.told:,} of " if self.told != self.told_total else ""
+        return f"{part}{counted(self.told_total, f'{missed}message')} replayed"
 
     @property
     def tools_words(self) -> list[str]:
@@ -58,62 +60,53 @@ def _tokens(text: str) -> int:
     return -(-len(text) // _CHARACTERS_A_TOKEN)
 
 
-ABRIDGED = "what it was told earlier is abridged"
+SHORTENED = "older messages shortened"
 
 
 def seam_text(
     summary: ContextSummary, cause: str | None, *, abridged: bool = False, again: bool = False
 ) -> str:
-    """The seam's one line.
+    """The seam's one line: why the way changed, and how the context got to the agent.
 
     ``abridged``: the session was told the beginning only in part, when it was told. ``again``: it is told once more,
     after a turn that came to nothing.
     """
-    parts = [cause] if cause else []
-    parts.append(how_words(summary, again=again))
-    if abridged:
-        parts.append(ABRIDGED)
-    parts += summary.tools_words
-    if summary.left_out:
-        parts.append(f"{counted(summary.left_out, 'message')} left out")
-    return " · ".join(parts)
+    how = how_words(summary, again=again)
+    if cause and summary.told_total:
+        how = how.partition(" · ")[2]
+    return " · ".join(filter(None, (cause, f"{how} ({SHORTENED})" if abridged else how)))
 
 
 def how_words(summary: ContextSummary, *, again: bool = False) -> str:
     """How a turn's context reached the agent; ``again``: a session that was told before and may have heard nothing."""
-    session = "same session" if again else "new session"
     match summary.how:
         case ContextSource.CONTINUED:
-            return "same session"
-        case ContextSource.RESUMED:
-            return "session resumed · nothing told again"
+            session = "same session"
+        case ContextSource.RESUMED | ContextSource.CAUGHT_UP:
+            session = "session resumed"
         case ContextSource.FORKED:
-            return "forked session · nothing told again"
+            session = "session forked"
         case ContextSource.FORKED_AT:
-            return "session forked at this point · nothing told again"
-        case ContextSource.CAUGHT_UP:
-            return f"caught up with {summary.told_words}"
-        case ContextSource.TOLD:
-            return f"{session} · told {summary.told_words}"
-        case ContextSource.FRESH:
-            return f"{session} · nothing to tell"
+            session = "session forked at this point"
+        case ContextSource.TOLD | ContextSource.FRESH:
+            session = "same session" if again else "new session"
+    replayed = [f"{summary.replayed_words}{' again' if again else ''}"] if summary.told_total else []
+    return " · ".join((session, *(replayed or summary.tools_words)))
 
 
 def price_words(summary: ContextSummary, *, abridged: bool = False) -> str:
     """What the next prompt would need, in one line."""
-    fresh, caught_up = summary.how is ContextSource.FRESH, summary.how is ContextSource.CAUGHT_UP
     parts = []
     if summary.native:
-        parts.append("new session: nothing to tell" if fresh else "native: nothing replayed")
+        fresh = summary.how is ContextSource.FRESH
+        parts.append("new session, nothing to replay" if fresh else "same context, nothing replayed")
     elif summary.told_total:
-        parts.append(f"{'caught up with' if caught_up else 'told'} {summary.told_words}")
+        parts.append(summary.replayed_words)
     parts += summary.tools_words
     if summary.tokens:
-        parts.append(f"about {_rounded(summary.tokens):,} tokens")
-    if summary.left_out:
-        parts.append(f"{summary.left_out:,} left out")
+        parts.append(f"~{_rounded(summary.tokens):,} tokens")
     if abridged:
-        parts.append(ABRIDGED)
+        parts.append(SHORTENED)
     return ", ".join(parts)
 
 

@@ -257,7 +257,7 @@ def cause_words(message: Message | None) -> str | None:
         case Trouble.OVERLOAD:
             return f"overload at {began}"
         case Trouble.CONTEXT_FULL:
-            return "the session was full"
+            return "context window full"
         case Trouble.LOGIN_NEEDED:
             return f"login needed at {began}"
         case _:

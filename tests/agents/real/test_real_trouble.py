@@ -332,7 +332,7 @@ async def test_r07_a_real_agent_whose_transcript_is_gone_is_told_everything(agen
     assert [kept.state for kept in links] == [LinkState.LOST, LinkState.OPEN]
     assert [turn.how for turn in turns[2:]] == [ContextSource.TOLD, ContextSource.CONTINUED]
     (seam,) = [row for row in branch if row.kind is Kind.SEAM]
-    assert seam.text.startswith("session lost") and "told 4 of 4 messages" in seam.text
+    assert seam.text.startswith("session lost") and "4 messages replayed" in seam.text
     told, _ = agent.heard("what is its name?").last
     assert "Frida" in told and "and it sings" in told
     assert probe.loads is Loads.NO

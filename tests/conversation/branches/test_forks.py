@@ -232,7 +232,7 @@ async def test_f07_an_agent_that_cannot_fork_is_not_asked_to_and_the_branch_is_t
         assert over.turn is not None
         assert (over.turn.told, over.turn.told_total) == (price.told, price.told_total) == (2, 2)
         seam = next(row for row in await branch.branch() if row.kind is Kind.SEAM)
-        assert "told 2 of 2" in seam.text
+        assert "2 messages replayed" in seam.text
         assert world.requests("session/fork") == []
 
 

@@ -194,13 +194,13 @@ async def test_t01_a_line_says_who_answered_how_it_came_about_and_how_it_ended(t
     rows = {row.key: row for row in rows_of(arranged, arranged.lines(arranged.heads))}
     assert rows["p1"].detail.split() == ["Rehearsal", "5", "min"]
     assert rows["p3"].detail.split() == ["stopped", "5", "min"]
-    assert rows["p2b"].detail.split()[0] == "told"
+    assert rows["p2b"].detail.split()[0] == "replayed"
     assert "other" in rows["p2b"].detail
     assert rows["f1"].detail.split()[0] == "+1"
     assert rows["p4"].detail.split()[:2] == ["not", "sent"]
     assert [key for key, row in rows.items() if row.dim] == ["p4"]
     narrow = {row.key: row for row in rows_of(arranged, arranged.lines(arranged.heads), wide=False)}
-    assert "told" not in narrow["p2b"].detail
+    assert "replayed" not in narrow["p2b"].detail
 
 
 async def test_t01_the_end_of_a_branch_is_where_it_goes_straight_on_to(tmp_path: Path) -> None:

@@ -110,12 +110,12 @@ async def test_e07_the_edit_says_what_it_would_tell_before_it_is_sent(world: Wor
     async with at_the_screen(str(world.project), agent=forkless) as person:
         await say(person, "alpha", "beta", "gamma")
         await edit_chosen(person)
-        await person.sees("told 4 of 4 messages, about")
+        await person.sees("4 messages replayed, ~")
         heard = len(world.prompts())
         await person.press("escape")
         await person.sees_no("editing")
         await edit_chosen(person, "up", "up")
-        await person.sees("nothing to tell")
+        await person.sees("nothing to replay")
         assert len(world.prompts()) == heard
 
 
@@ -286,7 +286,7 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(w
         await person.press("r")
         await person.is_asked()
         await person.press("a")
-        await person.sees("who answers it again?", "probably told 2 of 2 messages")
+        await person.sees("who answers it again?", "probably 2 messages replayed")
         await person.type("rehearsal")
         await person.press("enter")
         await person.sees("Rehearsal ‹ 2/2 ›", "  beta")
@@ -347,7 +347,7 @@ async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World)
         await person.browse()
         await person.press("f")
         await person.is_asked()
-        await person.sees("fork from here, in this tab · native: nothing replayed", "s side by side")
+        await person.sees("fork from here, in this tab · same context, nothing replayed", "s side by side")
         await person.press("escape")
         await person.sees_no("fork from here")
         await person.until(lambda: person.area.place == "browsing", "the keys to go back")

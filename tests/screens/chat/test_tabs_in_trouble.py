@@ -511,7 +511,7 @@ async def test_r07_a_stale_session_is_told_by_a_seam_and_the_conversation_goes_o
         await person.say("echo")
         person.composer.insert(MEANWHILE)
         await person.sees("[heard]")
-        seam = "new session · told 2 of 2 messages"
+        seam = " · 2 messages replayed"
         await person.until(lambda: seam in " ".join(person.text.replace("╎", " ").split()), "the seam")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         assert not person.area.panels.trouble.open

@@ -280,7 +280,7 @@ async def test_clear_is_ours_and_leaves_everything_on_the_screen(tmp_path: Path)
         await person.sees("  before")
         await person.idle()
         await person.say("/clear")
-        await person.sees("cleared by you", "  before")
+        await person.sees("context cleared", "  before")
 
 
 async def test_the_panel_of_a_question_is_away_when_there_is_none(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ async def test_t01_the_tree_shows_every_branch_with_labels_agents_marks_and_wher
             line.startswith("│ ├─⑂ ▸ a fork, “elsewhere” · try without") and "+1" in line for line in lines
         )
         assert any(line.startswith("│ ○ add a test") and "stopped" in line for line in lines)
-        assert any(line.startswith("◉ use a list") and "told" in line for line in lines)
+        assert any(line.startswith("◉ use a list") and "replayed" in line for line in lines)
         assert any(line.startswith("✗ lost on the way") and "not sent" in line for line in lines)
 
 

@@ -142,7 +142,7 @@ async def two_sessions(tx: Writer) -> None:
     await messages.insert_many(
         tx,
         [
-            row("s2", "u2", Kind.SEAM, "rate limit at 14:02 · new session · told 2 of 2 messages", **stamp),
+            row("s2", "u2", Kind.SEAM, "rate limit at 14:02 · 2 messages replayed", **stamp),
             row("a2", "s2", Kind.AGENT, "Done", state=MessageState.INTERRUPTED, **stamp),
             row("n2", "a2", Kind.NOTICE, "The agent stopped (killed by signal 9).", **stamp),
         ],

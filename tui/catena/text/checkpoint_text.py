@@ -43,10 +43,10 @@ def checkpoint_facts(checkpoint: Checkpoint) -> str:
 
 
 def context_text(price: Price) -> str:
-    """The source of the context for a prompt there: `native`, `new session` or `told` and the number of messages."""
+    """How a prompt there gets its context: `same context`, `new session`, or `14 replayed`."""
     if not price.native:
-        return f"told {price.told:,}"
-    return "new session" if price.how is ContextSource.FRESH else "native"
+        return f"{price.told:,} replayed"
+    return "new session" if price.how is ContextSource.FRESH else "same context"
 
 
 def format_clock(at: datetime) -> str:

@@ -114,13 +114,13 @@ class Claim:
         carrier = await links.get(reader, before.link_id)
         if carrier and (carrier.agent, carrier.profile) != (link.agent, link.profile):
             limit = cause_words(await messages.get(reader, before.last_id))
-            switched = f"from {_agent_and_profile(carrier)} to {self._context.spec.title}"
+            switched = f"switched from {_agent_and_profile(carrier)} to {self._context.spec.title}"
             return f"{limit}, {switched}" if limit else switched
         match before.stop_reason:
             case StopReason.AGENT_GONE:
                 return f"{self._context.spec.title} {before.error or 'stopped'}"
             case StopReason.INTERRUPTED:
-                return "Catena ended in the middle of the turn before"
+                return "Catena exited during the previous turn"
             case StopReason.ERROR | StopReason.END_TURN if before.error:
                 return cause_words(await messages.get(reader, before.last_id)) or before.error
             case _:

@@ -238,7 +238,7 @@ def _error_words(ending: Ending, came: TurnContent) -> str | None:
     return failure.title if failure else (came.only_words or "").strip()
 
 
-_WITHOUT_A_WORD = "its last turn ended without a word"
+_WITHOUT_A_WORD = "previous turn returned nothing"
 
 
 def _link_event(ending: Ending, suspect: str | None) -> tuple[str, str] | None:

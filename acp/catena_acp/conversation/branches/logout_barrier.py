@@ -19,9 +19,9 @@ from catena_store.errors import StoreError
 from catena_store.records import ConversationRecord, Kind, Message, NewMessage
 from catena_store.windows import windows
 
-LOGGED_OUT = "logged out by you"
-SAID_BEFORE = "with what was said before you logged out"
-_REMARK = "Said before you logged out of {title}: your next prompt goes out with it. /clear begins anew."
+LOGGED_OUT = "logged out"
+SAID_BEFORE = "including messages from before you logged out"
+_REMARK = "From before you logged out of {title}: your next prompt includes it. /clear starts afresh."
 
 
 async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) -> dict[str, Message]:

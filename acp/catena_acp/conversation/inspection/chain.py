@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from catena_acp.continuity.context_summary import ABRIDGED
+from catena_acp.continuity.context_summary import SHORTENED
 from catena_acp.conversation.inspection.next_prompt import read_next_prompt
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import LinkExtent, MessagePreview
@@ -203,7 +203,7 @@ def _knows(link: Link, marks: dict[str, MessagePreview]) -> str:
     if link.knows is None:
         return "nothing for certain"
     at = f"everything up to {_named(marks.get(link.knows))}"
-    return f"{at}; {ABRIDGED}" if link.unabridged_from else at
+    return f"{at}; {SHORTENED}" if link.unabridged_from else at
 
 
 def _reach(link: Link, marks: dict[str, MessagePreview]) -> str:

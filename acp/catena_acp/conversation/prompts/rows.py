@@ -121,7 +121,7 @@ class PromptRows:
             return await self.add(tx, prompt.text, await attachments.of_message(tx, prompt.id))
 
     async def add_barrier(
-        self, tx: Writer, text: str = "cleared by you", more: Mapping[str, Any] | None = None
+        self, tx: Writer, text: str = "context cleared", more: Mapping[str, Any] | None = None
     ) -> Message:
         leaf = await self._stands_on(tx)
         row = await messages.insert(

@@ -297,8 +297,8 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self._more.restore(question.text)
         self._edit = _Edit(question.id, before, self._more.text)
         price = self._aside.price_of(question.id)
-        told = "nothing is told" if price.native else price_words(price)
-        self.say(f"What came after it goes; of this aside {told}.")
+        told = "nothing is replayed" if price.native else price_words(price)
+        self.say(f"Later answers are dropped; {told}.")
 
     def _leave_edit(self) -> None:
         """Ask no question otherwise; a text that was changed stays in the composer."""

@@ -15,7 +15,7 @@ from catena.screens.common.dialog import STYLES, key_hints
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
 from catena.text.chain_text import next_line
 from catena.text.safe_text import safe, safe_line
-from catena_acp.continuity.context_summary import ABRIDGED
+from catena_acp.continuity.context_summary import SHORTENED
 from catena_acp.continuity.counts import counted
 from catena_acp.conversation.inspection.chain import shortened
 from catena_acp.conversation.inspection.context import TurnContext
@@ -32,8 +32,8 @@ class ContextScreen(ReadingScreen[None]):
         Binding("escape,q,c,ctrl+c", "leave", "back", priority=True),
         Binding("left,h", "step(-1)", "turn before", priority=True, id="context.before"),
         Binding("right,l", "step(1)", "turn after", priority=True, id="context.after"),
-        Binding("enter,space", "fold", "fold what was told", priority=True, id="context.fold"),
-        Binding("y", "copy", "copy what was told", priority=True, id="context.copy"),
+        Binding("enter,space", "fold", "fold the text that was sent", priority=True, id="context.fold"),
+        Binding("y", "copy", "copy the text that was sent", priority=True, id="context.copy"),
         *SCROLL_KEYS,
     ]
 
@@ -58,7 +58,7 @@ class ContextScreen(ReadingScreen[None]):
                 ("← before", "step(-1)"),
                 ("→ after", "step(1)"),
                 ("enter fold", "fold"),
-                ("y copy what was told", "copy"),
+                ("y copy the text", "copy"),
                 ("esc back", "leave"),
             ),
             id="hint",
@@ -71,7 +71,7 @@ class ContextScreen(ReadingScreen[None]):
     def _show(self) -> None:
         context = self._turn_context
         place = f"turn {context.number:,} of {context.total:,}" if context.number else "an earlier attempt"
-        self.show_title(f"what {safe_line(context.agent_title)} knew · {place}")
+        self.show_title(f"Context · {place} · {safe_line(context.agent_title)}")
         self._update("facts", Content(safe("\n".join(facts_of(context)))))
         told = context.prior_context
         self._update("told", Content("" if told is None or self._folded else safe(told)))
@@ -90,7 +90,7 @@ class ContextScreen(ReadingScreen[None]):
         """Copy the prior context, byte for byte."""
         if (told := self._turn_context.prior_context) is not None:
             self.app.copy_to_clipboard(told)
-            self.say(f"sent {len(told):,} characters to the terminal's clipboard")
+            self.say(f"Sent {len(told):,} characters to the terminal's clipboard.")
 
     def action_step(self, step: int) -> None:
         """Step to the turn before or after; presses count while a turn is read."""
@@ -131,11 +131,11 @@ def facts_of(context: TurnContext) -> Iterator[str]:
     """The facts of a turn's context, a line each."""
     turn = context.turn
     yield f"Your prompt: {safe_line(shortened(context.prompt.text, 200))}"
-    yield f"How its context got there: {context.how}" + (f" ({safe_line(turn.cause)})" if turn.cause else "")
+    yield f"Source: {context.how}" + (f" ({safe_line(turn.cause)})" if turn.cause else "")
     yield f"Session: {safe_line(context.link.session_id)}"
-    knew = counted(context.knew, "message") if context.knew else "nothing of this conversation"
-    yield f"It held before: {knew}" + (
-        f"; {ABRIDGED}" if context.abridged and turn.how is not ContextSource.TOLD else ""
+    knew = counted(context.knew, "message") if context.knew else "none of this conversation"
+    yield f"Messages in session: {knew}" + (
+        f"; {SHORTENED}" if context.abridged and turn.how is not ContextSource.TOLD else ""
     )
     if turn.left_out:
         yield ""
@@ -151,12 +151,12 @@ def facts_of(context: TurnContext) -> Iterator[str]:
             yield f"  – {safe_line(line)}"
     if context.others:
         yield ""
-        yield "Of the other sessions, when it went out:"
+        yield "Other sessions, when it was sent:"
         for other in context.others:
             yield f"  – {safe_line(f'{other.agent_title} · {other.session_id}: {other.words}')}"
     yield ""
     told = context.prior_context
     if told is None:
-        yield "Nothing was told: your prompt went out alone, byte for byte."
+        yield "Only your prompt was sent."
     else:
-        yield f"Told before your prompt, byte for byte ({len(told):,} characters):"
+        yield f"Sent before your prompt, exactly as follows ({len(told):,} characters):"

@@ -21,8 +21,8 @@ _HOW = {
     ContextSource.RESUMED: "resumed",
     ContextSource.FORKED: "forked",
     ContextSource.FORKED_AT: "forked",
-    ContextSource.CAUGHT_UP: "caught up",
-    ContextSource.TOLD: "told",
+    ContextSource.CAUGHT_UP: "replayed",
+    ContextSource.TOLD: "replayed",
     ContextSource.FRESH: "new session",
 }
 _STOPS = {

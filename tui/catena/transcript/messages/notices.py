@@ -10,18 +10,9 @@ from catena.text.safe_text import safe_line
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
 from catena.transcript.drawing.render_options import MARKS, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
-from catena_store.records import ContextSource, Message, MessageState
+from catena_store.records import Message, MessageState
 
 _BOXES = {"completed": "☑", "in_progress": "◐"}
-_SOURCE_WORDS = {
-    ContextSource.CONTINUED: "same session",
-    ContextSource.RESUMED: "session resumed",
-    ContextSource.FORKED: "session forked",
-    ContextSource.FORKED_AT: "session forked at this point",
-    ContextSource.CAUGHT_UP: "same session, caught up",
-    ContextSource.TOLD: "new session",
-    ContextSource.FRESH: "new session",
-}
 _COMPACTING = {
     "in_progress": "the agent is shortening its own context",
     "failed": "the agent could not shorten its own context",
@@ -96,22 +87,8 @@ def draw_notice(message: Message, folded: bool, options: RenderOptions) -> list[
 
 def seam_words(message: Message) -> str:
     """Return the text of a seam: how the context got to the agent."""
-    if message.barrier or message.data.get("cleared"):
-        return safe_line(message.text) or "cleared by you"
-    if message.text.strip():
-        return safe_line(message.text)
-    data = message.data
-    words = [safe_line(str(data.get("cause") or ""))]
-    how = data.get("how")
-    words.append(_SOURCE_WORDS[ContextSource(how)] if how in set(ContextSource) else "")
-    told, total = data.get("told"), data.get("told_total")
-    if told:
-        words.append(f"told {told} of {total or told} messages")
-    elif how == ContextSource.FRESH:
-        words.append("told nothing")
-    if tools := data.get("tools_listed"):
-        words.append(f"{tools} tool call{'s' if tools != 1 else ''} listed")
-    return " · ".join(word for word in words if word) or "new session"
+    cleared = message.barrier or message.data.get("cleared")
+    return safe_line(message.text) or ("context cleared" if cleared else "new session")
 
 
 def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Line]:

@@ -263,7 +263,7 @@ class Entry:
         yield Part(partial(draw_seam, message, self.folded), f"— {words} —", size=len(words), breaks=0)
         if not self.folded and self.foldable:
             detail = self.detail if self.detail is not None else str(message.data.get("prior_context") or "")
-            told = detail.strip("\n") or ("…" if self.detail is None else "nothing was told")
+            told = detail.strip("\n") or ("…" if self.detail is None else "nothing was sent")
             yield from text_parts(told, lambda palette: palette.muted, indent=_INDENT, lead=1)
 
 

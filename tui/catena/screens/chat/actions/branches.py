@@ -26,7 +26,7 @@ from catena_store.records import Kind, Message
 _SIDE = "side"
 _DIRECTORY = "--dir"
 _BEFORE_THE_FIRST = "Nothing stands before the first prompt that a fork could begin with; e says it anew."
-_PRICED_LATER = "its price is named once the fork is yours"
+_PRICED_LATER = "the price is shown once the fork is yours"
 _DRAFT_STAYED = " Your draft stays with the source: /undo goes back to it."
 
 

@@ -50,7 +50,7 @@ class ChainActions:
         chosen = await context.app.push_screen_wait(screen)
         if chosen is not None:
             price = await tab.conversation.chain.pick(tab.window, chosen)
-            context.say(f"You are back where that session stands. Your next prompt: {price.words}.")
+            context.say(f"Back where that session ended. Your next prompt: {price.words}.")
             await tab.window.prepare()
 
     async def context(self) -> None:

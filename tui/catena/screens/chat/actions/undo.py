@@ -19,7 +19,7 @@ from catena_store.windows.journal import Act
 _NOTHING = "There is nothing to undo: nothing was edited, forked, renamed, closed or put away here."
 _NOTHING_AGAIN = "There is nothing to do again."
 _IN_EDIT = "A prompt is being edited here: enter sends it, esc leaves it; then this can be done."
-_TAKEN_ALONG = "Your next prompt goes out with what was said before you logged out. "
+_TAKEN_ALONG = "Your next prompt includes messages from before you logged out. "
 _UNTOUCHED = "Nothing was said here yet; /close closes it, and it leaves no trace."
 
 
