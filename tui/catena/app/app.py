@@ -74,8 +74,10 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def __init__(self, start: Start, *, environment: Mapping[str, str]) -> None:
         no_color = bool(environment.get("NO_COLOR"))
-        super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
+        # Textual asks for the theme as it begins.
         self._start = start
+        self._themes = ThemeCatalog(colour_depth(environment), start.settings.themes)
+        super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
         self._safe_strips = SafeStrips()
         self._dim_steps = DimSteps()
         self._environment = environment
@@ -87,7 +89,6 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._exited = asyncio.Event()
         self.resume_id: str | None = None  # the active conversation at exit, once its tabs are stored
         self.unsent_lines: list[str] = []  # lines on texts that were not sent before exit
-        self._themes = ThemeCatalog(colour_depth(environment), start.settings.themes)
         for name in self._themes.own_names:
             self.register_theme(self._themes.theme(name))
         self._theme_is_ours = start.settings.theme is None
@@ -231,9 +232,14 @@ class CatenaApp(App[None], inherit_bindings=False):
             self._driver.forget_screen()
 
     def on_background_reported(self, event: BackgroundReported) -> None:
-        """Choose the theme by the terminal's background, unless the person chose one."""
-        if self._theme_is_ours and self.theme in (DARK, LIGHT):
-            self.theme = self._themes.default(dark=event.dark)
+        """Choose the theme by the terminal's background, and stand it on that, unless the person chose one."""
+        if not self._theme_is_ours or self.theme not in (DARK, LIGHT):
+            return
+        name = self._themes.default(dark=event.dark)
+        self.register_theme(self._themes.theme(name, ground=event.background))
+        if name == self.theme:
+            self._watch_theme(name)  # other colours by the same name
+        self.theme = name
 
     def action_suspend_process(self) -> None:
         """Stop the program as a shell's Ctrl+Z does, if there is a shell that can bring it back."""

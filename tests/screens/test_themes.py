@@ -1,0 +1,174 @@
+"""Themes: ten colours each, what is mixed from them, and what is left of them where there are few colours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.theme import BUILTIN_THEMES
+
+from catena.errors import InvalidSettings
+from catena.settings.settings import Settings, load_settings
+from catena.terminal.driver import BackgroundReported
+from catena.themes.catalog import DARK, LIGHT, SHIPPED, TERMINAL, ThemeCatalog
+from catena.themes.colours import COLOUR_NAMES, Grounds, ThemeColours, contrast
+from catena.themes.depth import ColourDepth, colour_depth
+from support.screen.pilot import at_the_screen
+
+_NEAREST = 0.05  # a minimum is met to one decimal
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_w20_everything_in_a_theme_that_ships_can_be_read(name: str) -> None:
+    colours = SHIPPED[name]
+    grounds = Grounds.of(colours)
+    text = {
+        colours.ground: (colours.text, colours.muted, colours.accent, colours.unasked),
+        grounds.band: (colours.text, colours.muted, colours.accent),
+        grounds.code: (colours.text, colours.muted, colours.sand, grounds.inline, grounds.keyword),
+        grounds.selection: (colours.text, colours.muted, colours.accent),
+        grounds.asking: (colours.text, colours.asking),
+        grounds.failure: (colours.text, colours.muted, colours.failure),
+        grounds.added: (colours.text, colours.added),
+        grounds.added_word: (colours.text,),
+        grounds.removed: (colours.text, colours.failure),
+        grounds.removed_word: (colours.text,),
+    }
+    for ground, inks in text.items():
+        for ink in inks:
+            assert contrast(ink, ground) >= 4.5 - _NEAREST, (ink, ground)
+    for ground in (colours.ground, grounds.band, grounds.code):
+        assert contrast(colours.faint, ground) >= 3
+    assert contrast(grounds.focus, colours.ground) >= 3
+
+
+def test_w20_the_dark_theme_is_mixed_as_it_was_designed() -> None:
+    grounds = Grounds.of(SHIPPED[DARK])
+    assert (grounds.band, grounds.code, grounds.selection, grounds.rule, grounds.focus) == (
+        "#1d262c",
+        "#1c1f23",
+        "#273942",
+        "#3b3e42",
+        "#508093",
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "depth"),
+    [
+        ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, ColourDepth.FULL),
+        ({"TERM": "xterm-direct"}, ColourDepth.FULL),
+        ({"TERM": "screen-256color"}, ColourDepth.INDEXED),
+        ({"TERM": "linux"}, ColourDepth.SIXTEEN),
+        ({"TERM": "xterm-256color", "COLORTERM": "truecolor", "NO_COLOR": "1"}, ColourDepth.NONE),
+    ],
+)
+def test_s01_the_environment_tells_how_many_colours_there_are(
+    environment: dict[str, str], depth: ColourDepth
+) -> None:
+    assert colour_depth(environment) is depth
+
+
+def test_s01_with_256_colours_nothing_is_tinted_and_words_are_underlined() -> None:
+    variables = ThemeCatalog(ColourDepth.INDEXED).theme(DARK).variables
+    assert variables["added-ground"] == variables["asking-ground"] == variables["ground"]
+    assert (variables["code-ground"], variables["band"], variables["selection"]) == (
+        "#1c1c1c",
+        "#262626",
+        "#3a3a3a",
+    )
+    assert variables["word-style"] == "underline"
+
+
+@pytest.mark.parametrize("depth", [ColourDepth.SIXTEEN, ColourDepth.NONE])
+def test_s01_with_16_colours_every_theme_is_the_terminals_own(depth: ColourDepth) -> None:
+    catalog = ThemeCatalog(depth)
+    for name in catalog.names:
+        variables = catalog.theme(name).variables
+        assert not [value for value in variables.values() if value.startswith("#")]
+        assert variables["selection-style"] == "reverse"
+
+
+def test_w20_textuals_own_themes_are_made_of_ten_colours_too() -> None:
+    catalog = ThemeCatalog(ColourDepth.FULL)
+    for name in BUILTIN_THEMES:
+        assert set(catalog.theme(name).variables) >= set(catalog.theme(DARK).variables)
+
+
+def test_a_theme_stands_on_the_terminals_ground_where_its_text_can_be_read_there() -> None:
+    catalog = ThemeCatalog(ColourDepth.FULL)
+    on_its_own = catalog.theme(DARK)
+    moved = catalog.theme(DARK, ground="#1e1e2e")
+    assert moved.background == "ansi_default"
+    assert moved.variables["band"] == Grounds.of(_on("#1e1e2e")).band != on_its_own.variables["band"]
+    assert catalog.theme(DARK, ground="#707070").background == SHIPPED[DARK].ground
+
+
+def _on(ground: str) -> ThemeColours:
+    moved = SHIPPED[DARK].on(ground)
+    assert moved is not None
+    return moved
+
+
+async def test_w20_the_terminals_background_decides_on_which_ground_the_theme_stands(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), environment={"COLORTERM": "truecolor"}) as person:
+        assert person.app.theme == DARK
+        assert person.app.current_theme.background == SHIPPED[DARK].ground
+        person.app.post_message(BackgroundReported("#fdf6e3"))
+        await person.until(lambda: person.app.theme == LIGHT, "the light theme")
+        assert person.app.current_theme.background == "ansi_default"
+        person.app.post_message(BackgroundReported("#ffffff"))
+        await person.until(
+            lambda: person.app.theme_variables["band"] == Grounds.of(_light_on("#ffffff")).band,
+            "the same theme on another ground",
+        )
+
+
+def _light_on(ground: str) -> ThemeColours:
+    moved = SHIPPED[LIGHT].on(ground)
+    assert moved is not None
+    return moved
+
+
+async def test_w20_a_chosen_theme_keeps_its_own_ground(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), settings=Settings(theme="catena-sepia")) as person:
+        person.app.post_message(BackgroundReported("#000000"))
+        await person.say("/theme")
+        await person.sees("catena-ink")
+        assert person.app.current_theme.background == SHIPPED["catena-sepia"].ground
+
+
+_OWN = "\n".join(f'{name} = "#{number:06x}"' for number, name in enumerate(COLOUR_NAMES, 0x101010))
+
+
+async def test_w20_a_theme_of_ones_own_is_a_table_of_ten_lines(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f'theme = "mine"\n[themes.mine]\n{_OWN}\n', encoding="utf-8")
+    settings = load_settings(path)
+    async with at_the_screen(str(tmp_path), settings=settings) as person:
+        assert person.app.theme == "mine"
+        assert person.app.current_theme.background == "#101010"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (f"[themes.mine]\n{_OWN}\ncolour = 'red'", r":12: `themes.mine.colour` is not a setting"),
+        (
+            f"[themes.mine]\n{_OWN}".replace('"#101010"', '"black"'),
+            r':2: `themes.mine.ground` needs ground = "#rrggbb"',
+        ),
+        ("[themes.mine]\nground = '#000000'", r':1: `themes.mine` needs text = "#rrggbb"'),
+        ("column = 12", ":1: `column` must be a number of cells from 40 to 400"),
+        ("half_rows = 1", ':1: `half_rows` must be "on" or "off"'),
+    ],
+)
+def test_w21_what_is_wrong_with_a_theme_is_said_with_its_line(tmp_path: Path, text: str, error: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidSettings, match=error):
+        load_settings(path)
+
+
+def test_the_terminals_own_theme_is_one_of_the_list() -> None:
+    assert TERMINAL in ThemeCatalog(ColourDepth.FULL).names
