@@ -1,1 +1,1 @@
-"""The Textual app: start-up, themes, its services, and the MCP server for agents."""
+"""The Textual app: start-up, its services, and the MCP server for agents."""
