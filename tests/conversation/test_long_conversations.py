@@ -6,15 +6,28 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from catena_acp.continuity.conversation_events import TurnEnded
+from catena_store.chains import links
 from catena_store.clients import progress
 from catena_store.conversations import messages
-from catena_store.records import ContextSource
+from catena_store.records import ContextSource, LinkState
 from support.conversations.modelled import how
 from support.conversations.rehearsed import Desk, World
 from support.conversations.untold import spoken
 from support.counted_work import queries_counted
+from support.storage.rows import every_prompt_carried, new_link
 
 SHORT, LONG = 1_000, 20_000
+
+
+async def carried_by_a_lost_session(desk: Desk) -> None:
+    """Every prompt so far went to one session, which is lost."""
+    leaf = (await desk.stored_window()).leaf_id
+    async with desk.db.write() as tx:
+        await new_link(
+            tx, "lost", desk.conversation.id, cwd=desk.conversation.record.cwd, knows=leaf, reach=leaf
+        )
+        await every_prompt_carried(tx, desk.conversation.id, "lost")
+        await links.move(tx, "lost", state=LinkState.LOST)
 
 
 async def say(desk: Desk) -> None:
@@ -81,6 +94,7 @@ async def test_m03_what_a_person_does_among_20000_messages_takes_the_steps_that_
         (place := tmp_path / str(length)).mkdir()
         async with World(place).client("--fork-at") as desk:
             await spoken(desk, length)
+            await carried_by_a_lost_session(desk)
             steps[length] = {}
             for name, act in ACTS.items():
                 async with queries_counted(desk.db) as queries:

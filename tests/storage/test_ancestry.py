@@ -22,7 +22,7 @@ from catena_store.records import SPOKEN_KINDS, Kind, MessageState, NewMessage, S
 from catena_store.windows import journal
 from catena_store.windows.journal import Act, WindowPlace
 from support.counted_work import queries_counted
-from support.storage.rows import a_turn, new_conversation, new_link, say_much, store
+from support.storage.rows import a_turn, every_prompt_carried, new_conversation, new_link, say_much, store
 
 TABLES = ("ancestry", "branch_end")
 
@@ -200,6 +200,8 @@ async def a_long_branch(tx: Writer, length: int) -> str:
         await turns.insert(tx, a_turn(turn, f"m{prompt}", link, last_id=f"m{prompt + 1}"))
         await turns.end(tx, turn, stop_reason=StopReason.END_TURN)
         await messages.set_turn(tx, f"m{prompt}", turn, link)
+    await new_link(tx, "all", knows=leaf, reach=leaf)
+    await every_prompt_carried(tx, "c1", "all")
     logout = logouts.logout_data("rehearsal", "")
     await messages.insert_many(
         tx,

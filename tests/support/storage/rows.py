@@ -129,6 +129,17 @@ def a_turn(id: str, prompt: str, link: str, **fields: Any) -> Turn:
     return Turn(id=id, prompt_id=prompt, link_id=link, **given)
 
 
+async def every_prompt_carried(tx: Writer, conversation: str, link: str) -> None:
+    """A clean turn on the link for every prompt of the conversation, which ends with the row after it."""
+    await tx.run(
+        "INSERT INTO turn (id, conversation_id, prompt_id, link_id, last_id, how, told, told_total,"
+        " tools_listed, left_out, stop_reason, started_at, ended_at)"
+        " SELECT 'turn of ' || uid, ?1, id, ?2, id + 1, 'continued', 0, 0, 0, 0, 'end_turn', id, id"
+        "   FROM message WHERE conversation_id = ?1 AND kind = 'user'",
+        (conversation, link),
+    )
+
+
 def an_owner(id: str = "ours") -> Owner:
     return Owner(id=id, host="desk", pid=4711, started="12:00")
 
