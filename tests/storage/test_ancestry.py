@@ -19,7 +19,7 @@ from catena_store.database import repair
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.database.schema import shipped
 from catena_store.records import SPOKEN_KINDS, Kind, MessageState, NewMessage, StopReason
-from catena_store.windows import journal
+from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, WindowPlace
 from support.counted_work import queries_counted
 from support.storage.rows import a_turn, every_prompt_carried, new_conversation, new_link, say_much, store
@@ -125,6 +125,11 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
                 newest = await ancestry.newest_below(tx, leaf, conversation)
                 assert newest == forest.newest_below(leaf, conversation)
                 prompts = [id for id in branch if forest.rows[id].kind is Kind.USER]
+                born = [id for id in every if forest.rows[id].conversation_id == conversation]
+                assert await messages.newest(tx, conversation) == (born[-1] if born else None)
+                taken = [id for id in born if forest.rows[id].state is not MessageState.REFUSED]
+                left = forest.fork_point if conversation == "c2" else None
+                assert await windows.newest_leaf(tx, conversation) == (taken[-1] if taken else left)
                 has = bool(await branches.sibling_positions(tx, prompts, conversation))
                 assert await branches.fork_above(tx, leaf, conversation) is has
 
@@ -182,7 +187,11 @@ QUESTIONS: Mapping[str, Question] = {
     "a logout since": lambda r, leaf: logouts.logged_out_since(r, "c1", "m1", agent="rehearsal", profile=""),
     "an agent's last turn": lambda r, leaf: turns.newest_on(r, leaf, "rehearsal"),
     "another agent's last turn": lambda r, leaf: turns.newest_on(r, leaf, "other"),
-    "the turns to fork at": lambda r, leaf: turns.clean_above(r, ["early", "late"], leaf, limit=3),
+    "the turns to fork at": lambda r, leaf: turns.clean_above(r, ["early", "late", "all"], leaf, limit=3),
+    "the links at work": lambda r, _: turns.busy_links(r, ["early", "late", "all"]),
+    "the turns at work": lambda r, _: turns.open_in(r, "c1"),
+    "the newest row": lambda r, _: messages.newest(r, "c1"),
+    "the leaf that nobody left": lambda r, _: windows.newest_leaf(r, "c1"),
     "a leaf that another client moved": lambda r, leaf: progress.passes_through(r, "m1", leaf),
     "a message by its id": lambda r, _: messages.find(r, "c2", "m0"),
 }

@@ -112,13 +112,16 @@ async def end(
 
 async def open_in(r: Reader, conversation_id: str) -> list[Turn]:
     """The conversation's open turns, oldest first."""
-    return await _select(r, "t.conversation_id = ? AND t.stop_reason IS NULL", conversation_id)
+    # By itself SQLite would go through all turns of the conversation, which it has in this order.
+    open_turns = "turn t INDEXED BY turn_open"
+    return await _select(r, "t.conversation_id = ? AND t.stop_reason IS NULL", conversation_id, of=open_turns)
 
 
 async def busy_links(r: Reader, link_ids: Sequence[str]) -> set[str]:
     """Those of the links that carry an open turn."""
     found = await r.all(
-        "SELECT t.link_id FROM json_each(?) CROSS JOIN turn t ON t.link_id = value AND t.stop_reason IS NULL",
+        "SELECT t.link_id FROM json_each(?) CROSS JOIN turn t INDEXED BY turn_open_link"
+        " ON t.link_id = value AND t.stop_reason IS NULL",
         (rows.as_list(link_ids),),
     )
     return {link_id for (link_id,) in found}
@@ -239,8 +242,8 @@ async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:
     return {row[0] for row in found}
 
 
-async def _select(r: Reader, where: str, *parameters: object) -> list[Turn]:
+async def _select(r: Reader, where: str, *parameters: object, of: str = "turn t") -> list[Turn]:
     found = await r.all(
-        f"SELECT {rows.TURN} FROM turn t WHERE {where} ORDER BY t.started_at, t.rowid", parameters
+        f"SELECT {rows.TURN} FROM {of} WHERE {where} ORDER BY t.started_at, t.rowid", parameters
     )
     return [rows.turn(row) for row in found]

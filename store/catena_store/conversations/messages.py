@@ -262,7 +262,8 @@ async def born_after(r: Reader, conversation_id: str, after: str | None, limit: 
 async def newest(r: Reader, conversation_id: str) -> str | None:
     """The newest row born in the conversation, refused prompts included."""
     row = await r.one(
-        "SELECT uid FROM message WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
+        "SELECT uid FROM message WHERE id = (SELECT max(message_id) FROM branch_end WHERE conversation_id = ?)",
+        (conversation_id,),
     )
     return None if row is None else str(row[0])
 

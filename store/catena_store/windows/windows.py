@@ -120,7 +120,9 @@ async def newest_leaf(r: Reader, conversation_id: str) -> str | None:
         (conversation_id,),
     ) or await r.one(
         "SELECT uid FROM message WHERE id = coalesce("
-        " (SELECT max(id) FROM message WHERE conversation_id = ?1 AND state <> 'refused'),"
+        " (SELECT max(m.id) FROM (SELECT message_id AS id FROM branch_end WHERE conversation_id = ?1"
+        "    UNION SELECT parent_id FROM message WHERE conversation_id = ?1 AND state = 'refused') AS e"
+        "  CROSS JOIN message m ON m.id = e.id WHERE m.conversation_id = ?1 AND m.state <> 'refused'),"
         " (SELECT fork_point_id FROM conversation WHERE id = ?1))",
         (conversation_id,),
     )
