@@ -36,7 +36,11 @@ ON_CATENA: tuple[Callable[[Subject, Path], Figures], ...] = (
     branching.switched_siblings,
     branching.lengths_compared,
 )
-WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (keeping.search_in_a_million, keeping.prior_context)
+WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (
+    keeping.search_in_a_million,
+    keeping.prior_context,
+    keeping.very_long_reads,
+)
 
 RESULTS = HERE / "RESULTS.md"
 RAW = HERE / "raw.jsonl"

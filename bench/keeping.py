@@ -18,13 +18,19 @@ from bench.subject import AGENT_COMMAND, Subject
 from bench.terminal import percentile
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.routing.prior_context import Budget, build_prior_context
+from catena_acp.continuity.routing.replay_check import Verdict
+from catena_acp.continuity.sessions.replay_record import ReplayRecord
+from catena_acp.session_events import TextChunk
+from catena_store.chains import links
 from catena_store.conversations import messages, search
+from catena_store.conversations.tree import family_tree
 from catena_store.database.database import Database
-from catena_store.records import Kind, MessageState, NewMessage
+from catena_store.records import Cause, Kind, MessageState, NewLink, NewMessage
 
 REPLAYED = 500
 CONVERSATIONS = 10_000
 LONG = 10_000
+VERY_LONG = 100_000
 SEARCHED = 1_000_000
 PAGES = 30
 QUERIES = 200
@@ -176,6 +182,46 @@ async def _prior_context(folder: Path) -> Figures:
             assert build_prior_context(rows, LONG, (), Budget()) is not None
 
         return {"p50_ms": percentile([await _milliseconds(read_and_tell, "") for _ in range(200)], 0.5)}
+
+
+def very_long_reads(folder: Path) -> Figures:
+    """How long a loop is held at most while all of 100,000 messages are read: by a replay's check, and by the tree."""
+    return asyncio.run(_very_long_reads(folder))
+
+
+async def _very_long_reads(folder: Path) -> Figures:
+    async with seeding(folder, "bench") as seeder:
+        database, conversation = seeder.database, await seeder.long_conversation(VERY_LONG)
+        async with database.read() as reader:
+            rows = await messages.of_conversation(reader, conversation)
+        leaf = rows[-1].id
+        replay = [TextChunk("user" if row.kind is Kind.USER else "agent", row.text, row.id) for row in rows]
+        del rows
+        async with database.write() as tx:
+            session = NewLink(
+                seeder.new_id(), conversation, "bench", "", "all", "/", Cause.NEW, knows=leaf, reach=leaf
+            )
+            link = await links.add(tx, session)
+
+        async def check() -> None:
+            assert await ReplayRecord(database, link).verdict(replay) is Verdict.AGREES
+
+        async def read_tree() -> None:
+            async with database.read_concurrently() as reader:
+                assert len((await family_tree(reader, conversation, leaf)).nodes) == VERY_LONG // 2
+
+        return {"check_held_ms": await _held(check), "tree_held_ms": await _held(read_tree)}
+
+
+async def _held(act: Callable[[], Awaitable[None]]) -> float:
+    """The longest time, in milliseconds, that the loop did nothing else."""
+    longest, doing = 0.0, asyncio.ensure_future(act())
+    while not doing.done():
+        before = time.perf_counter()
+        await asyncio.sleep(0.001)
+        longest = max(longest, time.perf_counter() - before)
+    await doing
+    return longest * 1e3
 
 
 async def _cpu_of_a_transaction(folder: Path) -> float:
