@@ -174,6 +174,7 @@ class Database:
         self._identity = identity(path)
         self._unreported: list[str] = []
         self._report_repair: Callable[[str], None] | None = None
+        self.requested = 0  # transactions so far, those that wait for others included; not concurrent reads
 
     @classmethod
     @asynccontextmanager
@@ -347,6 +348,7 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(self, reader: Reader) -> AsyncIterator[None]:
+        self.requested += 1
         async with self._exclusively():
             committed = False
             try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 
 from catena.app.services import merge_search_index
 from catena_store.conversations import search
 from catena_store.database.database import Database
+from support.counted_work import waits_counted
 from support.storage.files import names_in
 from support.storage.rows import new_conversation, say, store
 
@@ -63,6 +65,31 @@ async def test_the_index_is_tidied_after_every_time_of_work_and_never_during_it(
             assert len(await search.find(r, "second", limit=100)) == 60
         tidying.cancel()
         await asyncio.wait((tidying,))
+
+
+async def test_where_others_read_or_write_a_step_is_not_followed_by_the_next_one(tmp_path: Path) -> None:
+    look = 0.003
+    reads: list[asyncio.Task[int]] = []
+
+    def busy() -> bool:
+        reads.append(asyncio.create_task(segments(db)))  # between the look and the end of the step
+        return False
+
+    def breaths_followed(waits: list[float]) -> list[bool]:
+        """Of each step but the last one, whether the next step came without a look."""
+        steps = [seconds > look for seconds in waits if seconds <= look or 0.015 < seconds <= 0.02]
+        return [follows for step, follows in pairwise(steps) if step]
+
+    async with store(tmp_path) as db:
+        await talk(db, "first", 60)
+        with waits_counted() as waits:
+            tidying = asyncio.create_task(merge_search_index(db, busy, look_seconds=look))
+            async with asyncio.timeout(10):
+                while not breaths_followed(waits):  # noqa: ASYNC110 - nothing tells of a merge
+                    await asyncio.sleep(0.01)
+            tidying.cancel()
+            await asyncio.gather(tidying, *reads, return_exceptions=True)
+    assert not any(breaths_followed(waits))
 
 
 async def test_the_app_tidies_the_index(tmp_path: Path) -> None:

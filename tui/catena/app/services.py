@@ -30,7 +30,11 @@ _BREATH_SECONDS = 0.02  # between two steps, in which others can write
 async def merge_search_index(
     db: Database, busy: Callable[[], bool], *, look_seconds: float = LOOK_SECONDS
 ) -> None:
-    """Merge the search index in small steps, at the start and after each busy period; never while busy."""
+    """Merge the search index in small steps, at the start and after each busy period; never while busy.
+
+    Where anybody else asks for something meanwhile, the next step comes with the next look: who opens a conversation
+    reads a dozen times, and each time would wait for a step.
+    """
     due = not db.read_only
     while True:
         await asyncio.sleep(look_seconds)
@@ -39,8 +43,12 @@ async def merge_search_index(
             continue
         with contextlib.suppress(StoreError):  # no space now: tried again after the next busy period
             while due and not busy():
+                before = db.requested
                 due = await search.merge_index(db)
                 await asyncio.sleep(_BREATH_SECONDS)
+                if db.requested > before + 1:
+                    break
+            continue
         due = False
 
 
