@@ -56,7 +56,7 @@ async def test_a_key_asks_for_the_line_that_it_changes_and_a_row_of_an_answer_fo
 ) -> None:
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         await person.say("say one")
-        await person.sees("│ one")
+        await person.idle()
         await person.type("a")
         await person.idle()
         with lines_counted(monkeypatch, person) as lines:
