@@ -295,7 +295,8 @@ async def test_r08_after_a_turn_without_a_word_the_next_prompt_goes_another_way(
     assert [session for session, _ in model.prompts] == ["model-s1", "model-s1", "model-s2"]
 
 
-async def test_r11_a_stopped_turn_keeps_its_partial_text_and_its_session(tmp_path: Path) -> None:
+@pytest.mark.parametrize("says", ["cancelled", "end_turn"])
+async def test_r11_a_stopped_turn_keeps_its_partial_text_and_its_session(tmp_path: Path, says: str) -> None:
     model = Upstream(scene=waiting)
     async with client(tmp_path, model) as desk:
         await desk.window.say("one")
@@ -303,10 +304,12 @@ async def test_r11_a_stopped_turn_keeps_its_partial_text_and_its_session(tmp_pat
         await desk.window.stop()
         (running,) = model.running()
         assert running.cancel_asked
-        running.end("cancelled")
+        running.end(says)
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None
         assert over.turn.stop_reason is StopReason.CANCELLED
+        (link,) = await desk.links()
+        assert link.knows is None and link.reach is not None, "nobody knows how much of it is in the session"
         assert "one moment" in [row.text for row in await desk.branch()]
         model.scene = answering
         await desk.say("two")

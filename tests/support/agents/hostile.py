@@ -395,8 +395,9 @@ def many_tool_calls(turn: Turn) -> None:
 
 @misdeed
 def many_questions(turn: Turn) -> None:
-    send(*(turn.ask(number, toolCall={"toolCallId": f"q{number}"}, options=OPTIONS) for number in range(300)))
-    for _ in range(300):
+    # A few more than may be open.
+    send(*(turn.ask(number, toolCall={"toolCallId": f"q{number}"}, options=OPTIONS) for number in range(210)))
+    for _ in range(210):
         if "error" not in read_until(lambda message: "method" not in message):
             break
     turn.say("refused some. ")

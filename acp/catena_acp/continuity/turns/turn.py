@@ -159,9 +159,9 @@ class RunningTurn:
         if self._unkept:
             return Ending(StopReason.ERROR, NotKept(f"what it says cannot be kept: {self._unkept}"), answer)
         stop = stop_reason_of(answer.stop_reason)
-        done = self.reducer.answered or self.reducer.compacted
-        if self.stopping and stop is StopReason.END_TURN and not done:
-            # OpenCode, stopped while it waits to ask its model again, says that it came to its end.
+        if self.stopping and stop is StopReason.END_TURN:
+            # OpenCode, stopped while it waits to ask its model again, says that it came to its end, also in the middle
+            # of an answer. Where it really did, just before it heard of the stop, the next prompt tells it once more.
             stop = StopReason.CANCELLED
         return Ending(stop, None, answer)
 
