@@ -78,7 +78,8 @@ class Scene:
                 )
             return self.person.is_over(hostile)
 
-        await self.person.until(over, "the turn to end")
+        # Every call is counted meanwhile, and some misdeeds make millions of them.
+        await self.person.until(over, "the turn to end", patience=6)
 
     async def goes_on_honestly(self, told: str) -> None:
         """The same tab, with an honest agent: it is told what was said, and answers."""
@@ -187,6 +188,7 @@ def test_every_misdeed_is_tried() -> None:
     assert CASES.keys() == MISDEEDS.keys()
 
 
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("name", CASES)
 async def test_w27_r04_whatever_an_agent_does_keys_other_tabs_and_what_was_said_live_on(
     tmp_path: Path, name: str

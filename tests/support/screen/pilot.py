@@ -280,9 +280,9 @@ class Person:
             let_go.set()
             await holding
 
-    async def until(self, done: Callable[[], object], what: str) -> None:
-        """Wait for something."""
-        end = time.monotonic() + DEADLINE
+    async def until(self, done: Callable[[], object], what: str, *, patience: int = 1) -> None:
+        """Wait for something; ``patience``: so many times as long, where much is to be done."""
+        end = time.monotonic() + DEADLINE * patience
         while not done():
             if time.monotonic() > end:
                 raise AssertionError(f"waited for {what}; the screen:\n{self.text}")
