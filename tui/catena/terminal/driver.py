@@ -40,7 +40,7 @@ _BURST_GAP = 0.015  # seconds between two pieces of one burst
 _ANSWER_TIME = 3.0  # seconds to wait for the terminal's reply
 _TICK = 0.1  # seconds after which a lone escape is a key
 _IDLE_TICK = 30.0
-_EARLY_TICK = 0.01  # seconds until the first key may be taken after the first frame
+_ACCEPT, _STOP = b"a", b"s"  # what the reading thread is woken for
 _READ = 1 << 16
 _LAST_WORDS = 0.3  # seconds for the terminal to read what is written before and as the screen is left
 _HUNG_UP = 128 + signal.SIGHUP  # exit status, whether the signal comes first or the end of the input
@@ -160,19 +160,20 @@ class TerminalDriver(LinuxDriver):
 
     def accept_input(self) -> None:
         """Start to take what is typed, including what was typed before the first frame."""
-        self._input_accepted.set()
+        if not self._input_accepted.is_set():
+            self._wake(_ACCEPT)
 
     def disable_input(self) -> None:
         """Wake the reading thread and stop it."""
-        self._wake()
+        self._wake(_STOP)
         super().disable_input()
 
-    def _wake(self) -> None:
+    def _wake(self, reason: bytes) -> None:
         """Wake the reading thread without a key."""
         self._input_accepted.set()
         with self._waking:
             if self._wake_write >= 0:
-                os.write(self._wake_write, b"x")
+                os.write(self._wake_write, reason)
 
     def run_input_thread(self) -> None:
         """Read input as messages until input is disabled or the terminal is gone."""
@@ -217,9 +218,9 @@ class TerminalDriver(LinuxDriver):
             return data
 
         early = self._read_early(selector, read_typed)
-        while not self.exit_event.is_set():
+        while early is not None and not self.exit_event.is_set():
             ready = {key.fd for key, _ in selector.select(0 if early else _TICK if busy else _IDLE_TICK)}
-            if self._wake_read in ready:
+            if self._wake_read in ready and os.read(self._wake_read, 1) == _STOP:
                 break
             busy = bool(early) or self.fileno in ready
             if busy:
@@ -249,14 +250,17 @@ class TerminalDriver(LinuxDriver):
             for _ in parser.feed(""):
                 pass
 
-    def _read_early(self, selector: selectors.BaseSelector, read_typed: Callable[[], str]) -> str:
-        """What is typed before input is accepted; the terminal's reply is passed on, for the first frame."""
+    def _read_early(self, selector: selectors.BaseSelector, read_typed: Callable[[], str]) -> str | None:
+        """What is typed before input is accepted; None where it never is.
+
+        The terminal's reply is passed on at once, for the first frame.
+        """
         typed = ""
         try:
             while not self._input_accepted.is_set():
-                ready = {key.fd for key, _ in selector.select(_EARLY_TICK)}
-                if self._wake_read in ready:
-                    break
+                ready = {key.fd for key, _ in selector.select()}
+                if self._wake_read in ready and os.read(self._wake_read, 1) == _STOP:
+                    return None
                 if self.fileno in ready:
                     typed += read_typed()
         except (EOFError, OSError):

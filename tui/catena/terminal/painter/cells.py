@@ -72,9 +72,11 @@ class CellRow:
     def blanks_from(self, x: int) -> int:
         """How many cells from ``x`` on are blank and can be erased together."""
         blank, end = self.looks[x].of_blank, x
+        if not blank.erasable:
+            return 0
         while end < len(self.texts) and self.texts[end] == " " and self.looks[end].of_blank is blank:
             end += 1
-        return end - x if blank.erasable else 0
+        return end - x
 
     def is_same_from(self, x: int, other: CellRow) -> bool:
         """True where the cells from ``x`` on are equal."""

@@ -165,9 +165,11 @@ class Painter:
             or (look is not shown.looks[x] and not _as_blank(text, look, shown.looks[x]))
         ]
         drawn = 0  # how many of them are
+        end = 0  # behind the blanks that can be erased together
         while drawn < len(different):
             x = different[drawn]
-            end = x + wanted.blanks_from(x)
+            if x >= end:
+                end = x + wanted.blanks_from(x)
             behind = bisect_left(different, end, drawn)
             if end == self._width and behind - drawn > _SHORT_REST:
                 begun = pen.y == y and pen.x < x and pen.x + wanted.blanks_from(pen.x) == end
