@@ -59,15 +59,15 @@ def test_quotations_have_a_bar_and_hold_anything() -> None:
     assert rows("> a\n> - b\n>\n> c", 30) == ["▎ a", "▎ • b", "▎", "▎ c"]
 
 
-@pytest.mark.parametrize(("width", "indent"), [(60, "   "), (30, "  ")])
-def test_code_is_set_in_and_folded_and_never_reflowed(width: int, indent: str) -> None:
-    code = "def f():\n\treturn 'x'\n\n" + "y" * (width - 1)
+@pytest.mark.parametrize("width", [60, 30])
+def test_code_stands_on_the_texts_edge_and_is_folded_and_never_reflowed(width: int) -> None:
+    code = "def f():\n\treturn 'x'\n\n" + "y" * (width + 1)
     assert rows(f"```py\n{code}\n```", width, narrow=width == 30) == [
-        f"{indent}def f():",
-        f"{indent}    return 'x'",
+        "def f():",
+        "    return 'x'",
         "",
-        indent + "y" * (width - len(indent)),
-        indent + "y" * (len(indent) - 1),
+        "y" * width,
+        "y",
     ]
 
 

@@ -51,84 +51,71 @@ def test_w07_a_conversation_as_it_stands_in_a_column() -> None:
     messages = conversation()
     assert column(messages, 72) == [
         "",
-        " ▌ Find out why.",
-        " │",
-        " │ ▸ thought for 8 s",
-        " │ ✓ Read    auth/views.py",
-        " │ ✓ Edit    /home/u/shop/auth/views.py   +2 −2                   0.3 s",
-        " │",
-        " │ It was bound late:",
-        " │",
-        " │    x = 1",
-        " │",
-        " ╎╌╌ rate limit at 14:02 · new session ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
-        " │",
-        " ▌ Now add a test.",
-        " │",
-        " │ ● Run     pytest -q",
-        " │",
-        " │ Half an ans",
-        " │ interrupted",
-        " │",
-        " ╎╌╌ context cleared ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "▌ Find out why.",
         "",
-        " ▌ Something else.",
+        "  ▸ thought for 8 s",
+        "  ✓ Read    auth/views.py",
+        "  ✓ Edit    /home/u/shop/auth/views.py   +2 −2                   0.3 s",
+        "",
+        "  It was bound late:",
+        "",
+        "  x = 1",
+        "",
+        "╌ rate limit at 14:02 · new session ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "",
+        "▌ Now add a test.",
+        "",
+        "  ● Run     pytest -q",
+        "",
+        "  Half an ans",
+        "  interrupted",
+        "",
+        "╌ context cleared ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "",
+        "▌ Something else.",
     ]
 
 
-def test_in_thirty_columns_gutter_and_margins_go_and_prompts_keep_their_bar() -> None:
+def test_in_thirty_columns_the_left_margin_stays_and_the_right_one_goes() -> None:
     assert column(conversation(), 30) == [
         "",
         "▌ Find out why.",
         "",
-        "▸ thought for 8 s",
-        "✓ Read auth/views.py",
-        "✓ Edit /home/…h/views.py +2 −2",
+        "  ▸ thought for 8 s",
+        "  ✓ Read auth/views.py",
+        "  ✓ Edit /home…/views.py +2 −2",
         "",
-        "It was bound late:",
+        "  It was bound late:",
         "",
         "  x = 1",
         "",
-        "╌╌ rate limit at 14:02 ·",
-        "   new session ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "╌ rate limit at 14:02 ·",
+        "  new session ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
         "",
         "▌ Now add a test.",
         "",
-        "● Run pytest -q",
+        "  ● Run pytest -q",
         "",
-        "Half an ans",
-        "interrupted",
+        "  Half an ans",
+        "  interrupted",
         "",
-        "╌╌ context cleared ╌╌╌╌╌╌╌╌╌╌╌",
+        "╌ context cleared ╌╌╌╌╌╌╌╌╌╌╌╌",
         "",
         "▌ Something else.",
     ]
 
 
 @pytest.mark.parametrize(
-    ("width", "margin", "last"), [(160, 30, 130), (120, 10, 110), (102, 1, 101), (80, 1, 79), (60, 1, 59)]
+    ("width", "before", "last"),
+    [(160, 30, 128), (120, 10, 108), (102, 1, 99), (80, 0, 78), (60, 0, 58), (40, 0, 40)],
 )
 def test_the_column_is_centred_and_never_wider_than_a_hundred_cells(
-    width: int, margin: int, last: int
+    width: int, before: int, last: int
 ) -> None:
     rows = column([Writer().answer("word " * 200, link="A")], width)
-    assert rows[1].startswith(" " * margin + "│ word")
+    assert rows[1].startswith(" " * (before + 2) + "word")
     assert max(len(row) for row in rows) <= last
     assert max(len(row) for row in rows) > last - 6
-
-
-def test_the_chain_line_breaks_where_the_link_changes() -> None:
-    writer = Writer()
-    rows = column(
-        [
-            writer.answer("a", link="A"),
-            writer.answer("b", link="A"),
-            writer.answer("c", link="B"),
-            writer.answer("d", link=None),
-        ],
-        60,
-    )
-    assert rows == ["", " │ a", " │", " │ b", "", " │ c", " │", " │ d"]
 
 
 def test_e03_siblings_stand_at_the_right_of_a_prompts_first_row() -> None:
@@ -137,16 +124,16 @@ def test_e03_siblings_stand_at_the_right_of_a_prompts_first_row() -> None:
     view.column.set_siblings({"m1": Siblings(2, 3), "m2": Siblings(1, 1)})
     view.place()
     assert [strip.text.rstrip() for strip in view.strips(None, None)][1:5] == [
-        " ▌ word word word word word word word word word     ‹ 2/3 ›",
-        " ▌ word word word word word word word word word word word",
-        " │",
-        " ▌ alone",
+        "▌ word word word word word word word word word     ‹ 2/3 ›",
+        "▌ word word word word word word word word word word word",
+        "",
+        "▌ alone",
     ]
 
 
 def test_e08_the_agent_that_a_prompt_went_to_stands_before_its_siblings_where_there_is_room() -> None:
     for width, line in (
-        (60, " ▌ word word word word word word             Gemini ‹ 2/3 ›"),
+        (60, "▌ word word word word word word             Gemini ‹ 2/3 ›"),
         (30, "▌ word word word word  ‹ 2/3 ›"),
     ):
         view = viewport([Writer().prompt("word " * 6)], width, 20)
@@ -159,31 +146,31 @@ def test_w05_attachments_and_a_refusal_stand_under_the_prompt() -> None:
     prompt = Writer().prompt(
         "look", state=MessageState.REFUSED, data={"attachments": [{"name": "a.png"}, {"path": "b"}]}
     )
-    assert column([prompt], 60) == ["", " ▌ look", " ▌ + a.png", " ▌ + b", " ▌ not sent: no agent took it"]
+    assert column([prompt], 60) == ["", "▌ look", "▌ + a.png", "▌ + b", "▌ not sent: no agent took it"]
 
 
 def test_w07_an_edit_unfolds_to_its_diff_with_numbers_signs_and_some_context() -> None:
     rows = column(conversation()[:4], 60, unfolded=["m4"])
     start = next(number for number, row in enumerate(rows) if "Edit" in row)
-    assert rows[start].startswith(" │ ▾ ✓ Edit")
+    assert rows[start].startswith("  ▾ ✓ Edit")
     assert rows[start + 1 :] == [
-        " │      2   line 2",
-        " │      3   line 3",
-        " │      4   line 4",
-        " │      5 − line 5",
-        " │      5 + line five",
-        " │      6 + and more",
-        " │      7   line 6",
-        " │      8   line 7",
-        " │      9   line 8",
-        " │     ⋯",
-        " │     23   line 22",
-        " │     24   line 23",
-        " │     25   line 24",
-        " │     25 − line 25",
-        " │     26   line 26",
-        " │     27   line 27",
-        " │     28   line 28",
+        "       2   line 2",
+        "       3   line 3",
+        "       4   line 4",
+        "       5 − line 5",
+        "       5 + line five",
+        "       6 + and more",
+        "       7   line 6",
+        "       8   line 7",
+        "       9   line 8",
+        "      ⋯",
+        "      23   line 22",
+        "      24   line 23",
+        "      25   line 24",
+        "      25 − line 25",
+        "      26   line 26",
+        "      27   line 27",
+        "      28   line 28",
     ]
 
 
@@ -209,7 +196,7 @@ def test_a_diff_counts_lines_and_a_new_file_is_all_added() -> None:
 )
 def test_w07_a_tool_calls_state_has_a_glyph_of_its_own(status: str, state: MessageState, glyph: str) -> None:
     rows = column([Writer().tool("read", "x", status=status, state=state)], 60)
-    assert rows[1] == f" │ {glyph} Read    x"
+    assert rows[1] == f"  {glyph} Read    x"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +214,7 @@ def test_w07_a_tool_calls_state_has_a_glyph_of_its_own(status: str, state: Messa
 )
 def test_a_tool_calls_line_says_what_was_done_to_what(kind: str, data: dict[str, object], line: str) -> None:
     message = Writer().tool(kind, "", **data) if "title" not in data else Writer().tool(kind, **data)  # type: ignore[arg-type]
-    assert column([message], 60)[1] == f" │ {line}"
+    assert column([message], 60)[1] == f"  {line}"
 
 
 def test_w07_output_unfolds_without_its_fence_and_raw_data_where_there_is_nothing_else() -> None:
@@ -238,17 +225,17 @@ def test_w07_output_unfolds_without_its_fence_and_raw_data_where_there_is_nothin
     raw = writer.tool("fetch", "x", raw_input={"url": "http://x"}, raw_output="body")
     assert column([output, raw], 60, unfolded=["m1", "m2"]) == [
         "",
-        " │ ▾ ✓ Run     make",
-        " │     red",
-        " │",
-        " │     done",
-        " │ ▾ ✓ Fetch   x",
-        " │     input",
-        " │     {",
-        ' │       "url": "http://x"',
-        " │     }",
-        " │     output",
-        " │     body",
+        "  ▾ ✓ Run     make",
+        "      red",
+        "",
+        "      done",
+        "  ▾ ✓ Fetch   x",
+        "      input",
+        "      {",
+        '        "url": "http://x"',
+        "      }",
+        "      output",
+        "      body",
     ]
 
 
@@ -260,10 +247,10 @@ def test_w06_a_plan_is_a_checklist() -> None:
     ]
     assert column([Writer().row(Kind.PLAN, data={"entries": entries})], 30) == [
         "",
-        "☑ find the cause",
-        "◐ bind the form first, which",
-        "  takes more than one row",
-        "☐ test",
+        "  ☑ find the cause",
+        "  ◐ bind the form first, which",
+        "    takes more than one row",
+        "  ☐ test",
     ]
 
 
@@ -273,7 +260,7 @@ def test_a_notice_has_a_mark_and_trouble_another_one() -> None:
         Kind.NOTICE, "It stopped.", data={"trouble": "agent_gone", "detail": ["panic", "core"]}
     )
     rows = column([trouble, writer.row(Kind.NOTICE, "compacted")], 60, unfolded=["m1"])
-    assert rows == ["", " │ ! It stopped. ▾", " │   panic", " │   core", " │", " │ · compacted"]
+    assert rows == ["", "  ! It stopped. ▾", "    panic", "    core", "", "  · compacted"]
 
 
 def test_r15_a_compaction_is_a_divider_that_unfolds_to_the_agent_s_summary() -> None:
@@ -282,9 +269,9 @@ def test_r15_a_compaction_is_a_divider_that_unfolds_to_the_agent_s_summary() -> 
     done = writer.row(Kind.NOTICE, "the agent shortened its own context", data=data)
     assert column([done], 60) == [
         "",
-        " │ ╌ the agent shortened its own context ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "╌ the agent shortened its own context ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
     ]
-    assert column([done], 60, unfolded=["m1"])[-2:] == [" │   We talked.", " │   Then we edited."]
+    assert column([done], 60, unfolded=["m1"])[-2:] == ["    We talked.", "    Then we edited."]
     failed = writer.row(Kind.NOTICE, "the agent shortened its own context", data={"compacted": "failed"})
     assert " could not shorten its own context " in column([failed], 60)[-1]
     under_way = writer.row(
@@ -310,18 +297,18 @@ def test_p09_a_seam_stands_above_its_prompt_and_unfolds_to_what_was_told() -> No
     view.column.fold(view.column.entries[0], False)
     view.place()
     rows = [strip.text.rstrip() for strip in view.strips(None, None)]
-    assert rows[1].startswith(" ╎╌╌ new session ▾ ╌")
-    assert rows[2:6] == [" ╎", " ╎   All that was said.", " │", " ▌ go on"]
+    assert rows[1].startswith("╌ new session ▾ ╌")
+    assert rows[2:6] == ["", "    All that was said.", "", "▌ go on"]
 
 
 def test_an_answer_without_a_word_takes_no_room() -> None:
     writer = Writer()
-    assert column([writer.prompt("q"), writer.growing(), writer.answer("")], 60) == ["", " ▌ q"]
+    assert column([writer.prompt("q"), writer.growing(), writer.answer("")], 60) == ["", "▌ q"]
 
 
 def test_what_is_not_text_is_named_under_the_answer() -> None:
     answer = Writer().answer("see", data={"other": [{"kind": "image", "description": "image, 12 kB"}]})
-    assert column([answer], 60) == ["", " │ see", " │", " │ ◇ image, 12 kB"]
+    assert column([answer], 60) == ["", "  see", "", "  ◇ image, 12 kB"]
 
 
 @pytest.mark.parametrize(

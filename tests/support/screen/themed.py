@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.app import App
+from textual.theme import BUILTIN_THEMES, Theme
 
 from catena.themes.catalog import DARK, ThemeCatalog
 from catena.themes.depth import ColourDepth
@@ -12,11 +13,15 @@ class ThemedApp(App[None]):
     """Base of apps that show one widget."""
 
     def __init__(self, theme: str = DARK) -> None:
+        self._catalog = ThemeCatalog(ColourDepth.FULL)  # Textual asks for a theme while it is made
         super().__init__()
-        catalog = ThemeCatalog(ColourDepth.FULL)
-        for name in catalog.names:
-            self.register_theme(catalog.theme(name))
+        for name in self._catalog.names:
+            self.register_theme(self._catalog.theme(name))
         self.theme = theme
+
+    def get_theme(self, theme_name: str) -> Theme | None:
+        theme = super().get_theme(theme_name)
+        return self._catalog.theme(theme_name) if theme is BUILTIN_THEMES.get(theme_name) else theme
 
     def get_css_variables(self) -> dict[str, str]:
         return {**super().get_css_variables(), "column": "100"}
