@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -285,6 +286,18 @@ def test_a_band_within_a_ground_comes_and_goes_in_few_bytes() -> None:
         assert len(pair.paint(pair.canvas.full())) <= 45
 
 
+def test_a_second_key_in_the_same_look_needs_no_colour() -> None:
+    pair = Pair(a_chat())
+    lines = pair.canvas.lines
+    sent = [pair.paint(pair.canvas.full())]
+    for typed in ("z", "za", "zab"):
+        words = Segment(f" {typed} ", GROUND + Style(color="#d5dae0"))
+        lines[30] = Strip([words]).adjust_cell_length(pair.canvas.width, GROUND)
+        sent.append(pair.paint(pair.canvas.full()))
+    assert len(sent[-1]) <= 20
+    assert_same(pair.plain(), pair.terminal, sent[-1])
+
+
 def test_lines_that_scroll_in_have_the_ground_already() -> None:
     pair = Pair(a_chat())
     pair.paint(pair.canvas.full())
@@ -361,6 +374,15 @@ def test_a_few_bytes_are_the_first_frame_a_key_and_rest(place: Place) -> None:
             terminal.wait_for(f"> z?{letter}")
             terminal.wait_until_quiet(0.3)
             assert len(terminal.output) - before <= 24
+
+
+def test_the_terminal_gets_its_own_look_back(place: Place) -> None:
+    with place.catena("--agent", "rehearsal") as terminal:
+        with_an_answer(terminal)
+        terminal.press("ctrl+d")
+        assert terminal.ended() == 0
+        drawn, _, _ = terminal.output.partition(b"\x1b[?1049l")
+        assert re.findall(rb"\x1b\[[\d;]*m", drawn)[-1] == b"\x1b[m"
 
 
 def test_all_is_drawn_again_after_the_program_was_stopped_and_let_go_on(place: Place) -> None:

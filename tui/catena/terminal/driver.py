@@ -136,6 +136,7 @@ class TerminalDriver(LinuxDriver):
         """Stop application mode and restore the terminal, even where it has not read the last frames."""
         if self._output is not None:
             self._output.drain(_LAST_WORDS)
+        self.write("\x1b[m")  # the painter leaves the look of its last cell
         super().stop_application_mode()
 
     def close(self) -> None:

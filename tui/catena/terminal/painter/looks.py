@@ -70,6 +70,10 @@ class Looks:
             sequence = self._changes[before, after] = _change(before, after)
         return sequence
 
+    def anew(self, look: Look) -> str:
+        """The sequence after which a pen has a look without a link, whatever look it had."""
+        return f"\x1b[{_anew(look)}m"
+
     def _parsed(self, rendered: str) -> Look:
         found = _RENDERED.fullmatch(rendered)
         assert found is not None, rendered

@@ -220,7 +220,10 @@ def _pieces_of_chops(update: ChopsUpdate) -> Iterator[_Piece]:
 
 
 class Pen:
-    """The terminal's cursor and look, and the sequences that change them. It is plain where a frame begins and ends."""
+    """The terminal's cursor and look, and the sequences that change them.
+
+    Between frames it keeps its look, without the link; whoever lets another program write has to reset the terminal's.
+    """
 
     def __init__(self, looks: Looks) -> None:
         self._looks = looks
@@ -235,7 +238,8 @@ class Pen:
 
     def end(self) -> str:
         """End the frame; what was sent."""
-        self._turn(self._looks.plain)
+        if self._look.link:
+            self._turn(self._looks.plain)
         return "".join(self._sent)
 
     def lose(self) -> None:
@@ -278,9 +282,9 @@ class Pen:
             self.lose()
 
     def clear(self, look: Look) -> None:
-        """Erase all of the screen, so that it has blanks of a look."""
-        self._turn_for_blanks(look)
-        self._sent.append("\x1b[H\x1b[J")
+        """Erase all of the screen, so that it has blanks of a look, whatever look the terminal has now."""
+        self._sent.append(f"{self._looks.anew(look)}\x1b[H\x1b[J")
+        self._look = look
         self.x = self.y = 0
 
     def erase(self, x: int, y: int, look: Look, count: int | None = None) -> None:
