@@ -61,7 +61,7 @@ class SessionState:
     modes: tuple[ConfigChoice, ...] = ()
     model: str | None = None  # its name, from the option of category `model`
     options: tuple[Option, ...] = ()
-    commands: tuple[Command, ...] = ()
+    commands: tuple[Command, ...] | None = None  # None until the agent has announced them
     usage: Usage | None = None
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from pathlib import Path
 
 import pytest
 
-from support.screen.pilot import at_the_screen
+from catena.screens.chat.commands.unknown_commands import refusal_of
+from catena_acp.port import AgentSpec
+from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import KEYS, Place
 
 
@@ -106,3 +110,199 @@ def test_escape_holds_what_waits_and_enter_sends_it_also_in_one_write(tmp_path: 
         assert "held  say one" in terminal.text
         terminal.write(written("x", "ctrl+c", "enter"))
         terminal.wait_for(r"│ one[\s\S]*│ two[\s\S]*ctrl\+o history")
+
+
+async def two_at_work(person: Person) -> None:
+    """Two tabs in which the agent works; the second is looked at."""
+    await person.say("say busy; hang")
+    await person.sees("│ busy")
+    await person.new_tab()
+    await person.say("say at it; hang")
+    await person.sees("│ at it")
+
+
+async def test_quitting_while_agents_work_asks_once_and_names_what_works(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await two_at_work(person)
+        await person.press("ctrl+d")
+        await person.sees("Rehearsal is working in 2 tabs. Ctrl+D or /quit again stops it and quits")
+        await person.press("escape")
+        await person.sees_no("is working in 2 tabs")
+        assert all(tab.busy for tab in person.tabs), "Esc stopped nothing"
+        await person.press("ctrl+d", "x", "backspace")
+        assert "is working in 2 tabs" not in person.text
+        await person.press("escape")
+        await person.until(lambda: not person.tab.busy, "the turn to be stopped")
+        await person.press("ctrl+d")
+        await person.sees("Rehearsal is working in the tab “say busy; hang”. Ctrl+D or /quit again")
+        await person.to_tab(1, "ctrl+pageup")
+        await person.press("ctrl+d")
+        await person.sees("Rehearsal is working. Ctrl+D or /quit again")
+        await person.press("left")
+        await person.sees("Rehearsal is working. Ctrl+D or /quit again")
+        assert not person.app._exit
+        await person.press("ctrl+d")
+        await person.until(lambda: person.app._exit, "the app to be left")
+
+
+@pytest.mark.parametrize("word", ["/quit", "/exit"])
+async def test_quit_is_asked_about_as_the_key_is_and_typed_again_it_quits(tmp_path: Path, word: str) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await two_at_work(person)
+        await person.type(word)
+        await person.press("enter")
+        await person.sees("is working in 2 tabs")
+        await person.type("say other")
+        await person.press("ctrl+c")
+        await person.type(word)
+        await person.press("enter")
+        await person.sees("is working in 2 tabs")
+        assert not person.app._exit, "something else was typed between"
+        await person.type(word)
+        await person.press("enter")
+        await person.until(lambda: person.app._exit, "the app to be left")
+
+
+@pytest.mark.parametrize("how", ["two keys in one write", "a signal"])
+def test_quitting_at_once_asks_nobody(tmp_path: Path, how: str) -> None:
+    with Place(tmp_path).catena("--agent", "rehearsal") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.say("say busy; hang")
+        terminal.wait_for("│ busy")
+        if how == "a signal":
+            terminal.signal(signal.SIGTERM)
+            assert terminal.ended() == 128 + signal.SIGTERM
+        else:
+            terminal.write(written("ctrl+d", "ctrl+d"))
+            assert terminal.ended() == 0
+
+
+async def test_quitting_while_nothing_works_does_not_ask(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("say one")
+        await person.idle()
+        await person.press("ctrl+d")
+        await person.until(lambda: person.app._exit, "the app to be left")
+
+
+async def test_closing_a_tab_in_which_an_agent_works_says_that_it_is_stopped(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await two_at_work(person)
+        await person.say("/close")
+        await person.sees(
+            "Closed “say at it; hang”: Rehearsal was working and is stopped. /undo opens it again."
+        )
+        await person.say("/undo")
+        await person.sees("│ at it")
+
+
+async def test_end_in_an_empty_composer_goes_to_the_end_of_the_transcript_and_follows_it(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("stream 2000 end=CURTAIN")
+        await person.sees("CURTAIN")
+        await person.until(lambda: not person.transcript.busy, "it to be drawn")
+        await person.press("pageup", "pageup")
+        await person.sees_no("CURTAIN")
+        await person.type("word")
+        await person.press("home", "end", "s")
+        assert (person.draft, person.transcript.following) == ("words", False)
+        await person.press("ctrl+c", "end")
+        await person.sees("CURTAIN")
+        assert person.transcript.following and person.app.focused is person.composer
+        await person.press("pageup")
+        await person.say("/follow")
+        await person.until(lambda: person.transcript.following, "the command to do the same")
+
+
+async def announced(person: Person) -> None:
+    await person.until(lambda: person.tab.session and person.tab.session.commands, "the agent's commands")
+
+
+async def test_w03_a_command_that_nobody_has_is_refused_with_the_nearest_and_the_text_stays(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await announced(person)
+        await person.idle()
+        await person.say("/thme light")
+        await person.sees("Unknown command /thme. Did you mean /theme? Your text is kept")
+        assert person.draft == "/thme light"
+        await person.press("ctrl+c")
+        await person.say("/qqqqqq now")
+        await person.sees("Unknown command /qqqqqq. Your text is kept; with a space before it")
+        await person.press("ctrl+c")
+        await person.say("say busy; hang")
+        await person.sees("│ busy")
+        await person.say("/thme light")
+        await person.sees("Unknown command /thme.")
+        assert person.tab.queue == ()
+        await person.press("home", "space", "enter")
+        await person.sees("next  /thme light")
+        assert person.draft == ""
+        await person.say("/etc/hosts is a file")
+        await person.until(lambda: len(person.tab.queue) == 2, "a path to be a text")
+
+
+async def test_w03_before_the_agent_has_announced_its_commands_every_word_is_sent(tmp_path: Path) -> None:
+    silent = AgentSpec("silent", "Silent", (sys.executable, "-m", "catena_acp.rehearsal", "--no-commands"))
+    async with at_the_screen(str(tmp_path), agent=silent) as person:
+        await person.answered("/thme light")
+        await person.sees("▌ /thme light")
+
+
+def test_w03_a_command_that_nobody_has_is_refused_also_when_its_enter_comes_in_one_write(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    place.without_parking()
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.say("say a beginning")
+        terminal.wait_for(r"│ a beginning[\s\S]*ctrl\+o history")
+        terminal.write(written(*"/thme light", "enter", "\x1b[C", "!"))
+        terminal.wait_for("> /thme light!")
+
+
+@pytest.mark.parametrize(
+    ("text", "agent", "refused"),
+    [
+        ("/thme", ["plan"], "Unknown command /thme. Did you mean /theme? "),
+        ("/Thme", [], "Unknown command /Thme. Did you mean /theme? "),
+        ("/plam it\nwell", ["plan:now", "plan"], "Unknown command /plam. Did you mean /plan? "),
+        ("/mcp:", ["mcp:tool"], "Unknown command /mcp:. Did you mean "),
+        ("/plan", ["plan"], ""),
+        ("/resume", [], ""),
+        ("/thme", None, ""),
+        (" /thme", [], ""),
+        ("/etc/hosts", [], ""),
+        ("/", [], ""),
+        ("/ thme", [], ""),
+        ("/thme?", [], ""),
+        ("a /thme", [], ""),
+    ],
+)
+def test_w03_only_a_first_word_that_is_a_command_by_its_form_is_refused(
+    text: str, agent: list[str] | None, refused: str
+) -> None:
+    assert refusal_of(text, agent).startswith(refused) and bool(refusal_of(text, agent)) == bool(refused)
+
+
+async def test_the_mode_word_stands_with_what_is_browsed_and_goes_with_it(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(40, 12)) as person:
+        await person.answered("say one")
+        await person.idle()
+        assert "BROWSE" not in person.text
+        await person.browse()
+        await person.sees(f"BROWSE · answer of {time_of(person)}")
+        await person.press("k")
+        await person.sees(f"BROWSE · prompt of {time_of(person)}")
+        await person.press("escape")
+        await person.sees_no("BROWSE")
+
+
+def time_of(person: Person) -> str:
+    browsed = person.transcript.record(person.transcript.current)
+    assert browsed is not None
+    return f"{browsed.created_at.astimezone():%H:%M}"

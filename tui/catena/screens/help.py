@@ -25,7 +25,8 @@ _COMPOSER = (
     ("tab", "complete; to an open question"),
     ("ctrl+g", "your editor ($VISUAL, $EDITOR)"),
     ("ctrl+_", "undo what you typed"),
-    ("ctrl+d", "leave, when empty"),
+    ("end when empty", "to the end of the transcript"),
+    ("ctrl+d when empty", "quit; asks once while an agent works"),
 )
 _ANYWHERE = (
     ("ctrl+o", "history: open a conversation"),

@@ -13,6 +13,7 @@ from textual.message import Message
 from catena.widgets.text_fields import SafeTextArea
 
 PLACEHOLDER = "Message"
+_WRITES_NOTHING = ("send", "leave_or_delete")  # by itself
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -28,6 +29,9 @@ class Composer(SafeTextArea):
         Binding("ctrl+j", "newline", "new line", id="composer.newline"),
         Binding("tab", "complete", "complete", id="composer.complete"),
         Binding("ctrl+r", "search_inputs", "search what was typed", id="composer.search"),
+        Binding(
+            "end", "line_end_or_follow", "end of the line; of the transcript, when empty", id="composer.end"
+        ),
         Binding("ctrl+g", "editor", "your editor", id="composer.editor"),
         # A terminal sends the same for Ctrl+_ and Ctrl+/; with the kitty protocol they differ.
         Binding("ctrl+underscore,ctrl+shift+minus,ctrl+slash", "undo", "undo typing", id="composer.undo"),
@@ -150,8 +154,17 @@ class Composer(SafeTextArea):
         """Open the text in the person's editor."""
         self.post_message(self.Wanted("editor"))
 
+    def action_line_end_or_follow(self) -> None:
+        """Go to the end of the line; when empty, to the end of the transcript."""
+        if self.text:
+            self.action_cursor_line_end()
+        else:
+            self.post_message(self.Wanted("follow"))
+
     def action_leave_or_delete(self) -> None:
         """Leave when empty, else delete to the right as everywhere."""
+        if self.text:
+            self.before_typing()
         if self.text:
             self.action_delete_right()
         else:
@@ -195,7 +208,7 @@ class Composer(SafeTextArea):
                 ):
                     event.stop()
                     event.prevent_default()
-                    if node is self and binding.action != "send":
+                    if node is self and binding.action not in _WRITES_NOTHING:
                         self.before_typing()
                     await self.app.run_action(binding.action, node)
                     return

@@ -194,7 +194,7 @@ _COMMAND_FIRST = (
 def _is_command(text: str, live: LiveSession) -> bool:
     """True for one of the agent's own slash commands; a path is none. A new session may not have reported them yet."""
     name = command_name(text)
-    offered = {command.name for command in live.state.commands}
+    offered = {command.name for command in live.state.commands or ()}
     return name is not None and (not offered or name in offered)
 
 

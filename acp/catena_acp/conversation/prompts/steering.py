@@ -44,7 +44,7 @@ def may_stop_for(running: RunningTurn, text: str) -> bool:
 
 
 def _is_command(running: RunningTurn, text: str) -> bool:
-    commands = {command.name for command in running.live.state.commands}
+    commands = {command.name for command in running.live.state.commands or ()}
     return text.startswith("/") and text[1:].partition(" ")[0] in commands
 
 

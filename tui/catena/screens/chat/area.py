@@ -181,8 +181,13 @@ class ChatArea(Vertical):
             place = self.prompt.place
             if place == "composer" and self._busy:
                 place = "busy"
+        self._show_mode()
         hints = (*self._waiting_hints(place), *_HINTS[place])
         self.prompt.hints.hint(*(self.panels.question_hints(hints) if place == "question" else hints))
+
+    def _show_mode(self) -> None:
+        """Show the mode word while the transcript is browsed."""
+        self.status.show_mode(self.conversation.mode_words)
 
     def _waiting_hints(self, place: str) -> tuple[str, ...]:
         """What can be done about the prompts that wait for the person."""
@@ -226,7 +231,9 @@ class ChatArea(Vertical):
         """Close the innermost part, else stop the turn; False if there was nothing to close."""
         self.prompt.hints.hush()
         place = self.place
-        if self.prompt.completion.is_open:
+        if self.commands.stay():
+            pass
+        elif self.prompt.completion.is_open:
             self.prompt.close_completions()
         elif self.find_bar.is_open:
             self.find_bar.close()
@@ -323,6 +330,7 @@ class ChatArea(Vertical):
         """Get ready to show a tab: there has to be a transcript."""
         if await self.conversation.mount_transcript() and self.conversation.transcript is not None:
             self.watch(self.conversation.transcript, "scroll_y", self._place_changed, init=False)
+            self.watch(self.conversation.transcript, "current", self._show_mode, init=False)
 
     def unstored_lines(self) -> list[str]:
         """Lines for the terminal with what was typed before the store failed to open."""

@@ -15,9 +15,24 @@ from catena.text.safe_text import safe
 
 if TYPE_CHECKING:  # the first frame needs no transcript
     from catena.transcript import Transcript
+    from catena_store.records import Message as Record
 
 
+_BROWSED = {
+    "user": "prompt",
+    "agent": "answer",
+    "thought": "thought",
+    "tool": "tool call",
+    "plan": "plan",
+}  # by kind of message
 _STILL_FRAME = 0.1  # seconds between two drawings over a slow line
+
+
+def mode_words(browsed: Record | None) -> str:
+    """The mode that the keys are in while a message is browsed, and which one that is."""
+    if browsed is None:
+        return "BROWSE"
+    return f"BROWSE · {_BROWSED.get(browsed.kind, 'note')} of {browsed.created_at.astimezone():%H:%M}"
 
 
 class ConversationArea(Vertical):
@@ -136,6 +151,13 @@ class ConversationArea(Vertical):
     def browsed(self) -> str | None:
         """The browsed message; None while nothing is browsed."""
         return self.transcript.current if self.browsing and self.transcript is not None else None
+
+    @property
+    def mode_words(self) -> str:
+        """The mode word and what it is about; "" while nothing is browsed."""
+        if not self.browsing or self.transcript is None:
+            return ""
+        return mode_words(self.transcript.record(self.transcript.current))
 
     @property
     def choosing(self) -> bool:

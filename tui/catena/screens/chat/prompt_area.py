@@ -98,6 +98,9 @@ class PromptArea(Vertical):
         self._key_pressed()
         if not self.commands.may_submit:
             return
+        if refusal := self.commands.refusal(text):
+            self.hints.say(refusal, wrong=True)
+            return
         self.composer.load_text("")
         self.commands.submit(text)
         if self.commands.text_waits:
@@ -145,7 +148,7 @@ class PromptArea(Vertical):
         tab = self.commands.tab
         session = tab.session if tab else None
         directory = tab.conversation.record.cwd if tab else self._directory
-        self.completion.offer(self.composer.text, session.commands if session else (), directory)
+        self.completion.offer(self.composer.text, (session.commands or ()) if session else (), directory)
         self._completions_changed()
         self.commands.write()
 

@@ -12,6 +12,7 @@ from catena.screens.chat.actions.editing import EditActions
 from catena.screens.chat.actions.inspection import ChainActions, TreeActions, UsageActions
 from catena.screens.chat.actions.logins import LoginActions
 from catena.screens.chat.actions.prompts import PromptActions, QueueActions
+from catena.screens.chat.actions.quitting import QuitActions
 from catena.screens.chat.actions.settings import SettingsActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.actions.trouble import TroubleActions
@@ -53,3 +54,4 @@ class ChatActions:
         self.trees = TreeActions(context, self.tabs, self.branches)
         self.checkpoints = CheckpointActions(context, self.branches)
         self.view = ViewActions(context, commands=commands, do=do)
+        self.quitting = QuitActions(context)

@@ -226,6 +226,10 @@ class TabActions:
 
     async def _close(self, tab: Tab, way: UnplacedDraft) -> None:
         context = self._context
+        elsewhere = any(
+            each is not tab and each.conversation is tab.conversation for each in context.tabs.tabs
+        )
+        stopped = tab.window.in_turn and not elsewhere and not tab.conversation.read_only
         with context.drafts.under_way(way):
             try:
                 await self._keep_and_close(tab)
@@ -235,6 +239,9 @@ class TabActions:
                     await self.show(tab)
                 raise
             await self.show_what_is_left(tab, way)
+        if stopped:
+            agent = (tab.session or tab.window.session).agent_title
+            context.say(f"Closed “{tab.name()}”: {agent} was working and is stopped. /undo opens it again.")
 
     async def _keep_and_close(self, tab: Tab) -> None:
         if not self._context.tabs.read_only:  # /undo brings it back as it is

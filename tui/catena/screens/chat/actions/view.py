@@ -40,6 +40,10 @@ class ViewActions:
         """Open the find bar."""
         self._context.parts.find.open(text)
 
+    async def follow(self) -> None:
+        """Go to the end of the transcript, and follow it."""
+        self._context.parts.conversation.action_go_end()
+
     async def browse(self) -> None:
         """Give the keys to the transcript, or back to the composer."""
         conversation = self._context.parts.conversation
@@ -86,7 +90,3 @@ class ViewActions:
         place = self._context.screen.place
         page = help_text(_HELPED_BY.get(place, place), agents, self._commands)
         await self._context.app.push_screen_wait(PageScreen("help", page))
-
-    async def quit(self) -> None:
-        """End the program; the tabs come back with the next one."""
-        self._context.screen.leave()

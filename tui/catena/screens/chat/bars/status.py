@@ -39,7 +39,14 @@ class StatusLine(Widget):
         super().__init__(id=id)
         self._still = still
         self._status = Status("")
+        self._mode = ""
         self._timer: Timer | None = None
+
+    def show_mode(self, words: str) -> None:
+        """Show the mode that the keys are in, in the place of the agent; "" for none."""
+        if words != self._mode:
+            self._mode = words
+            self.refresh()
 
     def show(self, status: Status) -> None:
         """Show another status."""
@@ -68,7 +75,7 @@ class StatusLine(Widget):
                 right += Content(f"   {safe_line(self._status.ways)}")
         elif doing:
             right = Content(doing)
-        left = _cut(" " + safe_line(self._status.who), max(0, width - right.cell_length - 2))
+        left = _cut(" " + safe_line(self._mode or self._status.who), max(0, width - right.cell_length - 2))
         room = width - cell_len(left) - right.cell_length - 1
         meter = safe(self._status.meter)
         middle = f"   {meter}" if meter and cell_len(meter) + 4 < room else ""

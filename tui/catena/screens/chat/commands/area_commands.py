@@ -56,6 +56,9 @@ class AreaCommands(Protocol):
     def do(self, name: str) -> None:
         """Run the command of this name."""
 
+    def refusal(self, text: str) -> str:
+        """Why a text on which Enter was pressed is not taken; "" if it is."""
+
     def submit(self, text: str) -> None:
         """Submit a text that has left the composer."""
 
@@ -85,6 +88,9 @@ class AreaCommands(Protocol):
 
     def drawn(self) -> None:
         """Update what depends on the state that was just drawn."""
+
+    def stay(self) -> bool:
+        """Withdraw the question whether to quit; False if it was not asked."""
 
     def close_innermost(self) -> bool:
         """Close an edit, a wait or a trouble; False if none is open."""

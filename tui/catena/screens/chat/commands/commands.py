@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS, command, slash_command
+from catena.screens.chat.commands.unknown_commands import refusal_of
 from catena.screens.chat.context import ChatContext, ChatHost
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.panels.attachments import AttachmentBar
@@ -100,13 +101,23 @@ class Commands:
 
     def do(self, name: str) -> None:
         """Do what the command of this name does."""
+        if name != "quit":
+            self.stay()
         self.run(self._act(name))
 
     def _act(self, name: str) -> Awaitable[None]:
         return _action(name, "", self.actions, self.context)
 
+    def refusal(self, text: str) -> str:
+        """Why a text is not taken: it is a command that neither Catena nor the agent of its tab has."""
+        tab = self.context.drafts.tab
+        announced = tab.session.commands if tab is not None and tab.session is not None else None
+        return refusal_of(text, None if announced is None else [each.name for each in announced])
+
     def submit(self, text: str) -> None:
         """Take a text on which Enter was pressed."""
+        if not _quits(text):
+            self.stay()
         self._submissions.submit(text)
 
     def _go(self, outgoing: OutgoingText) -> None:
@@ -177,6 +188,7 @@ class Commands:
     def typed(self) -> None:
         """Note that another key was pressed."""
         self.actions.edits.typed()
+        self.actions.quitting.ask()
 
     def cleared(self, text: str) -> None:
         """Remember a text that the person has cleared: ↑ brings it back."""
@@ -189,6 +201,9 @@ class Commands:
     def write(self) -> None:
         """Take the text of the composer over into its tab."""
         self.context.drafts.write()
+        text, quits = self.context.parts.composer.text, command("quit")
+        if not any(f"/{name}".startswith(text) for name in (quits.name, *quits.aliases)):
+            self.stay()
 
     def save(self) -> None:
         """Save the draft and the scroll position of the tab that is written for."""
@@ -198,6 +213,10 @@ class Commands:
     def drawn(self) -> None:
         """Price an edit anew where what it depends on has changed."""
         self.actions.edits.price_anew()
+
+    def stay(self) -> bool:
+        """Withdraw the question whether to quit."""
+        return self.actions.quitting.stay()
 
     def close_innermost(self) -> bool:
         """Leave an edit, stop waiting, dismiss trouble, in this order; False if there is none of them."""
@@ -210,10 +229,12 @@ class Commands:
 
     def step_tab(self, step: int) -> None:
         """Go through the tabs."""
+        self.stay()
         self.actions.tabs.step(step)
 
     def go_to_tab(self, index: int) -> None:
         """Go to a tab, counted from 0."""
+        self.stay()
         self.actions.tabs.go_to(index)
 
     def unstored_texts(self, written: str) -> list[str]:
@@ -303,6 +324,11 @@ def _action(name: str, argument: str, actions: ChatActions, context: ChatContext
 def _is_command(text: str) -> bool:
     slash = split_slash(text)
     return slash is not None and slash_command(slash[0]) is not None
+
+
+def _quits(text: str) -> bool:
+    slash = split_slash(text)
+    return slash is not None and slash_command(slash[0]) is command("quit")
 
 
 async def _nothing() -> None:

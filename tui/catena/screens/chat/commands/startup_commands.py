@@ -35,6 +35,10 @@ class StartupCommands:
         if name == "quit":
             self._leave()
 
+    def refusal(self, text: str) -> str:
+        """Return "": it is not known yet which commands there are."""
+        return ""
+
     def submit(self, text: str) -> None:
         """Keep a text until the tabs are there."""
         self._outgoing.add(text, self.draft)
@@ -66,6 +70,10 @@ class StartupCommands:
 
     def drawn(self) -> None:
         """Do nothing."""
+
+    def stay(self) -> bool:
+        """Return False: no agent works yet."""
+        return False
 
     def close_innermost(self) -> bool:
         """Return False: nothing is open."""

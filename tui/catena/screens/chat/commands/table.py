@@ -135,7 +135,9 @@ COMMANDS: tuple[ChatCommand, ...] = (
         argument="LABEL",
         leads=True,
     ),
-    ChatCommand("stop", "stop what the agent does", lambda do, _: do.prompts.stop(), key="esc"),
+    ChatCommand(
+        "stop", "stop what the agent does", lambda do, _: do.prompts.stop(), key="esc, ctrl+c when empty"
+    ),
     ChatCommand(
         "stderr",
         "the last lines of the agent's standard error",
@@ -261,6 +263,12 @@ COMMANDS: tuple[ChatCommand, ...] = (
         leads=True,
     ),
     ChatCommand(
+        "follow",
+        "to the end of the transcript, and along with it",
+        lambda do, _: do.view.follow(),
+        key="end when empty",
+    ),
+    ChatCommand(
         "browse",
         "go through the transcript by keys",
         lambda do, _: do.view.browse(),
@@ -295,8 +303,8 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ),
     ChatCommand(
         "quit",
-        "leave; the tabs come back",
-        lambda do, _: do.view.quit(),
+        "leave; the tabs come back; asks once while an agent works",
+        lambda do, _: do.quitting.quit(),
         key="ctrl+d when empty",
         aliases=("exit",),
     ),
