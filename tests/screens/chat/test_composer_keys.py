@@ -40,15 +40,15 @@ def test_ctrl_c_clears_the_draft_and_the_arrow_up_in_the_same_write_brings_it_ba
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Understudy")
         terminal.say("say a beginning")
-        terminal.wait_for(r"│ a beginning[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  a beginning[\s\S]*ctrl\+o history")
         terminal.write(written(*"say a thought", "ctrl+c"))
         terminal.wait_for(r"> Message\n[\s\S]*Cleared")
         terminal.press("up")
         terminal.wait_for("> say a thought")
         terminal.write(written("ctrl+c", "up", "up", "down", "enter"))
-        terminal.wait_for(r"▌ say a thought[\s\S]*│ a thought[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"▌ say a thought[\s\S]*  a thought[\s\S]*ctrl\+o history")
     with place.catena() as terminal:
-        terminal.wait_for(r"│ a thought")
+        terminal.wait_for(r"  a thought")
         terminal.press("up")
         terminal.wait_for("> say a thought")
 
@@ -61,7 +61,7 @@ async def test_ctrl_c_clears_before_it_stops_and_a_cleared_draft_comes_back_befo
         await person.press("ctrl+c")
         await person.sees("Press Ctrl+D or type /quit to quit.")
         await person.say("say busy; hang")
-        await person.sees("│ busy")
+        await person.sees("  busy")
         await person.say("say later")
         await person.sees("next  say later")
         await person.type("half a thought")
@@ -100,7 +100,7 @@ def test_escape_holds_what_waits_and_enter_sends_it_also_in_one_write(tmp_path: 
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Understudy")
         terminal.say("say busy; hang")
-        terminal.wait_for("│ busy")
+        terminal.wait_for("  busy")
         for text in ("say one", "say two"):
             terminal.say(text)
             terminal.wait_for(f"next  {text}")
@@ -109,16 +109,16 @@ def test_escape_holds_what_waits_and_enter_sends_it_also_in_one_write(tmp_path: 
         terminal.wait_until_quiet(0.2)
         assert "held  say one" in terminal.text
         terminal.write(written("x", "ctrl+c", "enter"))
-        terminal.wait_for(r"│ one[\s\S]*│ two[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  one[\s\S]*  two[\s\S]*ctrl\+o history")
 
 
 async def two_at_work(person: Person) -> None:
     """Two tabs in which the agent works; the second is looked at."""
     await person.say("say busy; hang")
-    await person.sees("│ busy")
+    await person.sees("  busy")
     await person.new_tab()
     await person.say("say at it; hang")
-    await person.sees("│ at it")
+    await person.sees("  at it")
 
 
 async def test_quitting_while_agents_work_asks_once_and_names_what_works(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_quitting_at_once_asks_nobody(tmp_path: Path, how: str) -> None:
     with Place(tmp_path).catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Understudy")
         terminal.say("say busy; hang")
-        terminal.wait_for("│ busy")
+        terminal.wait_for("  busy")
         if how == "a signal":
             terminal.signal(signal.SIGTERM)
             assert terminal.ended() == 128 + signal.SIGTERM
@@ -193,7 +193,7 @@ async def test_closing_a_tab_in_which_an_agent_works_says_that_it_is_stopped(tmp
             "Closed “say at it; hang”: Rehearsal was working and is stopped. /undo opens it again."
         )
         await person.say("/undo")
-        await person.sees("│ at it")
+        await person.sees("  at it")
 
 
 async def test_end_in_an_empty_composer_goes_to_the_end_of_the_transcript_and_follows_it(
@@ -234,7 +234,7 @@ async def test_w03_a_command_that_nobody_has_is_refused_with_the_nearest_and_the
         await person.sees("Unknown command /qqqqqq. Your text is kept; with a space before it")
         await person.press("ctrl+c")
         await person.say("say busy; hang")
-        await person.sees("│ busy")
+        await person.sees("  busy")
         await person.say("/thme light")
         await person.sees("Unknown command /thme.")
         assert person.tab.queue == ()
@@ -260,7 +260,7 @@ def test_w03_a_command_that_nobody_has_is_refused_also_when_its_enter_comes_in_o
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Understudy")
         terminal.say("say a beginning")
-        terminal.wait_for(r"│ a beginning[\s\S]*ctrl\+o history")
+        terminal.wait_for(r"  a beginning[\s\S]*ctrl\+o history")
         terminal.write(written(*"/thme light", "enter", "\x1b[C", "!"))
         terminal.wait_for("> /thme light!")
 

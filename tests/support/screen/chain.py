@@ -31,14 +31,14 @@ async def two_sessions(world: World, size: tuple[int, int] = (100, 30)) -> Async
     # A parked fork of the first would carry the second natively.
     async with at_the_screen(str(world.project), size=size, settings=Settings(park=False)) as person:
         await person.say("say alpha")
-        await person.sees("│ alpha")
+        await person.sees("  alpha")
         await person.idle()
         await person.say("crash")
         await person.sees("was killed")
         await person.idle()
         world.fail({"load": NOT_NOW, "resume": NOT_NOW})
         await person.say("say beta")
-        await person.sees("│ beta")
+        await person.sees("  beta")
         await person.idle()
         world.fail({})
         yield person
