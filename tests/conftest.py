@@ -1,9 +1,10 @@
-"""What the tests start heeds Ctrl+C and hangups, however the tests were started themselves."""
+"""What the tests start heeds Ctrl+C and hangups, and has the time of one zone, wherever the tests are started."""
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,8 @@ settings.load_profile("catena")
 
 def pytest_configure() -> None:
     """A script that works in the background ignores Ctrl+C, `nohup` hangups; what they start inherits that."""
+    os.environ["TZ"] = "UTC"  # prompts show the time of day
+    time.tzset()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:

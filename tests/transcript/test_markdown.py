@@ -24,16 +24,17 @@ def rows(text: str, width: int = 60, *, narrow: bool = False) -> list[str]:
     return texts(draw(text, width, narrow=narrow))
 
 
-def test_paragraphs_headings_and_rules_have_one_blank_row_between_them() -> None:
-    assert rows("# One\ntext\nmore\n***\n\n\n## Two", 20) == [
+def test_paragraphs_and_rules_have_one_blank_row_between_them_and_a_heading_none_below() -> None:
+    assert rows("# One\ntext\nmore\n***\n\n\n## Two\n- a", 20) == [
         "One",
-        "",
         "text more",
         "",
         "─" * 20,
         "",
         "Two",
+        "• a",
     ]
+    assert rows("# One\n\n\n```\ncode\n```", 20) == ["One", "", "code"]
 
 
 def test_lists_nest_and_keep_the_blank_rows_of_their_source() -> None:
@@ -121,24 +122,24 @@ TABLE = """
 """
 
 
-def test_a_table_that_fits_is_aligned_as_it_says() -> None:
+def test_a_table_that_fits_is_aligned_as_it_says_and_has_one_rule_under_its_head() -> None:
     assert rows(TABLE, 100) == [
-        "name   │ count │                                                          note",
-        "───────┼───────┼──────────────────────────────────────────────────────────────",
-        "日本語 │   1   │                                                         short",
-        "b      │  22   │ a note that is much too long for its column in a narrow place",
+        "name     count                                                            note",
+        "─" * 78,
+        "日本語     1                                                             short",
+        "b         22     a note that is much too long for its column in a narrow place",
     ]
 
 
 def test_a_table_that_is_too_wide_wraps_its_cells() -> None:
     assert rows(TABLE, 40) == [
-        "name   │ count │                    note",
-        "───────┼───────┼────────────────────────",
-        "日本語 │   1   │                   short",
-        "       │       │",
-        "b      │  22   │ a note that is much too",
-        "       │       │  long for its column in",
-        "       │       │          a narrow place",
+        "name     count                      note",
+        "─" * 40,
+        "日本語     1                       short",
+        "",
+        "b         22     a note that is much too",
+        "                  long for its column in",
+        "                          a narrow place",
     ]
 
 

@@ -51,57 +51,74 @@ def test_w07_a_conversation_as_it_stands_in_a_column() -> None:
     messages = conversation()
     assert column(messages, 72) == [
         "",
-        "▌ Find out why.",
+        "▌ Find out why.                                                  14:00",
         "",
-        "  ▸ thought for 8 s",
-        "  ✓ Read    auth/views.py",
-        "  ✓ Edit    /home/u/shop/auth/views.py   +2 −2                   0.3 s",
+        "▸ Thought for 8 s",
+        "✓ Read    auth/views.py",
+        "✓ Edit    /home/u/shop/auth/views.py                     +2 −2   0.3 s",
+        "      4   line 4",
+        "      5 − line 5",
+        "      5 + line five",
+        "      6 + and more",
+        "      7   line 6",
+        "          ⋯",
+        "     25   line 24",
+        "     25 − line 25",
+        "     26   line 26",
         "",
         "  It was bound late:",
         "",
-        "  x = 1",
+        "  x = 1                                                             py",
         "",
         "╌ rate limit at 14:02 · new session ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
         "",
-        "▌ Now add a test.",
+        "▌ Now add a test.                                                14:00",
         "",
-        "  ● Run     pytest -q",
+        "◐ Run     pytest -q",
         "",
         "  Half an ans",
         "  interrupted",
         "",
         "╌ context cleared ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
         "",
-        "▌ Something else.",
+        "▌ Something else.                                                14:00",
     ]
 
 
 def test_in_thirty_columns_the_left_margin_stays_and_the_right_one_goes() -> None:
     assert column(conversation(), 30) == [
         "",
-        "▌ Find out why.",
+        "▌ Find out why.          14:00",
         "",
-        "  ▸ thought for 8 s",
-        "  ✓ Read auth/views.py",
-        "  ✓ Edit /home…/views.py +2 −2",
+        "▸ Thought for 8 s",
+        "✓ Read  auth/views.py",
+        "✓ Edit  /home…h/views.py +2 −2",
+        "        line 4",
+        "      − line 5",
+        "      + line five",
+        "      + and more",
+        "        line 6",
+        "        ⋯",
+        "        line 24",
+        "      − line 25",
+        "        line 26",
         "",
         "  It was bound late:",
         "",
         "  x = 1",
         "",
-        "╌ rate limit at 14:02 ·",
-        "  new session ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+        "╌ rate li… · new session ▸ ╌╌╌",
         "",
-        "▌ Now add a test.",
+        "▌ Now add a test.        14:00",
         "",
-        "  ● Run pytest -q",
+        "◐ Run   pytest -q",
         "",
         "  Half an ans",
         "  interrupted",
         "",
         "╌ context cleared ╌╌╌╌╌╌╌╌╌╌╌╌",
         "",
-        "▌ Something else.",
+        "▌ Something else.        14:00",
     ]
 
 
@@ -123,18 +140,19 @@ def test_e03_siblings_stand_at_the_right_of_a_prompts_first_row() -> None:
     view = viewport([writer.prompt("word " * 20), writer.prompt("alone")], 60, 20)
     view.column.set_siblings({"m1": Siblings(2, 3), "m2": Siblings(1, 1)})
     view.place()
-    assert [strip.text.rstrip() for strip in view.strips(None, None)][1:5] == [
-        "▌ word word word word word word word word word     ‹ 2/3 ›",
-        "▌ word word word word word word word word word word word",
+    assert [strip.text.rstrip() for strip in view.strips(None, None)][1:6] == [
+        "▌ word word word word word word word       14:00   ‹ 2/3 ›",
+        "▌ word word word word word word word",
+        "▌ word word word word word word",
         "",
-        "▌ alone",
+        "▌ alone                                              14:00",
     ]
 
 
 def test_e08_the_agent_that_a_prompt_went_to_stands_before_its_siblings_where_there_is_room() -> None:
     for width, line in (
-        (60, "▌ word word word word word word             Gemini ‹ 2/3 ›"),
-        (30, "▌ word word word word  ‹ 2/3 ›"),
+        (60, "▌ word word word word word word     14:00   Gemini ‹ 2/3 ›"),
+        (30, "▌ word word word   14:00   2/3"),
     ):
         view = viewport([Writer().prompt("word " * 6)], width, 20)
         view.column.set_siblings({"m1": Siblings(2, 3, "Gemini")})
@@ -146,31 +164,37 @@ def test_w05_attachments_and_a_refusal_stand_under_the_prompt() -> None:
     prompt = Writer().prompt(
         "look", state=MessageState.REFUSED, data={"attachments": [{"name": "a.png"}, {"path": "b"}]}
     )
-    assert column([prompt], 60) == ["", "▌ look", "▌ + a.png", "▌ + b", "▌ not sent: no agent took it"]
+    assert column([prompt], 60) == [
+        "",
+        "▌ look                                               14:00",
+        "▌ + a.png",
+        "▌ + b",
+        "▌ not sent: no agent took it",
+    ]
 
 
 def test_w07_an_edit_unfolds_to_its_diff_with_numbers_signs_and_some_context() -> None:
     rows = column(conversation()[:4], 60, unfolded=["m4"])
     start = next(number for number, row in enumerate(rows) if "Edit" in row)
-    assert rows[start].startswith("  ▾ ✓ Edit")
+    assert rows[start].startswith("✓ Edit    /home/u/shop/auth/views.py ▾")
     assert rows[start + 1 :] == [
-        "       2   line 2",
-        "       3   line 3",
-        "       4   line 4",
-        "       5 − line 5",
-        "       5 + line five",
-        "       6 + and more",
-        "       7   line 6",
-        "       8   line 7",
-        "       9   line 8",
-        "      ⋯",
-        "      23   line 22",
-        "      24   line 23",
-        "      25   line 24",
-        "      25 − line 25",
-        "      26   line 26",
-        "      27   line 27",
-        "      28   line 28",
+        "      2   line 2",
+        "      3   line 3",
+        "      4   line 4",
+        "      5 − line 5",
+        "      5 + line five",
+        "      6 + and more",
+        "      7   line 6",
+        "      8   line 7",
+        "      9   line 8",
+        "          ⋯",
+        "     23   line 22",
+        "     24   line 23",
+        "     25   line 24",
+        "     25 − line 25",
+        "     26   line 26",
+        "     27   line 27",
+        "     28   line 28",
     ]
 
 
@@ -186,7 +210,7 @@ def test_a_diff_counts_lines_and_a_new_file_is_all_added() -> None:
     ("status", "state", "glyph"),
     [
         ("pending", MessageState.OPEN, "○"),
-        ("in_progress", MessageState.OPEN, "●"),
+        ("in_progress", MessageState.OPEN, "◐"),
         ("completed", MessageState.FINAL, "✓"),
         ("failed", MessageState.FINAL, "✗"),
         ("cancelled", MessageState.FINAL, "◌"),
@@ -196,14 +220,14 @@ def test_a_diff_counts_lines_and_a_new_file_is_all_added() -> None:
 )
 def test_w07_a_tool_calls_state_has_a_glyph_of_its_own(status: str, state: MessageState, glyph: str) -> None:
     rows = column([Writer().tool("read", "x", status=status, state=state)], 60)
-    assert rows[1] == f"  {glyph} Read    x"
+    assert rows[1] == f"{glyph} Read    x"
 
 
 @pytest.mark.parametrize(
     ("kind", "data", "line"),
     [
         ("read", {"title": "Read a.py", "locations": [{"path": "a.py", "line": 7}]}, "✓ Read    a.py:7"),
-        ("read", {"title": "x", "locations": [{"path": "a"}, {"path": "b"}]}, "✓ Read    a and 1 more"),
+        ("read", {"title": "x", "locations": [{"path": "a"}, {"path": "b"}]}, "✓ Read    a and 1 more ▸"),
         ("execute", {"title": "`ls -l`"}, "✓ Run     ls -l"),
         ("execute", {"title": "x", "raw_input": {"command": ["ls", "-l"]}}, "✓ Run     ls -l"),
         ("search", {"title": "Search for cats"}, "✓ Search  for cats"),
@@ -214,7 +238,7 @@ def test_w07_a_tool_calls_state_has_a_glyph_of_its_own(status: str, state: Messa
 )
 def test_a_tool_calls_line_says_what_was_done_to_what(kind: str, data: dict[str, object], line: str) -> None:
     message = Writer().tool(kind, "", **data) if "title" not in data else Writer().tool(kind, **data)  # type: ignore[arg-type]
-    assert column([message], 60)[1] == f"  {line}"
+    assert column([message], 60)[1] == f"{line}"
 
 
 def test_w07_output_unfolds_without_its_fence_and_raw_data_where_there_is_nothing_else() -> None:
@@ -225,17 +249,17 @@ def test_w07_output_unfolds_without_its_fence_and_raw_data_where_there_is_nothin
     raw = writer.tool("fetch", "x", raw_input={"url": "http://x"}, raw_output="body")
     assert column([output, raw], 60, unfolded=["m1", "m2"]) == [
         "",
-        "  ▾ ✓ Run     make",
-        "      red",
+        "✓ Run     make ▾",
+        "          red",
         "",
-        "      done",
-        "  ▾ ✓ Fetch   x",
-        "      input",
-        "      {",
-        '        "url": "http://x"',
-        "      }",
-        "      output",
-        "      body",
+        "          done",
+        "✓ Fetch   x ▾",
+        "          input",
+        "          {",
+        '            "url": "http://x"',
+        "          }",
+        "          output",
+        "          body",
     ]
 
 
@@ -247,10 +271,10 @@ def test_w06_a_plan_is_a_checklist() -> None:
     ]
     assert column([Writer().row(Kind.PLAN, data={"entries": entries})], 30) == [
         "",
-        "  ☑ find the cause",
+        "  ● find the cause",
         "  ◐ bind the form first, which",
         "    takes more than one row",
-        "  ☐ test",
+        "  ○ test",
     ]
 
 
@@ -260,7 +284,7 @@ def test_a_notice_has_a_mark_and_trouble_another_one() -> None:
         Kind.NOTICE, "It stopped.", data={"trouble": "agent_gone", "detail": ["panic", "core"]}
     )
     rows = column([trouble, writer.row(Kind.NOTICE, "compacted")], 60, unfolded=["m1"])
-    assert rows == ["", "  ! It stopped. ▾", "    panic", "    core", "", "  · compacted"]
+    assert rows == ["", "! It stopped. ▾", "  panic", "  core", "", "  compacted"]
 
 
 def test_r15_a_compaction_is_a_divider_that_unfolds_to_the_agent_s_summary() -> None:
@@ -271,7 +295,7 @@ def test_r15_a_compaction_is_a_divider_that_unfolds_to_the_agent_s_summary() -> 
         "",
         "╌ the agent shortened its own context ▸ ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
     ]
-    assert column([done], 60, unfolded=["m1"])[-2:] == ["    We talked.", "    Then we edited."]
+    assert column([done], 60, unfolded=["m1"])[-2:] == ["  We talked.", "  Then we edited."]
     failed = writer.row(Kind.NOTICE, "the agent shortened its own context", data={"compacted": "failed"})
     assert " could not shorten its own context " in column([failed], 60)[-1]
     under_way = writer.row(
@@ -298,12 +322,18 @@ def test_p09_a_seam_stands_above_its_prompt_and_unfolds_to_what_was_told() -> No
     view.place()
     rows = [strip.text.rstrip() for strip in view.strips(None, None)]
     assert rows[1].startswith("╌ new session ▾ ╌")
-    assert rows[2:6] == ["", "    All that was said.", "", "▌ go on"]
+    assert rows[2:6] == [
+        "",
+        "  All that was said.",
+        "",
+        "▌ go on                                              14:00",
+    ]
 
 
 def test_an_answer_without_a_word_takes_no_room() -> None:
     writer = Writer()
-    assert column([writer.prompt("q"), writer.growing(), writer.answer("")], 60) == ["", "▌ q"]
+    rows = column([writer.prompt("q"), writer.growing(), writer.answer("")], 60)
+    assert rows == ["", "▌ q                                                  14:00"]
 
 
 def test_what_is_not_text_is_named_under_the_answer() -> None:

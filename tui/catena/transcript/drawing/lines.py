@@ -26,6 +26,7 @@ class Line:
     joint: str = "\n"  # separator from the next row when both are copied
     mark: str = ""  # in the left margin; never copied
     mark_style: Style | None = None
+    note: tuple[Segment, ...] = ()  # at the right edge, where there is room; never copied
     ground: Style | None = None  # of the whole column; None: the screen's
     padded: bool = False  # the ground reaches half a row into the blank rows above and below
     strip: Strip | None = field(
@@ -37,6 +38,11 @@ class Line:
     def shown(self) -> str:
         """The row as it is drawn, decoration included."""
         return "".join([segment.text for segment in self.segments])
+
+    @property
+    def note_cells(self) -> int:
+        """The width of the note."""
+        return sum(segment.cell_length for segment in self.note)
 
     def copied(self, start: int, end: int) -> str:
         """Return the copy of the characters from ``start`` to ``end`` of the selectable part."""

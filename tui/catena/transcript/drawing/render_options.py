@@ -23,6 +23,7 @@ class Palette:
     rule: Style  # hairlines and seams
     running: Style
     failed: Style
+    error: Style  # what a failed call said
     asking: Style
     trouble: Style
 
@@ -30,6 +31,7 @@ class Palette:
     prompt: Style  # its first line
     prompt_text: Style  # its other lines
     prompt_note: Style  # time, attachments
+    prompt_failed: Style
     prompt_siblings: Style
     focus: Style  # the bar along a browsed message
 
@@ -38,6 +40,8 @@ class Palette:
     heading_3: Style
     link: Style
     quote: Style
+
+    table_head: Style
 
     code: Style  # inline
     code_block: Style
@@ -52,10 +56,12 @@ class Palette:
     number_context: Style  # line numbers
     added: Style
     added_sign: Style
+    added_number: Style
     added_word: Style
     added_count: Style
     removed: Style
     removed_sign: Style
+    removed_number: Style
     removed_word: Style
     removed_count: Style
 
@@ -77,6 +83,11 @@ class Palette:
     def has_grounds(self) -> bool:
         """True where a prompt and code stand on grounds of their own; else weight and marks tell them."""
         return self.prompt.bgcolor != self.text.bgcolor
+
+    @cached_property
+    def tells_code(self) -> bool:
+        """True where inline code looks different from text; else it keeps its backticks."""
+        return self.code != self.text
 
     @cached_property
     def code_roles(self) -> dict[str, Style]:
@@ -101,6 +112,7 @@ def component_class(role: str) -> str:
 
 
 NARROW = 60
+SHORT = 15  # rows of a screen, below which tool calls show only their lines
 COLUMN = 100
 MARKS = 2  # cells of a column's left margin, for marks
 SECOND_AXIS = 8  # cells from the text's edge to files, code and output of tool calls
@@ -117,6 +129,7 @@ class RenderOptions:
     directory: str = ""  # paths below it are shown relative to it
     highlights: HighlightCache | None = None  # None: code stays plain
     half_rows: bool = False  # grounds reach half a row above and below
+    short: bool = False  # the screen has few rows: tool calls show only their lines
 
     @property
     def second_axis(self) -> int:

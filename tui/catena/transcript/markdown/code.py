@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rich.segment import Segment
+
 from catena.text.safe_text import safe
 from catena.transcript.drawing.highlight import ColouredLine
 from catena.transcript.drawing.lines import Line, on_ground
@@ -24,7 +26,16 @@ def language_of(info: str) -> str:
 def draw_code(source: str, info: str, options: RenderOptions) -> list[Line]:
     """Draw a code block."""
     source = safe(source)
-    return draw_code_lines(source.split("\n"), highlighted_lines(source, info, options), options)
+    coloured = highlighted_lines(source, info, options)
+    return with_language(draw_code_lines(source.split("\n"), coloured, options), info, options)
+
+
+def with_language(lines: list[Line], info: str, options: RenderOptions) -> list[Line]:
+    """Put the language of a code block at the right of its first row, unless code stands there."""
+    language = language_of(info)
+    if lines and language and not options.narrow:
+        lines[0].note = (Segment(language, options.palette.code_note),)
+    return lines
 
 
 def highlighted_lines(source: str, info: str, options: RenderOptions) -> Sequence[ColouredLine] | None:

@@ -41,10 +41,8 @@ def inline_runs(tokens: Sequence[Token], base: Style, palette: Palette) -> list[
             case "text" | "text_special" | "html_inline":
                 put(safe_line_ends(token.content), styles[-1])
             case "code_inline":
-                faint = styles[-1] + palette.faint
-                put("`", faint)
-                put(safe_line_ends(token.content), styles[-1] + palette.code)
-                put("`", faint)
+                tick = "" if palette.tells_code else "`"
+                put(f"{tick}{safe_line_ends(token.content)}{tick}", styles[-1] + palette.code)
             case "softbreak":
                 put(" ", styles[-1])
             case "hardbreak":

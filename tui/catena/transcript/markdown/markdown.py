@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 References = Mapping[str, Any]  # markdown-it's link reference definitions
 
+_CODE = frozenset({"fence", "code_block"})
 _BULLETS = ("•", "◦")
 _TASKS = {"[ ] ": ("☐ ", "[ ] "), "[x] ": ("☑ ", "[x] "), "[X] ": ("☑ ", "[x] ")}
 
@@ -91,6 +92,8 @@ class _BlockRenderer:
         return lines
 
     def _needs_blank_row(self, before: Token, token: Token, depth: int) -> bool:
+        if before.type == "heading_open" and token.type != "heading_open":
+            return token.type in _CODE  # its ground begins in the row above it
         if depth:
             return self._blank_above(token)
         # A list directly below a paragraph belongs to it.
@@ -117,7 +120,7 @@ class _BlockRenderer:
                 mark = LinePrefix("▎ ", "▎ ", self._palette.quote, "> ", "> ")
                 return add_prefix(self.sequence(group[1:-1], options.within(2), depth=0), mark)
             case "hr":
-                return wrap_runs([("─" * options.width, self._palette.faint)], options.width)
+                return wrap_runs([("─" * options.width, self._palette.rule)], options.width)
             case "table_open":
                 return draw_table(group, options, self._base)
             case _:

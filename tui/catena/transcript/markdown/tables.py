@@ -11,17 +11,15 @@ from rich.style import Style
 
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, blank
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import Run, total_cells, width_of, wrap_runs
+from catena.transcript.drawing.wrapping import Run, total_cells, wrap_runs
 from catena.transcript.markdown.inline import inline_runs
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-_BETWEEN = " │ "
-_CROSSING = "─┼─"
+_BETWEEN = "   "
 _MIN_COLUMN = 6  # cells; a narrower column that needs more makes the table a list
-_BOLD = Style(bold=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +36,14 @@ def draw_table(tokens: Sequence[Token], options: RenderOptions, base: Style) -> 
     if widths is None:
         return _as_list(table, options)
     palette = options.palette
-    rule = _CROSSING.join("─" * width for width in widths)
-    lines = _row(table.header, widths, table.alignments, palette.faint)
-    lines.append(Line([Segment(rule, palette.faint)], width_of(rule), "", len(rule)))
+    rule = "─" * (sum(widths) + len(_BETWEEN) * (len(widths) - 1))
+    lines = _row(table.header, widths, table.alignments)
+    lines.append(Line([Segment(rule, palette.rule)], len(rule), "", len(rule)))
     tall = False
     for row in table.rows:
-        drawn = _row(row, widths, table.alignments, palette.faint)
+        drawn = _row(row, widths, table.alignments)
         if tall or (len(drawn) > 1 and row is not table.rows[0]):
-            lines.append(_spacer(widths, palette.faint))
+            lines.append(blank())
         tall = len(drawn) > 1
         lines += drawn
     return lines
@@ -88,7 +86,7 @@ def _read(tokens: Sequence[Token], options: RenderOptions, base: Style) -> _Tabl
                 rows.append(row)
             case "th_open":
                 alignments.append(str(token.attrs.get("style", "")).removeprefix("text-align:"))
-                row.append(_runs(tokens[index + 1], base + _BOLD, options))
+                row.append(_runs(tokens[index + 1], base + options.palette.table_head, options))
             case "td_open":
                 row.append(_runs(tokens[index + 1], base, options))
     return _Table(header, rows, alignments)
@@ -105,9 +103,7 @@ def _natural(table: _Table) -> list[int]:
     ]
 
 
-def _row(
-    cells: Sequence[list[Run]], widths: Sequence[int], alignments: Sequence[str], faint: Style
-) -> list[Line]:
+def _row(cells: Sequence[list[Run]], widths: Sequence[int], alignments: Sequence[str]) -> list[Line]:
     columns = [wrap_runs(cells[n], width) if n < len(cells) else [blank()] for n, width in enumerate(widths)]
     whole = "| " + " | ".join("".join(text for text, _ in cell) for cell in cells) + " |"
     lines: list[Line] = []
@@ -118,7 +114,7 @@ def _row(
             space = max(0, width - line.cells)
             left = {"right": space, "center": space // 2}.get(alignments[n], 0)
             if n:
-                segments.append(Segment(_BETWEEN, faint))
+                segments.append(Segment(_BETWEEN, Style.null()))
             if left:
                 segments.append(Segment(" " * left, Style.null()))
             segments += line.segments
@@ -129,11 +125,6 @@ def _row(
     if len(lines) == 1:
         lines[0].text = whole
     return lines
-
-
-def _spacer(widths: Sequence[int], faint: Style) -> Line:
-    text = " │ ".join(" " * width for width in widths)
-    return Line([Segment(text, faint)], width_of(text), "", len(text))
 
 
 def _as_list(table: _Table, options: RenderOptions) -> list[Line]:

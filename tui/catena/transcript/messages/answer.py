@@ -13,7 +13,7 @@ from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_text
 from catena.transcript.markdown.code import draw_code_lines
-from catena.transcript.markdown.markdown import References, draw_markdown, references_in
+from catena.transcript.markdown.markdown import References, draw_markdown, parser, references_in
 from catena.transcript.markdown.splitter import Fence, MarkdownSplitter, Piece
 from catena.transcript.messages.parts import (
     CHARACTERS,
@@ -197,6 +197,9 @@ _UNDECIDED = re.compile(
     r"(?:^|\n)(?: {0,3}(?:=+|-+|\*+|_+|\++|#+|`+|~+|\d{1,9}[.)]?)|\|[^\n]*(?:\n\|?[ :|-]*)?)$"
 )
 _HOLD_AT_MOST = 400
+_MAYBE_HEADING_AT_END = re.compile(
+    r"(?:^|\n) {0,3}(?:#{1,6}(?:[ \t][^\n]*)?|\S[^\n]*\n {0,3}(?:=+|-+)[ \t]*)\s*\Z"
+)
 
 
 class Answer:
@@ -284,8 +287,10 @@ class Answer:
         del self.parts[first:]
         self._first_changed = min(self._first_changed, first)
 
-    def _next_lead(self) -> int:
-        return 1 if self.parts else self._lead
+    def _next_lead(self, *, code: bool = False) -> int:
+        if not self.parts:
+            return self._lead
+        return 0 if self.parts[-1].heads and not code else 1
 
     def _add(self, piece: Piece) -> None:
         begun = self._open_block_at(piece.start, code=piece.fence)
@@ -300,7 +305,7 @@ class Answer:
         source = self.text[piece.start : piece.end]
         if piece.fence:
             info, lines = parse_fence(source)
-            self._append(code_parts(source, info, lines, lead=self._next_lead()))
+            self._append(code_parts(source, info, lines, lead=self._next_lead(code=True)))
             return
         if _DEFINITION.search(source) is not None:
             self._definitions.append(piece)
@@ -314,7 +319,9 @@ class Answer:
         draw = partial(self._draw_prose, piece.start, piece.end)
         copied = partial(self._slice, piece.start, piece.end)
         lead = 0 if piece.joined else self._next_lead()
-        self._append((Part(draw, copied, size=size, breaks=breaks, lead=lead),))
+        part = Part(draw, copied, size=size, breaks=breaks, lead=lead)
+        part.heads = _ends_with_heading(source)
+        self._append((part,))
 
     def _add_long(self, piece: Piece, begun: LongBlock | None) -> None:
         """Add a long block, keeping the slices drawn while it grew."""
@@ -355,7 +362,7 @@ class Answer:
         return begun
 
     def _begin_long(self, start: int, *, code: bool, joined: bool) -> LongBlock:
-        first, lead = len(self.parts), 0 if joined else self._next_lead()
+        first, lead = len(self.parts), 0 if joined else self._next_lead(code=code)
         if code:
             return LongCode(self._get_text, start, first=first, lead=lead)
         return LongProse(self._get_text, start, first=first, lead=lead, style=self._style)
@@ -405,6 +412,14 @@ def parse_fence(source: str) -> tuple[str, list[str]]:
     if lines and Fence(mark, 0).closed_by(lines[-1]):
         lines.pop()
     return first[len(mark) :], lines
+
+
+def _ends_with_heading(source: str) -> bool:
+    """Return whether the last block of a text is a heading."""
+    if _MAYBE_HEADING_AT_END.search(source) is None:
+        return False
+    tokens = parser().parse(safe(source))
+    return bool(tokens) and tokens[-1].type == "heading_close"
 
 
 def _is_invisible(source: str) -> bool:

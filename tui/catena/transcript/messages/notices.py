@@ -9,10 +9,10 @@ from catena.text.formats import duration_of, duration_text
 from catena.text.safe_text import safe_line
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
 from catena.transcript.drawing.render_options import MARKS, RenderOptions
-from catena.transcript.drawing.wrapping import wrap_runs
-from catena_store.records import Message, MessageState
+from catena.transcript.drawing.wrapping import shorten, wrap_runs
+from catena_store.records import ContextSource, Message, MessageState
 
-_BOXES = {"completed": "☑", "in_progress": "◐"}
+_CLAUSES = 2  # of a seam's line; all of it is in its detail
 _COMPACTING = {
     "in_progress": "the agent is shortening its own context",
     "failed": "the agent could not shorten its own context",
@@ -22,26 +22,29 @@ _COMPACTING = {
 
 def draw_thought_line(message: Message, folded: bool, options: RenderOptions) -> Line:
     """Draw the line of a thought, which is all of a folded one."""
+    palette = options.palette
     seconds = duration_of(message.data)
     if seconds is not None:
-        words = f"thought for {duration_text(seconds, precise=False)}"
+        words = f"Thought for {duration_text(seconds, precise=False)}"
     else:
-        words = "thinking" if message.state is MessageState.OPEN else "thought"
-    return line_of((f"{'▸' if folded else '▾'} {words}", options.palette.muted), text="")
+        words = "Thinking" if message.state is MessageState.OPEN else "Thought"
+    line = line_of((words, palette.muted), text="")
+    return with_mark([line], "▸" if folded else "▾", palette.faint)[0]
 
 
 def draw_plan(message: Message, options: RenderOptions) -> list[Line]:
-    """Draw a plan as a checklist."""
+    """Draw a plan: what is done, what is under way and what is to come."""
     palette = options.palette
+    looks = {
+        "completed": ("●", palette.muted, palette.muted),
+        "in_progress": ("◐", palette.running, palette.text),
+    }
     lines: list[Line] = []
     for text, status in plan_entries(message):
-        box = _BOXES.get(status, "☐")
-        style = palette.muted if status == "completed" else palette.text
+        mark, mark_style, style = looks.get(status, ("○", palette.faint, palette.muted))
         copied = "- [x] " if status == "completed" else "- [ ] "
-        mark = LinePrefix(
-            f"{box} ", "  ", palette.running if status == "in_progress" else palette.muted, copied, "  "
-        )
-        lines += add_prefix(wrap_runs([(text, style)], options.width - 2), mark)
+        prefix = LinePrefix(f"{mark} ", "  ", mark_style, copied, "  ")
+        lines += add_prefix(wrap_runs([(text, style)], options.width - 2), prefix)
     return lines
 
 
@@ -68,21 +71,18 @@ def notice_details(message: Message) -> str:
 
 
 def draw_notice(message: Message, folded: bool, options: RenderOptions) -> list[Line]:
-    """Draw a notice: trouble stands out, anything else is dim, a compaction is a divider."""
+    """Draw a notice: dim, also where it tells of trouble that is over; a compaction is a divider."""
     palette = options.palette
     more = f" {'▸' if folded else '▾'}" if notice_details(message) else ""
     if compacted := message.data.get("compacted"):
         words = _COMPACTING.get(str(compacted)) or safe_line(message.text)
         return _divider(words, more, palette.muted, options)
-    trouble = is_trouble(message)
-    style = palette.trouble if trouble else palette.muted
-    mark = LinePrefix("! " if trouble else "· ", "  ", style)
     text = safe_line(message.text) or "notice"
-    lines = wrap_runs([(text, style if trouble else palette.muted)], options.width - 4)
+    lines = wrap_runs([(text, palette.muted)], options.width - len(more))
     if more:
-        lines[-1].segments.append(Segment(more, palette.muted))
+        lines[-1].segments.append(Segment(more, palette.faint))
         lines[-1].cells += len(more)
-    return add_prefix(lines, mark)
+    return with_mark(lines, "!", palette.muted, first=True) if is_trouble(message) else lines
 
 
 def seam_words(message: Message) -> str:
@@ -91,10 +91,27 @@ def seam_words(message: Message) -> str:
     return safe_line(message.text) or ("context cleared" if cleared else "new session")
 
 
+def line_words(message: Message) -> str:
+    """Return what a seam's line says: two clauses at most."""
+    return " · ".join(seam_words(message).split(" · ")[:_CLAUSES])
+
+
+def is_drawn(message: Message) -> bool:
+    """Return whether a seam is worth a line: something changed for the agent, and not because the person stopped it."""
+    data = message.data
+    if message.barrier or data.get("cleared") or not data.get("how"):
+        return True
+    if data.get("cause") or data.get("abridged"):
+        return True
+    same = data["how"] not in (ContextSource.TOLD, ContextSource.FRESH)
+    nothing_replayed = not (data.get("told_total") or data.get("tools_listed") or data.get("left_out"))
+    return not (data.get("after_stop") or (same and nothing_replayed))
+
+
 def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Line]:
-    """Draw a seam as text in a dashed line across the column; the gutter draws its first two cells."""
+    """Draw a seam as text in a dashed line across the column, of two clauses at most."""
     style = options.palette.muted
-    words = seam_words(message)
+    words = line_words(message)
     has_details = not (message.barrier or message.data.get("cleared"))
     return _divider(words, f" {'▸' if folded else '▾'}" if has_details else "", style, options)
 
@@ -103,14 +120,14 @@ def _divider(words: str, more: str, style: Style, options: RenderOptions) -> lis
     """Draw text in a dashed line across the column."""
     palette = options.palette
     right = 0 if options.narrow else MARKS
-    lines = wrap_runs([(words, style)], max(8, options.width - len(more) - 4))
-    last = lines[-1]
+    room = max(8, options.width - len(more) - 4)
+    last = line_of((shorten(words, room), style))
     dashes = max(2, options.width + right - last.cells - len(more) - 1)
     last.segments += [Segment(more, palette.faint), Segment(" " + "╌" * dashes, palette.rule)]
     last.cells += len(more) + 1 + dashes
-    return with_mark(lines, "╌", palette.rule, first=True)
+    return with_mark([last], "╌", palette.rule)
 
 
 def draw_interrupted(options: RenderOptions) -> Line:
     """Draw the mark of an interrupted answer."""
-    return line_of(("interrupted", options.palette.muted + Style(italic=True)), text="")
+    return line_of(("interrupted", options.palette.faint), text="")

@@ -14,7 +14,7 @@ from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_text
-from catena.transcript.markdown.code import draw_code_lines, highlighted_lines
+from catena.transcript.markdown.code import draw_code_lines, highlighted_lines, with_language
 
 LINES = 200
 _CLUSTER_WINDOW = 64  # characters, more than any grapheme cluster has
@@ -89,11 +89,13 @@ class Part:
         "_size",
         "_source",
         "draw",
+        "heads",
         "height",
         "joint",
         "lead",
         "lines",
         "measured",
+        "opens",
         "provisional",
         "verbatim",
     )
@@ -120,6 +122,8 @@ class Part:
         self.height = 0
         self.measured = False  # the height was measured at the last width
         self.provisional = False  # drawn before its code was highlighted
+        self.heads = False  # ends with a heading: what follows stands directly below
+        self.opens = False  # a click on it opens or closes the message
 
     @property
     def source(self) -> str:
@@ -195,7 +199,8 @@ def _draw_text(text: str, style: StyleOf, indent: int, options: RenderOptions) -
 
 def _draw_code(code: str, info: str, start: int, end: int, options: RenderOptions) -> list[Line]:
     coloured = highlighted_lines(code, info, options)
-    return draw_code_lines(code.split("\n")[start:end], coloured[start:end] if coloured else None, options)
+    lines = draw_code_lines(code.split("\n")[start:end], coloured[start:end] if coloured else None, options)
+    return lines if start else with_language(lines, info, options)
 
 
 _KEPT_ROWS = 1500

@@ -11,13 +11,15 @@ from catena.text.formats import truncate
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.drawing.lines import Line, line_of, on_ground, with_mark
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import width_of, wrap_runs, wrap_text
+from catena.transcript.drawing.wrapping import Run, width_of, wrap_runs, wrap_text
 from catena_store.records import Message, MessageState
 
 BAR = "▌"
 SIBLING_STEP = "sibling"  # key of -1 or +1 in a style's meta data
-_WIDE = 40  # cells of a prompt that has room for the agent before its siblings
-_AGENT = 16  # cells of the agent's name, at most
+_ROOMY = 56  # cells of a prompt that keeps so many free for what stands at its right:
+_NOTE = 20
+_AGENT = 8  # cells of the agent's name, at most
+_BETWEEN = "   "  # time and siblings
 
 
 class Siblings(NamedTuple):
@@ -28,27 +30,22 @@ class Siblings(NamedTuple):
     agent: str = ""  # that it went to, where siblings of it went to others: the agent's words
 
 
-def draw_prompt(first_rows: str, siblings: Siblings | None, options: RenderOptions) -> list[Line]:
-    """Draw the beginning of a prompt, with its siblings at the right of the first row."""
-    style = options.palette.prompt
-    if siblings is None:
-        return _band(wrap_text(safe(first_rows), style, options.width), options)
-    marks = _marks(siblings, options)
-    space = sum(width_of(text) for text, _ in marks)
+def draw_prompt(
+    first_rows: str, message: Message, siblings: Siblings | None, options: RenderOptions
+) -> list[Line]:
+    """Draw the beginning of a prompt: its first line bold, its time and siblings at the right of the first row."""
+    palette, width = options.palette, _text_width(siblings, options)
     head, newline, rest = safe(first_rows).partition("\n")
-    lines = wrap_runs([(head.expandtabs(4), style)], options.width, first=max(4, options.width - space - 2))
-    first = lines[0]
-    gap = max(0, options.width - first.cells - space)
-    first.segments += [Segment(" " * gap, style), *(Segment(text, style) for text, style in marks)]
-    first.cells += gap + space
+    lines = wrap_runs([(head.expandtabs(4), palette.prompt)], width)
+    lines[0].note = tuple(Segment(text, style) for text, style in _note(message, siblings, options))
     if newline:
-        lines += wrap_text(rest, style, options.width)
+        lines += wrap_text(rest, palette.prompt_text, width)
     return _band(lines, options)
 
 
-def draw_more(rows: str, options: RenderOptions) -> list[Line]:
+def draw_more(rows: str, siblings: Siblings | None, options: RenderOptions) -> list[Line]:
     """Draw the rest of a long prompt."""
-    return _band(wrap_text(safe(rows), options.palette.prompt_text, options.width), options)
+    return _band(wrap_text(safe(rows), options.palette.prompt_text, _text_width(siblings, options)), options)
 
 
 def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
@@ -65,7 +62,7 @@ def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
             said += "; whether it was heard is not known"
         lines.append(line_of((said, note), text=""))
     if message.state is MessageState.REFUSED:
-        lines.append(line_of(("not sent: no agent took it", options.palette.trouble), text=""))
+        lines.append(line_of(("not sent: no agent took it", options.palette.prompt_failed), text=""))
     return _band(lines, options)
 
 
@@ -88,23 +85,41 @@ def attachments_of(message: Message) -> list[str]:
     return names
 
 
-def marks_width(siblings: Siblings, width: int) -> int:
-    """The cells that the siblings take at the right of a prompt of this width."""
-    arrows = f"‹ {siblings.position}/{siblings.of} ›"
-    return width_of(_badge(siblings, width) + arrows)
+def time_of(message: Message) -> str:
+    """The time of a prompt as a clock shows it, such as `14:02`."""
+    return message.created_at.astimezone().strftime("%H:%M")
 
 
-def _badge(siblings: Siblings, width: int) -> str:
-    return f"{truncate(safe_line(siblings.agent), _AGENT)} " if siblings.agent and width >= _WIDE else ""
+def _text_width(siblings: Siblings | None, options: RenderOptions) -> int:
+    """The width of a prompt's text, which leaves room for what stands at its right."""
+    if options.width >= _ROOMY:
+        return options.width - _NOTE
+    marks = width_of(_marks_text(siblings, options)) + len(_BETWEEN) if siblings else 0
+    return max(4, options.width - len("00:00") - marks - 2)
 
 
-def _marks(siblings: Siblings, options: RenderOptions) -> list[tuple[str, Style]]:
-    position, count, _ = siblings
-    style = options.palette.prompt_siblings
-    back = style + Style(meta={SIBLING_STEP: -1})
-    on = style + Style(meta={SIBLING_STEP: 1})
-    arrows = [("‹ ", back), (f"{position}/{count}", style), (" ›", on)]
-    return [(badge, style), *arrows] if (badge := _badge(siblings, options.width)) else arrows
+def _note(message: Message, siblings: Siblings | None, options: RenderOptions) -> list[Run]:
+    palette = options.palette
+    time: Run = (time_of(message), palette.prompt_note)
+    if siblings is None:
+        return [time]
+    step = {by: palette.prompt_note + Style(meta={SIBLING_STEP: by}) for by in (-1, 1)}
+    place: Run = (f"{siblings.position}/{siblings.of}", palette.prompt_siblings)
+    marks = [place] if options.narrow else [("‹ ", step[-1]), place, (" ›", step[1])]
+    badge = _badge(siblings, options)
+    return [time, (_BETWEEN, palette.prompt_note), (badge, palette.prompt_siblings), *marks]
+
+
+def _marks_text(siblings: Siblings, options: RenderOptions) -> str:
+    place = f"{siblings.position}/{siblings.of}"
+    return _badge(siblings, options) + (place if options.narrow else f"‹ {place} ›")
+
+
+def _badge(siblings: Siblings, options: RenderOptions) -> str:
+    """The agent that a prompt went to, where its siblings went to others and there is room."""
+    if not siblings.agent or options.width < _ROOMY:
+        return ""
+    return f"{truncate(safe_line(siblings.agent), _AGENT)} "
 
 
 def _band(lines: list[Line], options: RenderOptions) -> list[Line]:

@@ -26,8 +26,9 @@ _VERBS = {
     "switch_mode": "Mode",
 }
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
-_GLYPHS = {"pending": "○", "in_progress": "●", "completed": "✓", "failed": "✗"}
+_GLYPHS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗"}
 _UNKNOWN = "◌"  # cancelled, or of unknown outcome
+_EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
 _COMMAND_KEYS = ("command", "cmd")
 
 
@@ -35,6 +36,7 @@ _COMMAND_KEYS = ("command", "cmd")
 class ToolCall:
     """A tool call's values for drawing."""
 
+    kind: str
     glyph: str
     failed: bool
     running: bool
@@ -44,13 +46,19 @@ class ToolCall:
     locations: tuple[str, ...]
     diffs: tuple[ToolDiff, ...]
     texts: tuple[str, ...]  # outputs and descriptions, in order
+    exit_code: int | None  # of a command
     raw_input: str
     raw_output: str
 
     @property
+    def body(self) -> str:
+        """What it said, without blank lines at its ends."""
+        return "\n".join(self.texts).strip("\n")
+
+    @property
     def has_details(self) -> bool:
-        """True if there is more than its line."""
-        return bool(self.diffs or self.texts or self.raw_input or self.raw_output or len(self.locations) > 1)
+        """True if there is more than its line, other than what it was called with."""
+        return bool(self.diffs or self.texts or self.raw_output or len(self.locations) > 1)
 
     @classmethod
     def of(cls, message: Message, directory: str = "") -> ToolCall:
@@ -65,6 +73,7 @@ class ToolCall:
         else:
             glyph = _GLYPHS.get(status or "pending", _UNKNOWN)
         return cls(
+            kind=kind,
             glyph=glyph,
             failed=status == "failed",
             running=not over and status == "in_progress",
@@ -74,6 +83,7 @@ class ToolCall:
             locations=locations,
             diffs=tuple(diffs),
             texts=tuple(texts),
+            exit_code=_exit_code(record.raw_output) if kind == "execute" else None,
             raw_input=_raw(record.raw_input),
             raw_output=_raw(record.raw_output),
         )
@@ -125,6 +135,20 @@ def _command(raw_input: object) -> str:
             if isinstance(value, list) and all(isinstance(word, str) for word in value):
                 return safe_line(" ".join(value))
     return ""
+
+
+def _exit_code(raw_output: object) -> int | None:
+    """The exit code of a command, where the agent's own record of it names one."""
+    if not isinstance(raw_output, Mapping):
+        return None
+    for key in _EXIT_KEYS:
+        value = raw_output.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return next(
+        (code for key in ("metadata", "result") if (code := _exit_code(raw_output.get(key))) is not None),
+        None,
+    )
 
 
 def _locations(record: ToolRecord, directory: str) -> Iterator[str]:

@@ -1,78 +1,316 @@
-"""Drawing of tool calls: one line, and unfolded the locations, diffs, output and raw data."""
+"""Drawing of tool calls: their line, what is shown of their work below it, and unfolded all of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from functools import partial
+from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.formats import duration_text
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of
+from catena.text.safe_text import safe
+from catena.transcript.drawing.lines import Line, line_of, with_mark
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import Run, shorten, total_cells, width_of
-from catena.transcript.messages.diff import change_of, counts, draw_gap, draw_rows
+from catena.transcript.drawing.wrapping import Run, fit, shorten, total_cells, width_of
+from catena.transcript.messages.diff import change_of, counts, draw_diff, draw_gap, excerpt_of
 from catena.transcript.messages.parts import Part, one_row, text_parts
 from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.diff import DiffLine
 from catena_acp.session_events import ToolDiff
 from catena_store.records import Message
 
-_VERB_CELLS = 7
+DIFF_ROWS = 12  # of a call's diffs, unless it is unfolded
+_TAIL = 3  # rows of output
+_TAIL_OF_FAILURE = 2
 _DIFF_CHUNK = 200
+_COUNTS_AND_TIME = "   "
+_ERROR = re.compile(
+    r"E\s{2,}\S|(?:\w+\.)*\w*(?:Error|Exception)\b|(?:error|fatal|panic)(?:\[\w+\]| error)?:|\S+: (?:error|fatal):",
+    re.IGNORECASE,
+)
+_LINE_NUMBER = re.compile(r":\d+\Z")
 
 
-def draw_tool_line(message: Message, folded: bool, options: RenderOptions) -> Line:
+class Shown(Enum):
+    """How much of a tool call is shown."""
+
+    LINE = "line"  # its line alone
+    SOME = "some"  # and the most telling of its work
+    ALL = "all"
+
+
+class _Tail(NamedTuple):
+    """What is shown of an output: the line that tells its error, lines left out, and its last lines."""
+
+    error: str
+    hidden: int
+    last: Sequence[str]
+
+
+def draw_tool_line(message: Message, shown: Shown, options: RenderOptions) -> Line:
     """Draw the line of a tool call."""
     call = ToolCall.of(message, options.directory)
     palette = options.palette
-    glyph_style = palette.failed if call.failed else palette.running if call.running else palette.muted
-    runs: list[Run] = [] if folded else [("▾ ", palette.muted)]
-    runs.append((f"{call.glyph} ", glyph_style))
-    verb_style = palette.failed if call.failed else palette.text if call.running else palette.muted
-    runs.append((f"{call.verb} " if options.narrow else f"{call.verb:<{_VERB_CELLS}} ", verb_style))
-    added, removed = _sizes(call.diffs)
-    size = counts(added, removed, options)
-    if size:
-        size.insert(0, ("   " if not options.narrow else " ", Style.null()))
-    time = "" if call.seconds is None else f"  {duration_text(call.seconds)}"
-    room = options.width - total_cells(runs) - total_cells(size) - len(time)
-    if room < 8 or (options.narrow and room < width_of(call.object)):
-        time, room = "", room + len(time)
-    runs.append((shorten(call.object, max(1, room)), palette.text))
-    runs += size
-    copied = " ".join(f"{call.glyph} {call.verb} {call.object}".split())
-    gap = options.width - total_cells(runs) - len(time)
-    line = line_of(*runs, text=copied)
-    if time and gap >= 0:
-        line.segments += [Segment(" " * gap, Style.null()), Segment(time, palette.faint)]
-        line.cells += gap + len(time)
-    return line
+    fold = ""
+    if shown is Shown.ALL:
+        fold = "▾"
+    elif call.has_details and (shown is Shown.LINE or options.short or not _has_preview(call)):
+        fold = "▸"
+    right: list[Run] = counts(*_sizes(call.diffs), options)
+    if call.exit_code:
+        right.append((f"exit {call.exit_code}", palette.error))
+    time = "" if call.seconds is None else duration_text(call.seconds)
+    mark_style = palette.failed if call.failed else palette.running if call.running else palette.muted
+    verb_style = palette.failed if call.failed else palette.muted
+    return _line(call.glyph, mark_style, call.verb, verb_style, call.object, fold, right, time, options)
 
 
-def tool_parts(message: Message, *, folded: bool, raw: bool, directory: str) -> Iterator[Part]:
-    """Make the parts of a tool call; unfolded with locations, diffs and output, and with raw data for ``raw``."""
-    yield one_row(partial(draw_tool_line, message, folded), "")
-    if folded:
-        return
+def draw_group_line(messages: Sequence[Message], folded: bool, options: RenderOptions) -> Line:
+    """Draw the line that stands for several calls of one kind."""
+    calls = [ToolCall.of(message, options.directory) for message in messages]
+    palette = options.palette
+    running = next((call for call in calls if call.running or call.glyph == "○"), None)
+    seconds = [call.seconds for call in calls if call.seconds is not None]
+    time = duration_text(sum(seconds)) if seconds and running is None else ""
+    return _line(
+        running.glyph if running else calls[0].glyph,
+        palette.running if running and running.running else palette.muted,
+        calls[0].verb,
+        palette.muted,
+        _group_words(calls),
+        "▸" if folded else "▾",
+        [],
+        time,
+        options,
+    )
+
+
+def _group_words(calls: Sequence[ToolCall]) -> str:
+    """What a group of calls was about: `4 files in auth`."""
+    match calls[0].kind:
+        case "read":
+            files = {_LINE_NUMBER.sub("", call.object) for call in calls}
+            if len(files) == 1:
+                return files.pop()
+            folders = {str(PurePosixPath(file).parent) for file in files}
+            where = f" in {folders.pop()}" if len(folders) == 1 and folders != {"."} else ""
+            return f"{len(files)} files{where}"
+        case "search":
+            return f"{len(calls)} times"
+        case _:
+            return f"{len(calls)} pages"
+
+
+def _line(
+    glyph: str,
+    mark_style: Style,
+    verb: str,
+    verb_style: Style,
+    what: str,
+    fold: str,
+    right: list[Run],
+    time: str,
+    options: RenderOptions,
+) -> Line:
+    """Draw mark, verb and object at the left, sizes and time at the right, and the mark of the fold between them."""
+    palette = options.palette
+    verb_runs: list[Run] = [(verb, verb_style)]
+    verb_runs.append((" " * max(1, options.second_axis - len(verb)), Style.null()))
+    fold_cells = 2 if fold else 0
+
+    def room() -> int:
+        note = total_cells(right) + len(time) + (len(_COUNTS_AND_TIME) if right and time else 0)
+        return options.width - total_cells(verb_runs) - fold_cells - (note + 1 if note else 0)
+
+    if options.narrow and right and time:
+        time = ""
+    if room() < min(width_of(what), _LEAST_OBJECT) and time:
+        time = ""
+    text = shorten(what, max(1, room()))
+    runs = [*verb_runs, (text, palette.text)]
+    if fold:
+        runs.append((f" {fold}", palette.faint))
+    line = line_of(*runs, text=" ".join(f"{glyph} {verb} {what}".split()))
+    note = list(right)
+    if time:
+        note += [(_COUNTS_AND_TIME, Style.null())] if right else []
+        note.append((time, palette.faint))
+    line.note = tuple(Segment(*run) for run in note)
+    return with_mark([line], glyph, mark_style)[0]
+
+
+_LEAST_OBJECT = 16  # cells of an object that is shortened for the time
+
+
+def tool_parts(
+    message: Message, *, shown: Shown, raw: bool, directory: str, options: RenderOptions
+) -> Iterator[Part]:
+    """Make the parts of a tool call: its line, and below it what ``shown`` says; ``raw``: input and output as sent."""
+    line = one_row(partial(draw_tool_line, message, shown), "")
+    line.opens = True
+    yield line
     call = ToolCall.of(message, directory)
+    if raw:
+        yield from _raw_parts(call, options)
+        return
+    if shown is Shown.LINE:
+        return
+    if shown is Shown.SOME:
+        if _has_preview(call):
+            yield from _preview_parts(call, directory)
+        return
     if len(call.locations) > 1:
-        yield from text_parts("\n".join(call.locations), lambda palette: palette.muted, indent=_INDENT)
+        yield from _body_parts("\n".join(call.locations), options)
     for diff in call.diffs:
         yield from _diff_parts(diff, named=len(call.diffs) > 1, directory=directory)
     for text in call.texts:
-        yield from text_parts(text.strip("\n"), lambda palette: palette.muted, indent=_INDENT)
-    if raw or not (call.diffs or call.texts):
-        for label, value in (("input", call.raw_input), ("output", call.raw_output)):
-            if value:
-                yield _label(label)
-                yield from text_parts(value.strip("\n"), lambda palette: palette.muted, indent=_INDENT)
-    elif not call.has_details:
+        yield from _body_parts(text.strip("\n"), options)
+    if not (call.diffs or call.texts):
+        yield from _raw_parts(call, options)
+
+
+def hides_some(message: Message, *, short: bool) -> bool:
+    """Return whether more of a tool call can be shown than is at first."""
+    call = ToolCall.of(message)
+    if short or not _has_preview(call):
+        return call.has_details
+    if call.diffs:
+        rows = sum(len(hunk.lines) for diff in call.diffs for hunk in change_of(diff.old, diff.new).hunks)
+        return rows > len(_excerpt_rows(call)[0]) or bool(call.texts)
+    return _tail_of(call).hidden > 0
+
+
+def _has_preview(call: ToolCall) -> bool:
+    """Return whether some of a call's work is shown without being asked for: changes, output and failures."""
+    return bool(call.diffs or (call.texts and (call.kind == "execute" or call.failed)))
+
+
+# What is shown at first
+
+
+def _preview_parts(call: ToolCall, directory: str) -> Iterator[Part]:
+    if call.diffs:
+        rows, hidden = _excerpt_rows(call)
+        copied = "\n".join(row.sign + row.text for row in rows if isinstance(row, DiffLine))
+        yield _preview(partial(_draw_excerpt, rows, directory), copied, len(rows))
+    else:
+        tail = _tail_of(call)
+        hidden = tail.hidden
+        if tail.error:
+            yield _preview(partial(_draw_output, [tail.error], True), tail.error, 1)
+    if hidden:
+        on_code = bool(call.diffs)
+        more = _preview(partial(_draw_more, hidden, on_code), "", 1)
+        more.opens = True
+        yield more
+    if not call.diffs and tail.last:
+        failed = call.failed and not tail.error and len(tail.last) == 1
+        yield _preview(partial(_draw_output, tail.last, failed), "\n".join(tail.last), len(tail.last))
+
+
+def _preview(draw: partial[list[Line]], copied: str, rows: int) -> Part:
+    return Part(partial(_unless_short, draw), copied, size=0, breaks=rows - 1)
+
+
+def _unless_short(draw: partial[list[Line]], options: RenderOptions) -> list[Line]:
+    return [] if options.short else draw(options)
+
+
+def _excerpt_rows(call: ToolCall) -> tuple[list[DiffLine | str | None], int]:
+    """The rows of a call's diffs that are shown at first, each file named where there are several, and how many not."""
+    rows: list[DiffLine | str | None] = []
+    hidden = 0
+    for diff in call.diffs:
+        excerpt = excerpt_of(diff.old, diff.new, max(0, DIFF_ROWS - len(rows)))
+        if excerpt.rows:
+            rows += [diff.path] if len(call.diffs) > 1 else []
+            rows += excerpt.rows
+        hidden += excerpt.hidden
+    return rows, hidden
+
+
+def _draw_excerpt(
+    rows: Sequence[DiffLine | str | None], directory: str, options: RenderOptions
+) -> list[Line]:
+    lines: list[Line] = []
+    block: list[DiffLine | None] = []
+    for row in rows:
+        if isinstance(row, str):
+            lines += draw_diff(block, options, wrapped=False)
+            block = []
+            lines.append(_name_line(relative(row, directory), options))
+        else:
+            block.append(row)
+    return lines + draw_diff(block, options, wrapped=False)
+
+
+def _draw_more(hidden: int, on_code: bool, options: RenderOptions) -> list[Line]:
+    lead = " " * options.second_axis
+    style = options.palette.number_context if on_code else options.palette.faint
+    text = f"{lead}… {hidden:,} line{'s' if hidden != 1 else ''} ▸"
+    line = line_of((text, style), text="", lead=len(text))
+    if on_code:
+        line.ground = options.palette.context
+    return [line]
+
+
+def _draw_output(rows: Sequence[str], failed: bool, options: RenderOptions) -> list[Line]:
+    style = options.palette.error if failed else options.palette.muted
+    lead, room = " " * options.second_axis, max(8, options.width - options.second_axis)
+    lines = []
+    for row in rows:
+        text = row.expandtabs(4)
+        text = text if width_of(text) <= room else f"{fit(text, room - 1)}…"
+        lines.append(line_of((lead, Style.null()), (text, style), lead=len(lead)))
+    return lines
+
+
+def _tail_of(call: ToolCall) -> _Tail:
+    """Choose the most telling lines of an output."""
+    body = call.body
+    if not call.failed:
+        rows, above = _last_rows(body, _TAIL)
+        return _Tail("", above, rows)
+    rows, above = _last_rows(body, _TAIL_OF_FAILURE)
+    if not above:
+        return _Tail("", 0, rows)
+    error = next((line for line in safe(body).split("\n") if _ERROR.match(line)), "")
+    if not error or error in rows:
+        rows, above = _last_rows(body, _TAIL)
+        return _Tail("", above, rows)
+    return _Tail(error, above - 1, rows)
+
+
+def _last_rows(body: str, count: int) -> tuple[list[str], int]:
+    """The last rows of an output that are not blank at its end, and how many there are above them."""
+    body = body.rstrip()
+    at = len(body)
+    for _ in range(count):
+        at = body.rfind("\n", 0, at)
+        if at < 0:
+            return (safe(body).split("\n") if body else []), 0
+    return safe(body[at + 1 :]).split("\n"), body.count("\n", 0, at) + 1
+
+
+# All of it
+
+
+def _body_parts(text: str, options: RenderOptions) -> Iterator[Part]:
+    return text_parts(text, lambda palette: palette.muted, indent=options.second_axis)
+
+
+def _raw_parts(call: ToolCall, options: RenderOptions) -> Iterator[Part]:
+    if not (call.raw_input or call.raw_output):
         yield _label("nothing more is known of it")
-
-
-_INDENT = 4
+    for label, value in (("input", call.raw_input), ("output", call.raw_output)):
+        if value:
+            yield _label(label)
+            yield from _body_parts(value.strip("\n"), options)
 
 
 def _sizes(diffs: Sequence[ToolDiff]) -> tuple[int, int]:
@@ -81,33 +319,32 @@ def _sizes(diffs: Sequence[ToolDiff]) -> tuple[int, int]:
 
 
 def _label(text: str) -> Part:
-    return one_row(lambda options: line_of((" " * _INDENT + text, options.palette.faint), text=""), "")
+    return one_row(partial(_name_line, text), "")
+
+
+def _name_line(text: str, options: RenderOptions) -> Line:
+    lead = " " * options.second_axis
+    room = options.width - len(lead)
+    return line_of((lead, Style.null()), (shorten(text, room), options.palette.faint), text="")
 
 
 def _diff_parts(diff: ToolDiff, *, named: bool, directory: str) -> Iterator[Part]:
     hunks = change_of(diff.old, diff.new).hunks
     if named:
         yield _label(relative(diff.path, directory))
-    digits = max((len(str(row.number)) for hunk in hunks for row in hunk.lines), default=1)
     for index, hunk in enumerate(hunks):
         if index:
-            yield one_row(lambda options: add_prefix([draw_gap(options)], _indent())[0], "")
+            yield one_row(_gap_line, "")
         for start in range(0, len(hunk.lines), _DIFF_CHUNK):
             rows = hunk.lines[start : start + _DIFF_CHUNK]
             copied = "\n".join(row.sign + row.text for row in rows)
-            yield Part(
-                partial(_draw_hunk, rows, digits),
-                copied,
-                size=sum(len(row.text) for row in rows) // 2,
-                breaks=len(rows) - 1,
-            )
+            size = sum(len(row.text) for row in rows) // 2
+            yield Part(partial(draw_diff, rows), copied, size=size, breaks=len(rows) - 1)
     if not hunks:
         yield _label("no difference")
 
 
-def _draw_hunk(rows: Sequence[DiffLine], digits: int, options: RenderOptions) -> list[Line]:
-    return add_prefix(draw_rows(rows, options.within(_INDENT), digits), _indent())
-
-
-def _indent() -> LinePrefix:
-    return LinePrefix(" " * _INDENT, " " * _INDENT, Style.null())
+def _gap_line(options: RenderOptions) -> Line:
+    line = draw_gap(options)
+    line.ground = options.palette.context
+    return line

@@ -16,6 +16,7 @@ from catena_store.records import Kind, Message, MessageState
 _GROWING = 50  # number of last messages among which growing ones are
 IN_GAP = -1
 
+_LARGEST_GROUP = 200  # calls; drawing its line reads them all
 _LINE_LIKE = frozenset({Kind.THOUGHT, Kind.TOOL})
 
 
@@ -44,6 +45,7 @@ class Column:
         self.options = options
         self.entries: list[Entry] = []
         self.folds: dict[str, bool] = {}  # by message: folded or unfolded by the person
+        self.group_folds: dict[str, bool] = {}  # by the first message of a group
         self.details: dict[str, str] = {}  # by message: prior context of a seam
         self._heights = Heights()
         self._positions: dict[str, int] = {}
@@ -152,8 +154,21 @@ class Column:
 
     def fold(self, entry: Entry, folded: bool) -> None:
         """Fold or unfold a message; later versions of it stay so."""
-        self.folds[entry.message.id] = entry.folded = folded
+        self.folds[entry.message.id] = folded
+        entry.set_folded(folded)
         self.rebuild(entry)
+
+    def fold_group(self, entry: Entry, folded: bool) -> None:
+        """Fold or unfold the group of calls that begins with ``entry``."""
+        self.group_folds[entry.message.id] = folded
+        self._connect(self.position(entry))
+
+    def group_of(self, entry: Entry) -> Entry | None:
+        """Return the first call of the folded group that hides ``entry``."""
+        if not entry.hidden:
+            return None
+        position = self.position(entry)
+        return next((each for each in reversed(self.entries[:position]) if each.group), None)
 
     def rebuild(self, entry: Entry) -> None:
         entry.rebuild(self.options)
@@ -169,11 +184,14 @@ class Column:
 
     def set_options(self, options: RenderOptions) -> None:
         """Change the render options and drop all rows; heights stay while the width does."""
-        same_width = options.width == self.options.width and options.narrow == self.options.narrow
+        old = self.options
+        same_width = (options.width, options.narrow, options.short) == (old.width, old.narrow, old.short)
         self.options = options
         self._row_cache.forget()
         if not same_width:
             for entry in self.entries:
+                if entry.message.kind is Kind.TOOL:
+                    entry.parts = None  # they depend on the second axis
                 entry.estimate(options.width)
             self._heights = Heights(entry.rows for entry in self.entries)
 
@@ -337,7 +355,7 @@ class Column:
         for entry in entries:
             message_id = entry.message.id
             if message_id in self.folds and entry.foldable:
-                entry.folded = self.folds[message_id]
+                entry.set_folded(self.folds[message_id])
             entry.detail = self.details.get(message_id)
             entry.estimate(width)
 
@@ -354,8 +372,45 @@ class Column:
             self._heights.append(entry.rows)
         self._connect(start)
 
+    def _regroup(self, start: int, *, count: bool) -> None:
+        """Set the groups of calls around entry ``start``, or from it on unless rows are counted."""
+        entries = self.entries
+        position = min(start, len(entries))
+        while position > 0 and (position == len(entries) or not entries[position].group):
+            before = entries[position - 1]
+            if before.group_key is None and (before.hidden or not before.empty):
+                break
+            position -= 1
+        run: list[Entry] = []
+        for at in range(position, len(entries)):
+            entry = entries[at]
+            key = entry.group_key
+            if key is None and entry.empty and not entry.hidden:
+                continue
+            joins = run and key == run[0].group_key and not entry.group and len(run) < _LARGEST_GROUP
+            if key is None or not joins:
+                self._set_group(run, count=count)
+                run = [entry]
+            else:
+                run.append(entry)
+            if key is None and count and at > start:
+                break
+        self._set_group(run, count=count)
+
+    def _set_group(self, run: Sequence[Entry], *, count: bool) -> None:
+        for index, entry in enumerate(run):
+            group = tuple(each.message for each in run) if index == 0 and len(run) > 1 else ()
+            folded = self.group_folds.get(run[0].message.id, True)
+            hidden = index > 0 and folded
+            if (entry.group, entry.group_folded, entry.hidden) != (group, folded, hidden):
+                entry.group, entry.group_folded, entry.hidden = group, folded, hidden
+                entry.rebuild(self.options)
+                if count:
+                    self._heights[self.position(entry)] = entry.rows
+
     def _connect(self, start: int, *, count: bool = True) -> None:
-        """Set the gaps from entry ``start`` on."""
+        """Set the groups and the gaps from entry ``start`` on."""
+        self._regroup(start, count=count)
         before: Entry | None = None
         for position in range(start - 1, -1, -1):
             if not self.entries[position].empty:

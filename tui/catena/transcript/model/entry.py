@@ -19,24 +19,34 @@ from catena.transcript.messages.notices import (
     draw_plan,
     draw_seam,
     draw_thought_line,
+    is_drawn,
+    line_words,
     notice_details,
     plan_entries,
     seam_words,
 )
 from catena.transcript.messages.parts import Part, one_row, text_parts
 from catena.transcript.messages.prompt import Siblings, draw_footer, draw_more, draw_prompt, has_footer
-from catena.transcript.messages.tool_rows import tool_parts
+from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
 from catena.transcript.model.heights import Heights
 from catena_store.records import Kind, Message, MessageState
 
 _FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})
-_INDENT = 2
+_GROUPED = frozenset(
+    {"read", "search", "fetch"}
+)  # kinds of calls whose work is not shown unless it is asked for
+_UNDER_WAY = ("pending", "in_progress", "completed", None)
+_SHOWN_AT_FIRST = 4  # rows of work below a call, as an estimate
 _SCREENFUL = 200  # rows of the largest screen
 _MOST_OLD = 2000  # rows of the largest text drawn as Markdown
 
 
 class Entry:
-    """A message in the column, with ``gap`` blank rows above; heights are in rows."""
+    """A message in the column, with ``gap`` blank rows above; heights are in rows.
+
+    Calls of one kind that follow one another are a group: the first of them has the group's line, and while the group
+    is folded it is all that is drawn of them.
+    """
 
     __slots__ = (
         "answer",
@@ -44,12 +54,16 @@ class Entry:
         "estimated_rows",
         "folded",
         "gap",
+        "group",
+        "group_folded",
         "heights",
+        "hidden",
         "message",
         "ordinal",
         "parts",
         "raw",
         "siblings",
+        "touched",
     )
 
     heights: Heights  # of the parts, once there are any
@@ -58,7 +72,11 @@ class Entry:
         self.message = message
         self.ordinal = ordinal  # grows downwards; never changes while the message stays
         self.folded = message.kind in _FOLDED_AT_FIRST
-        self.raw = False  # a tool call's raw data is shown, too
+        self.touched = False  # folded or unfolded by the person: until then some of a call's work is shown
+        self.raw = False  # a tool call's raw data is shown instead of its work
+        self.group: tuple[Message, ...] = ()  # the calls of the group that begins here
+        self.group_folded = True
+        self.hidden = False  # in a folded group, of which it is not the first
         self.gap = 0
         self.siblings: Siblings | None = None
         self.detail: str | None = None  # the prior context of a seam
@@ -71,6 +89,10 @@ class Entry:
         """True while there is nothing to draw."""
         message = self.message
         match message.kind:
+            case Kind.TOOL:
+                return self.hidden
+            case Kind.SEAM:
+                return not is_drawn(message)
             case Kind.AGENT:
                 text = self.answer.text if self.answer is not None else message.text
                 return _blank(text) and not message.data.get("other")
@@ -98,6 +120,35 @@ class Entry:
             case _:
                 return False
 
+    @property
+    def group_key(self) -> str | None:
+        """The kind of calls that it may be in a group with; None for what always stands for itself."""
+        message = self.message
+        if message.kind is not Kind.TOOL:
+            return None
+        kind, status = message.data.get("kind"), message.data.get("status")
+        over = message.state is not MessageState.OPEN
+        if kind not in _GROUPED or status not in (("completed",) if over else _UNDER_WAY):
+            return None
+        return str(kind)
+
+    @property
+    def shown(self) -> Shown:
+        """How much of a tool call is shown."""
+        if not self.touched:
+            return Shown.SOME
+        return Shown.LINE if self.folded else Shown.ALL
+
+    def toggled(self, *, short: bool) -> bool:
+        """Return whether it is folded after the person folds it, or unfolds it."""
+        if self.message.kind is Kind.TOOL and not self.touched:
+            return not hides_some(self.message, short=short)
+        return not self.folded
+
+    def set_folded(self, folded: bool) -> None:
+        """Fold or unfold it as the person wants it."""
+        self.folded, self.touched = folded, True
+
     def estimate(self, width: int) -> None:
         """Estimate all heights from text lengths."""
         if self.parts is None:
@@ -109,6 +160,9 @@ class Entry:
         message = self.message
         if self.empty:
             return 0
+        if message.kind is Kind.TOOL and not self.touched:
+            works = message.data.get("kind") in ("edit", "execute") and message.data.get("content")
+            return 1 + (_SHOWN_AT_FIRST if works else 0)
         if self.folded and message.kind is not Kind.NOTICE:
             return 1
         return len(message.text) // width + message.text.count("\n") + 1
@@ -198,7 +252,7 @@ class Entry:
             case Kind.THOUGHT:
                 return self._thought_parts(message)
             case Kind.TOOL:
-                return tool_parts(message, folded=self.folded, raw=self.raw, directory=options.directory)
+                return self._tool_parts(message, options)
             case Kind.PLAN:
                 entries = plan_entries(message)
                 copied = "\n".join(
@@ -217,11 +271,28 @@ class Entry:
         first = True
         for part in text_parts(message.text, lambda palette: palette.prompt):
             text = part.source
-            part.draw = partial(draw_prompt, text, self.siblings) if first else partial(draw_more, text)
+            part.draw = (
+                partial(draw_prompt, text, message, self.siblings)
+                if first
+                else partial(draw_more, text, self.siblings)
+            )
             first = False
             yield part
         if has_footer(message):
             yield Part(partial(draw_footer, message), "", size=0, breaks=0)
+
+    def _tool_parts(self, message: Message, options: RenderOptions) -> Iterator[Part]:
+        if self.hidden:
+            return
+        if self.group:
+            line = one_row(partial(draw_group_line, self.group, self.group_folded), "")
+            line.opens = True
+            yield line
+            if self.group_folded:
+                return
+        yield from tool_parts(
+            message, shown=self.shown, raw=self.raw, directory=options.directory, options=options
+        )
 
     def _thought_parts(self, message: Message) -> Iterator[Part]:
         yield one_row(partial(draw_thought_line, message, self.folded), "")
@@ -229,7 +300,6 @@ class Entry:
             message.text,
             growing=message.state is MessageState.OPEN,
             style=lambda palette: palette.muted,
-            indent=_INDENT,
         )
         if not self.folded:
             yield from self.answer.parts
@@ -256,7 +326,7 @@ class Entry:
         text = safe_line(message.text)
         yield Part(partial(draw_notice, message, self.folded), text, size=len(text), breaks=0)
         if not self.folded:
-            yield from text_parts(notice_details(message), lambda palette: palette.muted, indent=_INDENT)
+            yield from text_parts(notice_details(message), lambda palette: palette.muted)
 
     def _seam_parts(self, message: Message) -> Iterator[Part]:
         words = seam_words(message)
@@ -264,7 +334,8 @@ class Entry:
         if not self.folded and self.foldable:
             detail = self.detail if self.detail is not None else str(message.data.get("prior_context") or "")
             told = detail.strip("\n") or ("…" if self.detail is None else "nothing was sent")
-            yield from text_parts(told, lambda palette: palette.muted, indent=_INDENT, lead=1)
+            told = told if words == line_words(message) else f"{words}\n\n{told}"
+            yield from text_parts(told, lambda palette: palette.muted, lead=1)
 
 
 def _blank(text: str) -> bool:

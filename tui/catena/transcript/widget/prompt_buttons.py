@@ -8,7 +8,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from catena.transcript.messages.prompt import marks_width
 from catena.transcript.model.column import ColumnRow
 from catena.transcript.widget.row_renderer import RowRenderer
 from catena_store.records import Kind
@@ -29,23 +28,23 @@ def has_buttons(row: ColumnRow) -> bool:
 def add_buttons(
     strip: Strip, row: ColumnRow, renderer: RowRenderer, acts: Sequence[str], *, over_text: bool
 ) -> Strip:
-    """Draw as many buttons as fit at the end of a row, one for each of the acts, left of the siblings.
+    """Draw as many buttons as fit at the end of a row, one for each of the acts, left of time and siblings.
 
     With ``over_text`` they may cover the prompt's text.
     """
     layout, palette = renderer.layout, renderer.palette
-    siblings = row.entry.siblings
     end = layout.before + layout.left + layout.body
-    end -= marks_width(siblings, layout.body) + len(_SPACE) if siblings else 0
+    end -= row.line.note_cells if row.line is not None else 0
     room = end - layout.before - layout.left - _TEXT_KEPT
-    base = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
+    ground = palette.prompt_note.bgcolor
+    base = Style(bgcolor=ground) if ground else Style.null()
     segments: list[Segment] = []
     cells = 0
     for act in acts:
         if cells + len(_SPACE) + len(act) > room:
             break
+        segments.append(Segment(act, palette.prompt_note + Style(underline=True, meta={BRANCH_ACT: act})))
         segments.append(Segment(_SPACE, base))
-        segments.append(Segment(act, palette.link + Style(meta={BRANCH_ACT: act})))
         cells += len(_SPACE) + len(act)
     if not cells or not (over_text or strip.crop(end - cells, end).text.isspace()):
         return strip

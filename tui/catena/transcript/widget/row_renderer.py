@@ -26,9 +26,16 @@ class RowRenderer:
     """Renderer of rows for one width, column and palette; each line caches its strip."""
 
     def __init__(
-        self, width: int, palette: Palette, *, column: int = COLUMN, half_rows: bool = False
+        self,
+        width: int,
+        palette: Palette,
+        *,
+        column: int = COLUMN,
+        half_rows: bool = False,
+        short: bool = False,
     ) -> None:
         self.width = width
+        self.short = short
         self.column = column
         self.layout = ColumnLayout.of(width, column)
         self.palette = palette
@@ -44,6 +51,7 @@ class RowRenderer:
             palette=self.palette,
             narrow=self.width < NARROW,
             half_rows=self.half_rows,
+            short=self.short,
         )
 
     @property
@@ -80,12 +88,15 @@ class RowRenderer:
             mark = _FOCUSED_PROMPT if row.entry.message.kind is Kind.USER else _BAR
         rest = layout.body + layout.right - line.cells
         after = self.width - layout.before - layout.left - line.cells - max(0, rest)
+        gap = layout.body - line.cells - line.note_cells if line.note else -1
+        note = [Segment(" " * gap, ground), *line.note] if gap > 0 else []
+        rest -= gap + line.note_cells if note else 0
         return [
             Segment(text, style)
             for text, style in (
                 (" " * layout.before, space),
                 (mark.ljust(layout.left), ground + (mark_style or Style.null())),
-                *((text, style or ground) for text, style, _ in line.segments),
+                *((text, style or ground) for text, style, _ in (*line.segments, *note)),
                 (" " * rest, ground),
                 (" " * after, space),
             )

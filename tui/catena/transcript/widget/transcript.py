@@ -175,30 +175,51 @@ class Transcript(BrowsableTranscript):
     # Folding
 
     def toggle_fold(self, message_id: str | None = None) -> None:
-        """Fold or unfold a message; the one in focus for None."""
+        """Fold or unfold a message, or the group of calls that it begins; the one in focus for None."""
         entry = self._column.entry(message_id or self.current or "")
-        if entry is not None and entry.foldable:
-            self._fold(entry, not entry.folded)
+        if entry is not None and entry.group:
+            self._fold_group(entry, not entry.group_folded)
+        elif entry is not None and entry.foldable:
+            self._toggle(entry)
 
     def fold_all(self, folded: bool) -> None:
         """Fold or unfold all foldable messages."""
         anchor = self._viewport.anchor()
         for entry in self._column.entries:
-            if entry.foldable and entry.folded != folded:
+            if entry.group and entry.group_folded != folded:
+                self._column.fold_group(entry, folded)
+            if entry.foldable and (entry.folded != folded or not entry.touched):
                 self._column.fold(entry, folded)
         self._place(anchor)
 
     def toggle_raw(self, message_id: str | None = None) -> None:
-        """Show or hide the raw data of a tool call, and unfold it."""
+        """Show a tool call as it was sent and answered, or its work again."""
         entry = self._column.entry(message_id or self.current or "")
         if entry is not None and entry.message.kind is Kind.TOOL:
-            entry.raw = entry.folded or not entry.raw
-            self._fold(entry, False)
+            anchor = self._anchor_on(entry)
+            if entry.group and entry.group_folded:
+                self._column.fold_group(entry, False)
+            entry.raw = not entry.raw
+            self._column.rebuild(entry)
+            self._scroll_to_anchor(anchor)
 
-    def _fold(self, entry: Entry, folded: bool) -> None:
+    def _anchor_on(self, entry: Entry) -> Anchor | None:
+        """Return the anchor that keeps the first row of a message, if it is seen."""
         at = self._column.top(entry) + entry.gap - self._viewport.top
         seen = 0 <= at < self._viewport.height
-        anchor = Anchor(entry, 0, 0, at) if seen else self._viewport.anchor()
+        return Anchor(entry, 0, 0, at) if seen else self._viewport.anchor()
+
+    def _fold_group(self, entry: Entry, folded: bool) -> None:
+        anchor = self._anchor_on(entry)
+        self._column.fold_group(entry, folded)
+        self._scroll_to_anchor(anchor)
+
+    def _toggle(self, entry: Entry) -> None:
+        self._fold(entry, entry.toggled(short=self._column.options.short))
+
+    def _fold(self, entry: Entry, folded: bool) -> None:
+        anchor = self._anchor_on(entry)
+        entry.raw = False
         self._column.fold(entry, folded)
         self._scroll_to_anchor(anchor)
         self.post_message(self.FoldToggled(entry.message.id, folded))
@@ -285,6 +306,10 @@ class Transcript(BrowsableTranscript):
             self._repaint()
             return
         anchor = self._viewport.anchor()
+        if (first := self._column.group_of(entry)) is not None:
+            self._column.fold_group(first, False)
+        elif entry.group and entry.group_folded:
+            self._column.fold_group(entry, False)
         if search.locate(self._column, entry) is None and entry.foldable and entry.folded:
             self._column.fold(entry, False)
             search.locate(self._column, entry)
@@ -340,5 +365,11 @@ class Transcript(BrowsableTranscript):
             self.post_message(self.SiblingRequested(message_id, 1 if meta[SIBLING_STEP] == 1 else -1))
         elif BRANCH_ACT in meta:
             self.post_message(self.BranchRequested(message_id, str(meta[BRANCH_ACT])))
-        elif row.entry.foldable and row.part == 0:
-            self._fold(row.entry, not row.entry.folded)
+        elif row.entry.group and row.part == 0:
+            self._fold_group(row.entry, not row.entry.group_folded)
+        elif row.entry.foldable and self._opens(row):
+            self._toggle(row.entry)
+
+    def _opens(self, row: ColumnRow) -> bool:
+        parts = row.entry.parts or ()
+        return row.part == 0 or (0 <= row.part < len(parts) and parts[row.part].opens)

@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from catena.text.safe_strips import SafeStrips
 from catena.transcript.drawing.highlight import HighlightCache, lex_all
-from catena.transcript.drawing.render_options import COLUMN, Palette, RenderOptions
+from catena.transcript.drawing.render_options import COLUMN, SHORT, Palette, RenderOptions
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.widget import selection as selecting
@@ -263,7 +263,8 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         region = self.scrollable_content_region
         if region.width > 0 and region.height > 0:
             palette = Palette.read(self.get_component_rich_style)
-            self._viewport.resize(region.width, region.height, palette)
+            short = self.app.size.height < SHORT
+            self._viewport.resize(region.width, region.height, palette, short=short)
             self._strips = []
             self._sync()
 

@@ -64,17 +64,17 @@ class Viewport:
     def at_end(self) -> bool:
         return self.top >= self.column.total - self.height
 
-    def resize(self, width: int, height: int, palette: Palette) -> None:
-        """Change size or palette, keeping the top row."""
+    def resize(self, width: int, height: int, palette: Palette, *, short: bool = False) -> None:
+        """Change size or palette, keeping the top row; ``short``: the screen has few rows."""
         anchor = self.anchor()
         before = None
         if anchor is not None and anchor.part != IN_GAP and anchor.entry.parts:
             before = anchor.entry.parts[anchor.part].height
         self.height = height
         renderer = self._renderer
-        if renderer is None or renderer.width != width or renderer.palette != palette:
+        if renderer is None or (renderer.width, renderer.short, renderer.palette) != (width, short, palette):
             self._renderer = renderer = RowRenderer(
-                width, palette, column=self._widest, half_rows=self._half_rows
+                width, palette, column=self._widest, half_rows=self._half_rows, short=short
             )
             old = self.column.options
             self.column.set_options(renderer.options(old))
