@@ -1,0 +1,203 @@
+"""The one box that text is typed into, with words on its edges: above, what it does; below, to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import Static
+
+_CLICKED = "clicked"  # what a click on a word stands for
+_SEPARATOR = Content.styled(" · ", "$faint")
+_LEAST_RULE = 2  # cells of the edge between the words of both ends
+_SIGN = "› "
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeWord:
+    """A word on an edge of the box; where there is no room, words of less weight go first."""
+
+    content: Content
+    weight: int = 0
+    clicked: str = ""  # what a click on it is reported as
+    chip: bool = False  # on a ground of its own, and apart from the others
+
+
+class EdgeWords(Widget):
+    """Words in a row, some of which can be clicked."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"edge--chip"}
+    DEFAULT_CSS = """
+    EdgeWords {
+        height: 1;
+        width: auto;
+        & > .edge--chip { color: $accent; background: $selection; text-style: $selection-style; }
+    }
+    """
+
+    class Clicked(Message):
+        """A word that stands for something was clicked."""
+
+        def __init__(self, clicked: str) -> None:
+            super().__init__()
+            self.clicked = clicked
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._words: tuple[EdgeWord, ...] = ()
+
+    def show(self, words: Sequence[EdgeWord]) -> None:
+        """Show these words."""
+        if not _same(words, self._words):
+            self._words = tuple(words)
+            self.refresh(layout=True)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide as the words, two cells behind what is before them."""
+        return 2 + joined(self._words).cell_length if self._words else 0
+
+    def render(self) -> Content:
+        """The words."""
+        return Content.assemble("  ", self.drawn(self._words)) if self._words else Content("")
+
+    def drawn(self, words: Sequence[EdgeWord]) -> Content:
+        """Words in one line, as they look and are clicked at here."""
+        chip = self.get_visual_style("edge--chip", partial=True)
+        return joined(
+            [
+                EdgeWord(
+                    word.content.stylize(chip) if word.chip else word.content,
+                    clicked=word.clicked,
+                    chip=word.chip,
+                )
+                for word in words
+            ]
+        )
+
+    def on_click(self, event: events.Click) -> None:
+        """Report a click on a word that stands for something."""
+        if clicked := event.style.meta.get(_CLICKED):
+            event.stop()
+            self.post_message(self.Clicked(str(clicked)))
+
+
+class BoxEdge(EdgeWords):
+    """The upper or lower edge of a box, with words at both ends."""
+
+    DEFAULT_CSS = """
+    BoxEdge { width: 1fr; color: $rule; }
+    """
+
+    def __init__(self, corners: str) -> None:
+        """``corners`` are the left one and the right one."""
+        super().__init__()
+        self._corners = corners
+        self._right: tuple[EdgeWord, ...] = ()
+
+    def show(self, words: Sequence[EdgeWord], right: Sequence[EdgeWord] = ()) -> None:
+        """Show these words."""
+        if not (_same(words, self._words) and _same(right, self._right)):
+            self._words, self._right = tuple(words), tuple(right)
+            self.refresh()
+
+    def render(self) -> Content:
+        """The edge with as many of its words as there is room for."""
+        width = self.size.width - 2
+        left, right = _fitting(self._words, self._right, width)
+        start, end = self.drawn(left), self.drawn(right)
+        if not right:
+            start = start.truncate(max(1, width - 2), ellipsis=True)
+        words_left = Content.assemble(" ", start, " ") if left else Content("")
+        words_right = Content.assemble(" ", end, " ") if right else Content("")
+        rule = "─" * max(0, width - words_left.cell_length - words_right.cell_length)
+        return Content.assemble(self._corners[0], words_left, rule, words_right, self._corners[1])
+
+
+class TypingBox(Vertical):
+    """A box around a field. On a short screen it is one row, with a sign before the field and words behind it.
+
+    Its border has the colour of the focus while the field has it.
+    """
+
+    SCOPED_CSS = False  # how it looks depends on the screen
+    DEFAULT_CSS = """
+    TypingBox {
+        height: auto;
+        & > .box--inside { height: auto; border-left: round $rule; border-right: round $rule; padding: 0 1; }
+        &:focus-within > .box--inside { border-left: round $focus; border-right: round $focus; }
+        &:focus-within > BoxEdge { color: $focus; }
+        & > .box--inside > Input, & > .box--inside > TextArea { width: 1fr; }
+        & .box--sign { display: none; width: 2; color: $accent; text-style: bold; }
+        & .box--behind { display: none; }
+    }
+    .-short TypingBox {
+        & > BoxEdge { display: none; }
+        & > .box--inside { border: none; padding: 0; }
+        &:focus-within > .box--inside { border: none; }
+        & .box--sign { display: block; }
+        & .box--behind { display: block; }
+    }
+    """
+
+    def __init__(self, *inside: Widget, id: str | None = None) -> None:
+        """``inside`` are the field and what stands beside it."""
+        super().__init__(id=id)
+        self._inside = inside
+        self.upper = BoxEdge("╭╮")
+        self.lower = BoxEdge("╰╯")
+        self.behind = EdgeWords(classes="box--behind")
+
+    def compose(self) -> ComposeResult:
+        """The edges, and between them what is inside."""
+        yield self.upper
+        with Horizontal(classes="box--inside"):
+            yield Static(_SIGN, classes="box--sign", markup=False)
+            yield from self._inside
+            yield self.behind
+        yield self.lower
+
+
+def joined(words: Sequence[EdgeWord]) -> Content:
+    """Words in one line, with separators between them."""
+    line = Content("")
+    for index, word in enumerate(words):
+        content = word.content
+        if word.clicked:
+            content = content.stylize(Style.from_meta({_CLICKED: word.clicked}))
+        if index:
+            line += Content(" ") if word.chip else _SEPARATOR
+        line += content
+    return line
+
+
+def _same(words: Sequence[EdgeWord], others: Sequence[EdgeWord]) -> bool:
+    """True if nothing looks different; contents are equal where their texts are."""
+    return len(words) == len(others) and all(
+        word == other and word.content.is_same(other.content)
+        for word, other in zip(words, others, strict=True)
+    )
+
+
+def _fitting(
+    left: Sequence[EdgeWord], right: Sequence[EdgeWord], width: int
+) -> tuple[list[EdgeWord], list[EdgeWord]]:
+    """The words that there is room for, without the lightest of them; one stays in any case."""
+    left, right = list(left), list(right)
+
+    def needed() -> int:
+        ends = [2 + joined(words).cell_length for words in (left, right) if words]
+        return sum(ends) + _LEAST_RULE * (len(ends) - 1)
+
+    while len(left) + len(right) > 1 and needed() > width:
+        lightest = min((*right, *left), key=lambda word: word.weight)
+        (right if lightest in right else left).remove(lightest)
+    return left, right
