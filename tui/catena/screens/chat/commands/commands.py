@@ -148,7 +148,7 @@ class Commands:
             case Composer.SentEmpty():
                 self.run(actions.prompts.go_on())
             case Composer.Walked():
-                self.run(context.gate.led(actions.prompts.walk(older=event.older)))
+                self.run(actions.prompts.walk(older=event.older))
             case Transcript.OlderRequested():
                 self.run(context.presenter.show_older())
             case Transcript.SeamOpened():
