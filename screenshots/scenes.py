@@ -29,7 +29,7 @@ async def permission(folder: Path) -> str:
     """The agent asks before it changes a file."""
     async with stage(folder) as app:
         await app.say("Go on, mend it.")
-        await app.shows("Allow once", "esc leave it open")
+        await app.shows("Allow once", "esc decide later")
         return app.picture()
 
 
@@ -51,7 +51,7 @@ async def edit(folder: Path) -> str:
         await _two_prompts(app)
         await app.choose_prompt()
         await app.press("up", "enter")
-        await app.shows("editing a prompt of")
+        await app.shows("editing prompt from")
         return app.picture()
 
 
@@ -67,7 +67,7 @@ async def tree(folder: Path) -> str:
     async with stage(folder) as app:
         await _two_versions(app)
         await app.say("/tree")
-        await app.shows("the tree: 3 prompts")
+        await app.shows("Tree: 3 prompts")
         return app.picture()
 
 
@@ -92,7 +92,7 @@ async def _two_versions(app: Stage) -> None:
     await _two_prompts(app)
     await app.choose_prompt()
     await app.press("enter")
-    await app.shows("editing a prompt of")
+    await app.shows("editing prompt from")
     await app.press("end", *["backspace"] * len("Write a test for that."))
     await app.say("Which views have that mistake?")
     await app.shows("as they should", "2/2")

@@ -60,7 +60,7 @@ class AgentGone(AgentError):
     def __init__(
         self, returncode: int | None, stderr_tail: tuple[str, ...] = (), *, ended_here: bool = False
     ) -> None:
-        super().__init__("was ended by you" if ended_here else _describe_exit(returncode))
+        super().__init__("was stopped by you" if ended_here else _describe_exit(returncode))
         self.returncode = returncode
         self.stderr_tail = stderr_tail
 
@@ -114,7 +114,7 @@ class ForkFailed(AgentError):
     """A fork that a person asked for, and the agent refused or got wrong; ``str()`` says which agent, and why."""
 
     def __init__(self, title: str, error: AgentError) -> None:
-        super().__init__(f"{title} did not fork the session: {error}. Nothing has changed.")
+        super().__init__(f"{title} did not fork the session: {error}. Nothing changed.")
 
 
 class NotKept(AgentError):
@@ -124,7 +124,7 @@ class NotKept(AgentError):
 class NotOfThisBranch(AgentError):
     """The message cannot be gone on from here; ``str()`` says why."""
 
-    def __init__(self, why: str = "That message is of another conversation; it is reached there.") -> None:
+    def __init__(self, why: str = "That message is in another conversation.") -> None:
         super().__init__(why)
 
 
@@ -140,7 +140,7 @@ class NotAQuestion(AgentError):
     """An aside was asked a command."""
 
     def __init__(self) -> None:
-        super().__init__("An aside takes a question; commands go to the conversation itself.")
+        super().__init__("A side question cannot be a command; send commands in the conversation.")
 
 
 class NoCheckpoint(AgentError):
@@ -151,7 +151,7 @@ class TabClosed(AgentError):
     """The window that was to be moved was closed meanwhile."""
 
     def __init__(self) -> None:
-        super().__init__("the tab that it was asked for was closed; nothing has changed.")
+        super().__init__("the tab was closed; nothing changed.")
 
 
 class NoSuchLogin(AgentError):
@@ -166,14 +166,14 @@ class StillAtWork(AgentError):
     """What was asked for has to wait for the end of a turn."""
 
     def __init__(self) -> None:
-        super().__init__("The agent is still at work; esc stops it.")
+        super().__init__("The agent is still working; Esc stops it.")
 
 
 class GivenUp(AgentError):
     """The person stopped what they had asked for."""
 
     def __init__(self) -> None:
-        super().__init__("Given up; nothing has changed.")
+        super().__init__("Cancelled; nothing changed.")
 
 
 class ReadOnly(Exception):
@@ -184,7 +184,7 @@ class NotSent(Exception):
     """No session accepted the prompt; its text goes back to the composer."""
 
     def __init__(self, error: AgentError | None, text: str | None = None) -> None:
-        super().__init__(text or (str(error) if error else "No session took the prompt."))
+        super().__init__(text or (str(error) if error else "No session accepted the prompt."))
         self.error = error
 
 
@@ -209,11 +209,11 @@ def _describe_exit(returncode: int | None) -> str:
         case None:
             return "closed its connection"
         case 0:
-            return "ended by itself"
+            return "exited"
         case code if code < 0:
             return f"was killed by signal {-code}"
         case code:
-            return f"ended with exit status {code}"
+            return f"exited with status {code}"
 
 
 def _full_message(message: str, data: Any) -> str:

@@ -44,7 +44,7 @@ class StoreDamaged(StoreUnusable):
 
     def __init__(self, path: Path, how: str) -> None:
         super().__init__(
-            path, f"is damaged ({how}): `catena doctor --salvage` saves what can be read", may_be_damaged=True
+            path, f"is damaged ({how}): recover it with `catena doctor --salvage`", may_be_damaged=True
         )
 
 
@@ -52,7 +52,7 @@ class StoreGone(StoreUnusable):
     """The file was deleted, moved or replaced while it was open: what would be written, nobody would find."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "was deleted or replaced: nothing can be saved until Catena is started again")
+        super().__init__(path, "was deleted or replaced: nothing can be saved until you restart Catena")
 
 
 class StoreFull(StoreError):
@@ -83,7 +83,7 @@ class SessionHeld(StoreError):
     """Another link that is not lost has the same agent, profile and session id."""
 
     def __init__(self, link_id: str | None) -> None:
-        super().__init__(f"the session is held by link {link_id}")
+        super().__init__(f"the session is used by link {link_id}")
         self.link_id = link_id
 
 
@@ -91,7 +91,7 @@ class Fenced(StoreError):
     """The lease changed hands, so the transaction is not written."""
 
     def __init__(self, conversation_id: str) -> None:
-        super().__init__(f"another client holds conversation {conversation_id}")
+        super().__init__(f"conversation {conversation_id} is open in another client")
         self.conversation_id = conversation_id
 
 
@@ -99,7 +99,7 @@ class NotFound(StoreError):
     """No row has that id."""
 
     def __init__(self, what: str, id: str) -> None:
-        super().__init__(f"there is no {what} {id!r}")
+        super().__init__(f"no {what} {id!r}")
         self.what = what
         self.id = id
 
@@ -108,7 +108,7 @@ class Ambiguous(StoreError):
     """Several ids begin with the prefix."""
 
     def __init__(self, what: str, prefix: str, matches: Sequence[str]) -> None:
-        super().__init__(f"{len(matches)} {what}s begin with {prefix!r}: {', '.join(matches)}")
+        super().__init__(f"{len(matches)} {what}s start with {prefix!r}: {', '.join(matches)}")
         self.what = what
         self.prefix = prefix
         self.matches = tuple(matches)
@@ -118,16 +118,14 @@ class CheckpointImmutable(StoreError):
     """Something else than the label of a checkpoint was to change."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(
-            f"checkpoint {id} is kept as it was made: it can be given another label, or be removed"
-        )
+        super().__init__(f"checkpoint {id} cannot be changed, only renamed or removed")
 
 
 class LabelTaken(StoreError):
     """Another checkpoint of the conversation has the label."""
 
     def __init__(self, label: str) -> None:
-        super().__init__(f"“{label}” names another checkpoint of this conversation already")
+        super().__init__(f"another checkpoint in this conversation is already named “{label}”")
         self.label = label
 
 

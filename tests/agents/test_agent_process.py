@@ -304,7 +304,7 @@ async def test_stopping_closes_the_open_sessions_first_and_then_the_input(tmp_pa
             await agent.new_session(place(tmp_path))
     with pytest.raises(AgentGone) as gone:
         await agent.new_session(place(tmp_path))
-    assert gone.value.returncode == 0, "it ended by itself"
+    assert gone.value.returncode == 0, "it exited"
     assert sorted(call["params"]["sessionId"] for call in heard(tmp_path, "session/close")) == ["s1", "s2"]
     assert not group_exists(agent.pid)
 

@@ -82,7 +82,7 @@ def test_w17_an_agent_that_is_not_here_says_how_to_get_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(AgentMissing, match="npm install"):
         find_spec("gemini")
-    with pytest.raises(AgentMissing, match="no agent of that name"):
+    with pytest.raises(AgentMissing, match="unknown agent"):
         find_spec("nobody")
 
 

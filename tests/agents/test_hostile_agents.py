@@ -172,13 +172,13 @@ CASES = {
     "not-offered": WELL,
     "paths": WELL,
     "many-files": WELL,
-    "exits": Case("Hostile ended by itself.", after=False),
-    "grandchild-keeps-stdout": Case("Hostile ended with exit status 3.", after=False),
+    "exits": Case("Hostile exited.", after=False),
+    "grandchild-keeps-stdout": Case("Hostile exited with status 3.", after=False),
     "closes-stdout": CLOSED,
     "closes-stdin": CLOSED,
     # Ended by us, it may close its connection before it is seen to be killed.
     "deaf": Case(
-        "What it said is kept. The next prompt starts it again.", stopped=True, killed=True, after=False
+        "Its partial answer is saved. Your next prompt restarts it.", stopped=True, killed=True, after=False
     ),
     "talks-for-ever": Case("Stopped by you.", stopped=True, after=False, told=False),
 }
@@ -225,7 +225,7 @@ BAD_STARTS = {
     "version-missing": "no protocol version",
     "initialize-null": "no protocol version",
     "initialize-list": "no protocol version",
-    "exits-in-initialize": "ended by itself",
+    "exits-in-initialize": "exited",
     "silent-initialize": None,
     "silent-new": None,
     "new-null": "names no session",

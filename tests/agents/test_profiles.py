@@ -140,7 +140,7 @@ def test_m14_a_profile_runs_its_agents_command_with_its_own_environment(tmp_path
         assert stored_agent(spec.name, spec.profile, settings) == spec
         assert stored_agent_name(spec.name, spec.profile, settings) == name
         assert default_agent(settings, (spec.name, spec.profile)) == spec
-    with pytest.raises(AgentMissing, match="the settings have no such profile any more"):
+    with pytest.raises(AgentMissing, match="this profile is no longer in the settings"):
         stored_agent("rehearsal", "elsewhere", settings)
 
 
@@ -148,16 +148,28 @@ def test_m14_a_profile_runs_its_agents_command_with_its_own_environment(tmp_path
     ("text", "line", "why"),
     [
         ('[agents.w]\nprofile = "work"', 2, "`agents.w.profile` needs `agent`"),
-        ('[agents.w]\nagent = "claude"\ncommand = "x"', 3, "`agents.w.command` cannot stand beside `agent`"),
-        ('[agents.w]\nagent = "nobody"', 2, '`agents.w.agent` "nobody" is no agent that a profile can be of'),
+        (
+            '[agents.w]\nagent = "claude"\ncommand = "x"',
+            3,
+            "`agents.w.command` cannot be combined with `agent`",
+        ),
+        (
+            '[agents.w]\nagent = "nobody"',
+            2,
+            '`agents.w.agent` "nobody" is not an agent that can have profiles',
+        ),
         ('[agents.claude]\nagent = "codex"', 2, "`agents.claude.agent` cannot be"),
-        ('[agents.w]\nagent = "claude"\n\n[agents.v]\nagent = "w"', 5, '`agents.v.agent` "w" is no agent'),
+        (
+            '[agents.w]\nagent = "claude"\n\n[agents.v]\nagent = "w"',
+            5,
+            '`agents.v.agent` "w" is not an agent',
+        ),
         (
             '[agents.w]\nagent = "claude"\nprofile = "a"\n[agents.v]\nagent = "claude"\nprofile = "a"',
             6,
-            '`agents.v.profile` "a" is [agents.w] already',
+            '`agents.v.profile` "a" is already used by [agents.w]',
         ),
-        ("[agents.w]\nagent = 7", 2, "`agents.w.agent` must be a text"),
+        ("[agents.w]\nagent = 7", 2, "`agents.w.agent` must be a non-empty string"),
     ],
 )
 def test_m14_a_mistake_in_a_profile_is_named_with_file_and_line(

@@ -105,10 +105,10 @@ def test_c02_what_cannot_be_is_refused_in_one_line_and_nothing_is_begun(catena: 
         ("--resume", id, "--edit", "nobody"): "there is no message 'nobody'",
         ("--resume", id, "--edit", elsewhere): "there is no message",
         ("--resume", id, "--at", ""): "there is no message",
-        ("--resume", id, "--edit", prompt, "--fork"): "--edit makes a branch of the same",
+        ("--resume", id, "--edit", prompt, "--fork"): "--edit and --fork cannot be combined",
         ("--resume", id, "--edit", prompt, "--at", answer): "not allowed with",
-        ("--fork",): "go with --resume or --continue",
-        ("--at", answer): "go with --resume or --continue",
+        ("--fork",): "need --resume or --continue",
+        ("--at", answer): "need --resume or --continue",
     }
     for arguments, words in refused.items():
         finished = run(catena, *arguments, "say never")

@@ -15,7 +15,7 @@ from support.clients.command_line import EXECUTABLE, Catena
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere: no such directory, and no such command"),
+        (["nowhere"], "nowhere: not a directory or command"),
         (["--continue", "--resume", "x"], "not allowed with argument --continue"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["list", "--limit", "-3"], "-3"),
@@ -25,16 +25,16 @@ from support.clients.command_line import EXECUTABLE, Catena
         (["run", "--cwd", "/no/such/place", "x"], "/no/such/place: No such file or directory"),
         (["run", "  "], "the prompt is empty"),
         (["run"], "the prompt is empty"),
-        (["run", "--resume", "nope", "x"], "there is no conversation 'nope'"),
-        (["run", "--continue", "x"], "there is no conversation yet in"),
-        (["--resume", "nope"], "there is no conversation 'nope'"),
-        (["--continue"], "there is no conversation yet in"),
+        (["run", "--resume", "nope", "x"], "no conversation 'nope'"),
+        (["run", "--continue", "x"], "no conversations in"),
+        (["--resume", "nope"], "no conversation 'nope'"),
+        (["--continue"], "no conversations in"),
         (["--agent", "nope"], "nope: no such agent"),
-        (["--agent", ""], "--agent needs the name of an agent"),
+        (["--agent", ""], "--agent needs a name"),
         (["--agent-command", ""], "--agent-command needs a command"),
-        (["run", "--agent", "", "x"], "--agent needs the name of an agent"),
+        (["run", "--agent", "", "x"], "--agent needs a name"),
         (["run", "--agent-command", "", "x"], "--agent-command needs a command"),
-        (["run", "--agent-command", "a 'b", "x"], "its quotes are not closed"),
+        (["run", "--agent-command", "a 'b", "x"], "unclosed quotation mark"),
         (["login", "--agent-command", " "], "--agent-command needs a command"),
         ([], "the screen needs a terminal"),
     ],
@@ -62,7 +62,7 @@ def test_a_directory_whose_name_is_no_text_is_said_so_with_status_2(
     finished = catena(*arguments)
 
     assert finished.status == 2
-    assert finished.err == f"catena: {tmp_path}/caf\N{REPLACEMENT CHARACTER}: its name is not UTF-8\n"
+    assert finished.err == f"catena: {tmp_path}/caf\N{REPLACEMENT CHARACTER}: the name is not UTF-8\n"
 
 
 @pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
@@ -79,7 +79,7 @@ def test_closed_streams_are_empty_ones(tmp_path: Path, closed: str) -> None:
             timeout=50,
         )
         assert (done.returncode, done.stdout) == (status, "hi\n" if status == 0 else "")
-        assert "error of its own" not in done.stderr and "Traceback" not in done.stderr
+        assert "internal error" not in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["show", "x"], ["run", "hello"], ["--continue"]])
@@ -91,8 +91,8 @@ def test_a_file_that_is_no_store_is_said_so_with_status_2(tmp_path: Path, argume
     finished = catena(*arguments)
 
     assert finished.status == 2
-    advice = "if it was one, `catena doctor --salvage` saves what can be read"
-    assert finished.err == f"catena: {catena.store} is not a Catena file; {advice}\n"
+    advice = "if it was one, recover it with `catena doctor --salvage`"
+    assert finished.err == f"catena: {catena.store} is not a Catena database; {advice}\n"
     assert finished.out == ""
 
 
@@ -114,7 +114,7 @@ def test_settings_that_make_no_sense_are_said_with_file_and_line(tmp_path: Path)
     assert finished.status == 2
     assert (
         finished.err
-        == f'catena: {path}:3: `permissions` "sometimes" is none of ask, allow-reads, allow, deny\n'
+        == f'catena: {path}:3: `permissions` must be one of ask, allow-reads, allow, deny; it is "sometimes"\n'
     )
 
 
@@ -129,10 +129,7 @@ def test_an_error_of_our_own_is_one_line_and_its_traceback_is_in_the_log_file(tm
 
     log = catena.data / "catena.log"
     assert finished.status == 1
-    assert finished.err == (
-        "catena: stopped at an error of its own (LookupError: aiosqlite is bro␇ken). "
-        f"The details are in {log}.\n"
-    )
+    assert finished.err == (f"catena: internal error (LookupError: aiosqlite is bro␇ken). Details: {log}\n")
     assert "Traceback" in log.read_text("utf-8")
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 

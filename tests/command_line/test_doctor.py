@@ -98,7 +98,7 @@ def test_c04_doctor_tells_places_store_agents_and_terminal(tmp_path: Path) -> No
     assert lines["catena"].startswith("0.1.0 · Python 3.")
     assert lines["data"] == str(catena.data)
     assert "1 conversation, 1 message: sound" in lines["store"]
-    assert lines["settings"] == f"{catena.config}/config.toml: none, defaults hold"
+    assert lines["settings"] == f"{catena.config}/config.toml: none (using defaults)"
     assert lines["agent"].startswith("rehearsal")
     assert "TERM=xterm-256color" in lines["terminal"]
 
@@ -124,7 +124,7 @@ def test_doctor_makes_no_store_where_there_is_none(tmp_path: Path) -> None:
     found = catena("doctor")
 
     assert found.status == 0
-    assert "not there yet" in found.out
+    assert "created with the first conversation" in found.out
     assert not catena.store.exists()
 
 
@@ -145,4 +145,4 @@ def test_doctor_reset_without_a_terminal_says_so(tmp_path: Path) -> None:
     refused = Catena(tmp_path)("doctor", "--reset")
 
     assert refused.status == 2
-    assert refused.err == "catena: there is no terminal here to restore\n"
+    assert refused.err == "catena: no terminal to reset\n"

@@ -66,8 +66,8 @@ def test_r06_a_run_that_wants_a_login_names_the_ways_and_the_command_and_that_on
     assert as_json.events[-1]["exit_status"] == 6
 
     login = catena("login", "rehearsal", **env)
-    assert (login.status, login.out) == (0, "You are logged in to Rehearsal.\n")
-    assert login.err == "Waiting until Rehearsal has logged you in; a browser may open. Ctrl+C gives up.\n"
+    assert (login.status, login.out) == (0, "Logged in to Rehearsal.\n")
+    assert login.err == "Waiting for Rehearsal to log in; a browser may open. Ctrl+C cancels.\n"
     assert "authenticate" in heard(tmp_path / "heard.jsonl")
 
     again = run(catena, "say one", **env)
@@ -78,7 +78,7 @@ def test_r06_a_run_that_wants_a_login_names_the_ways_and_the_command_and_that_on
     assert "session resumed" in on.err
 
     out = catena("logout", "rehearsal", **env)
-    assert out.status == 0 and out.out.startswith("You are logged out of Rehearsal.")
+    assert out.status == 0 and out.out.startswith("Logged out of Rehearsal.")
     assert run(catena, "say one", **env).status == 6
     assert not agents_of(catena)
 
@@ -92,16 +92,16 @@ def test_w13_a_terminal_login_runs_in_this_terminal_and_its_failure_is_one_line_
 
     login = catena("login", "rehearsal", **env)
     assert login.status == 0
-    assert "a login here is pretended" in login.out and "You are logged in to Rehearsal." in login.out
+    assert "This login is only pretended" in login.out and "Logged in to Rehearsal." in login.out
     command, leaving = login.err.splitlines()
     assert command.startswith("$ ") and command.endswith("-m catena_acp.rehearsal --login")
-    assert leaving == "Ctrl+C ends it and brings you back."
+    assert leaving == "Ctrl+C stops it and returns."
     assert run(catena, "say one", **env).out == "one\n"
 
     command = other_ways(tmp_path)
     failed = catena("login", "--agent-command", command, WAYS=json.dumps([SHELL]))
     assert (failed.status, failed.out) == (1, "")
-    assert failed.err.splitlines()[-1].endswith("ended with status 3. Everything is as it was.")
+    assert failed.err.splitlines()[-1].endswith("exited with status 3. Nothing changed.")
 
 
 def test_w13_the_ways_to_log_in_are_listed_and_one_is_named_where_nobody_can_be_asked(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_w13_the_ways_to_log_in_are_listed_and_one_is_named_where_nobody_can_be_
     assert (unnamed.status, unnamed.out) == (2, "")
     assert "--method web (Account), --method key (API key), --method shell (Shell)" in unnamed.err
     unknown = catena("login", "--agent-command", command, "--method", "nope", **env)
-    assert unknown.status == 2 and "no such way" in unknown.err
+    assert unknown.status == 2 and "no such login method" in unknown.err
 
     explained = catena("login", "--agent-command", command, "--method", "key", **env)
     assert explained.status == 6
@@ -133,7 +133,7 @@ def test_w13_the_ways_to_log_in_are_listed_and_one_is_named_where_nobody_can_be_
 
     refused = catena("login", "--agent-command", command, "--method", "web", **env)
     assert refused.status == 1
-    assert "did not log you in: There is no such login here. Everything is as it was." in refused.err
+    assert "login failed: no such login method. Nothing changed." in refused.err
 
 
 def test_w13_a_login_by_an_api_key_speaks_of_no_browser_and_without_the_key_one_is_still_wanted(
@@ -145,7 +145,7 @@ def test_w13_a_login_by_an_api_key_speaks_of_no_browser_and_without_the_key_one_
     assert listed.out == "api-key  API Key (by an API key)\n"
     refused = catena("login", "--agent-command", command, WAYS=json.dumps([way]))
     assert refused.status == 6
-    assert "logs in with your API key" in refused.err and "did not log you in" in refused.err
+    assert "logs in with your API key" in refused.err and "login failed" in refused.err
     assert "browser" not in refused.err
 
 
@@ -157,7 +157,7 @@ def test_w13_at_a_terminal_a_login_that_takes_it_shows_its_command_and_asks_firs
     catena.environment["WAYS"] = json.dumps([SHELL])
     with on_terminal(catena, "login", "--agent-command", command) as terminal:
         terminal.wait_for("raise SystemExit(3)")
-        terminal.wait_for("Ctrl+C ends it and brings you back.")
+        terminal.wait_for("Ctrl+C stops it and returns.")
         terminal.wait_for("1-2? ")
         terminal.type(answer)
         assert terminal.status() == status
@@ -179,14 +179,14 @@ def test_w13_a_login_whose_command_or_environment_no_system_takes_is_a_message(
     way = {**SHELL, "_meta": {"terminal-auth": login}}
     refused = catena("login", "--agent-command", command, WAYS=json.dumps([way]))
     assert refused.status == 1
-    assert refused.err.splitlines()[-1].startswith("catena: The login cannot be started: ")
+    assert refused.err.splitlines()[-1].startswith("catena: Login could not start: ")
 
 
 def test_w13_an_agent_that_names_no_way_in_or_out_is_told_as_such(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     for arguments, words in (
-        (["login", "rehearsal"], "Rehearsal names no way to log in from here."),
-        (["logout", "rehearsal"], "Rehearsal offers no logout to its clients."),
+        (["login", "rehearsal"], "Rehearsal offers no login from here."),
+        (["logout", "rehearsal"], "Rehearsal cannot be logged out from here."),
     ):
         told = catena(*arguments, CATENA_REHEARSAL_FLAGS="--auth=none")
         assert (told.status, told.out) == (1, "")
@@ -197,9 +197,9 @@ def test_w13_an_agent_that_names_no_way_in_or_out_is_told_as_such(tmp_path: Path
     ("arguments", "status", "words"),
     [
         (["login", "nope"], 3, "nope: no such agent"),
-        (["logout", "--agent-command", "no-such-program"], 3, "no-such-program: no such command"),
+        (["logout", "--agent-command", "no-such-program"], 3, "no-such-program: not found"),
         (["login", "rehearsal", "--agent-command", "x"], 2, "not allowed with argument"),
-        (["login", "rehearsal", "--json"], 2, "--json goes with --list"),
+        (["login", "rehearsal", "--json"], 2, "--json needs --list"),
         (["login"], 3, "no agent is installed"),
     ],
 )
@@ -236,5 +236,5 @@ def test_w13_on_a_terminal_the_person_chooses_the_way(tmp_path: Path) -> None:
         assert isinstance(terminal, Terminal)
         terminal.wait_for(r"1 Account – In the browser \(by the agent\)[\s\S]*1-2\?")
         terminal.write("2\n")
-        terminal.wait_for("You are logged in to other_ways.py.")
+        terminal.wait_for("Logged in to other_ways.py.")
         assert terminal.ended() == 0

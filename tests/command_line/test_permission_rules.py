@@ -24,8 +24,8 @@ def test_c01_ask_without_a_terminal_is_deny_with_status_4(tmp_path: Path) -> Non
     refused = Catena(tmp_path)(*RUN, "edit notes.txt")
 
     assert refused.status == 4
-    assert refused.out == "You said no, so I did not pretend to change `notes.txt`.\n"
-    assert refused.err == "refused: Edit notes.txt (--permissions says what to allow)\n"
+    assert refused.out == "Rejected: I did not pretend to change `notes.txt`.\n"
+    assert refused.err == "denied: Edit notes.txt (use --permissions to allow it)\n"
 
 
 @pytest.mark.parametrize(("policy", "status"), [("ask", 4), ("deny", 4), ("allow-reads", 4), ("allow", 0)])
@@ -115,7 +115,7 @@ def test_on_a_terminal_a_refusal_is_status_4_and_so_is_the_end_of_input(tmp_path
         with on_terminal(catena, *RUN, "edit notes.txt") as terminal:
             terminal.wait_for("1-4? ")
             terminal.type(answer)
-            terminal.wait_for("You said no")
+            terminal.wait_for("Rejected")
             assert terminal.status() == 4
 
 

@@ -199,7 +199,7 @@ def test_a_missing_agent_is_status_3_and_leaves_nothing_but_the_typed_text(tmp_p
 
     assert (unknown.status, missing.status, as_json.status) == (3, 3, 3)
     assert unknown.err.startswith("catena: nobody: no such agent; ")
-    assert missing.err == "catena: no-such-program: no such command, or it cannot be run\n"
+    assert missing.err == "catena: no-such-program: not found or not executable\n"
     assert [event["event"] for event in as_json.events] == ["problem", "turn_ended"]
     assert as_json.events[-1]["stop_reason"] == "not_sent"
     assert catena("list", "--json").json == []
@@ -229,7 +229,7 @@ def test_json_ends_with_turn_ended_also_where_no_conversation_was_found(tmp_path
 
     assert unknown.status == 2
     problem, ended = unknown.events
-    assert problem["text"] == "there is no conversation 'nope'"
+    assert problem["text"] == "no conversation 'nope'"
     assert (ended["event"], ended["stop_reason"], ended["exit_status"]) == ("turn_ended", "not_sent", 2)
     assert unknown.err == ""
 
@@ -308,9 +308,9 @@ def test_r15_a_compaction_is_a_divider_in_what_is_shown(tmp_path: Path) -> None:
     told = run(catena, "--json", "say before\ncompact\nsay after")
 
     notice = [event for event in told.events if event["event"] == "notice"][-1]  # told anew as it goes on
-    assert (notice["compacted"], notice["detail"]) == ("completed", ["We rehearsed a while."])
+    assert (notice["compacted"], notice["detail"]) == ("completed", ["We talked for a while."])
     shown = catena("show", newest(catena)).out
-    assert "\n\n╌╌ the agent shortened its own context · all of it stays here ╌╌\n\n" in shown
+    assert "\n\n╌╌ the agent shortened its own context (the transcript stays) ╌╌\n\n" in shown
 
 
 def test_a_prompt_that_no_agent_took_says_that_it_is_not_lost(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_conversation_that_another_catena_has_is_status_5(tmp_path: Path) -> N
         holder.communicate(timeout=30)
 
     assert (refused.status, refused.out) == (5, "")
-    named = rf"catena: Catena on \S+ \(pid {holder.pid}, since [\d: -]+\) has this conversation; .*\n"
+    named = rf"catena: Read-only: .* open in Catena on \S+ \(pid {holder.pid}, since [\d: -]+\)\.\n"
     assert re.fullmatch(named, refused.err)
     assert as_json.events[-1]["exit_status"] == 5
     assert run(catena, "--resume", id, "say three").out == "three\n"

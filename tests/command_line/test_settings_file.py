@@ -77,47 +77,59 @@ def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ('agent = "x"\ntheme = \n', 2, "not TOML"),
-        ('agent = "x"\nagent = "y"\n', 2, "not TOML"),
-        ('agent = "x', 1, "not TOML"),
-        ("\n\nagent = 3\n", 3, "`agent` must be a text"),
-        ('theme = ""\n', 1, "`theme` must be a text"),
+        ('agent = "x"\ntheme = \n', 2, "invalid TOML"),
+        ('agent = "x"\nagent = "y"\n', 2, "invalid TOML"),
+        ('agent = "x', 1, "invalid TOML"),
+        ("\n\nagent = 3\n", 3, "`agent` must be a non-empty string"),
+        ('theme = ""\n', 1, "`theme` must be a non-empty string"),
         ('# agnet\nagnet = "x"\n', 2, "`agnet` is not a setting"),
-        ('permissions = "never"\n', 1, '"never" is none of ask, allow-reads, allow, deny'),
+        (
+            'permissions = "never"\n',
+            1,
+            '`permissions` must be one of ask, allow-reads, allow, deny; it is "never"',
+        ),
         ("checkpoints = 5\n", 1, "`checkpoints` must be a table"),
         (
             "[checkpoints]\nkept = 5\n",
             2,
-            "`checkpoints.kept` is not a setting; there are frequency, keep, tools",
+            "`checkpoints.kept` is not a setting; known: frequency, keep, tools",
         ),
-        ('[checkpoints]\nfrequency = "often"\n', 2, '"often" is none of turn, tool, manual, off'),
-        ("[checkpoints]\nkeep = 0\n", 2, "`checkpoints.keep` must be a number from 1 on"),
-        ("[checkpoints]\nkeep = true\n", 2, "`checkpoints.keep` must be a number from 1 on"),
+        (
+            '[checkpoints]\nfrequency = "often"\n',
+            2,
+            '`checkpoints.frequency` must be one of turn, tool, manual, off; it is "often"',
+        ),
+        ("[checkpoints]\nkeep = 0\n", 2, "`checkpoints.keep` must be a number, 1 or more"),
+        ("[checkpoints]\nkeep = true\n", 2, "`checkpoints.keep` must be a number, 1 or more"),
         ('[checkpoints]\ntools = "yes"\n', 2, "`checkpoints.tools` must be true or false"),
-        ('agents = "claude"\n', 1, "`agents` must be tables"),
+        ('agents = "claude"\n', 1, "`agents` must be a table"),
         ('agent = "x"\n[agents]\nmine = "my-agent"\n', 3, "`agents.mine` must be a table"),
         ('[agents.a]\ncommand = "a"\n\n[agents.b]\ncommand = 7\n', 5, "`agents.b.command` must be a command"),
         ("[agents.a]\ncommand = []\n", 2, "must be a command"),
-        ('[agents.a]\ncommand = "a \'b"\n', 2, "cannot be split into words"),
+        ('[agents.a]\ncommand = "a \'b"\n', 2, "cannot be parsed as a command"),
         ('[agents.a]\ncommand = "a"\ncolour = "red"\n', 3, "`agents.a.colour` is not a setting"),
-        ('[agents.a]\ncommand = "a"\nenv = { N = 1 }\n', 3, "`agents.a.env` must be a table of texts"),
-        ('[agents.a]\ncommand = "a"\n[agents.a.env]\nN = 1\n', 3, "`agents.a.env` must be a table of texts"),
-        ('[agents."my agent"]\ntitle = 1\n', 2, "`agents.my agent.title` must be a text"),
+        ('[agents.a]\ncommand = "a"\nenv = { N = 1 }\n', 3, "`agents.a.env` must be a table of strings"),
+        (
+            '[agents.a]\ncommand = "a"\n[agents.a.env]\nN = 1\n',
+            3,
+            "`agents.a.env` must be a table of strings",
+        ),
+        ('[agents."my agent"]\ntitle = 1\n', 2, "`agents.my agent.title` must be a non-empty string"),
         ("a.b = 1\n", 1, "`a` is not a setting"),
         (
             '[agents.a]\ncommand = "a"\nenv = { "A=B" = "x" }\n',
             3,
-            "`agents.a.env.A=B` is no name of a variable",
+            "`agents.a.env.A=B` is not a valid variable name",
         ),
-        ('[agents.a]\ncommand = "a"\n[agents.a.env]\n"" = "x"\n', 4, "is no name of a variable"),
+        ('[agents.a]\ncommand = "a"\n[agents.a.env]\n"" = "x"\n', 4, "is not a valid variable name"),
         (
             '[agents.a]\ncommand = "a"\n[agents.a.env]\nN = "x\\u0000"\n',
             4,
-            "`agents.a.env.N` has a NUL in it",
+            "`agents.a.env.N` contains a NUL",
         ),
         ('[agents.a]\ncommand = ["a", "\\u0000"]\n', 2, "must be a command"),
-        (f'theme = "nord"\nagent = {"[" * 5000}\n', 2, "nested too deep"),
-        (f'theme = "nord"\n\nagent = {"9" * 5000}\nagents = 1\n', 3, "not TOML that can be read"),
+        (f'theme = "nord"\nagent = {"[" * 5000}\n', 2, "nested too deeply"),
+        (f'theme = "nord"\n\nagent = {"9" * 5000}\nagents = 1\n', 3, "invalid TOML"),
     ],
 )
 def test_w21_what_makes_no_sense_is_named_with_file_and_line(
@@ -138,7 +150,7 @@ def test_a_file_that_is_too_large_is_said_so_and_not_read_to_its_end(tmp_path: P
     with path.open("wb") as file:
         file.truncate(1 << 40)
 
-    with pytest.raises(InvalidSettings, match="has more than 1048576 bytes"):
+    with pytest.raises(InvalidSettings, match="is larger than 1048576 bytes"):
         load_settings(path)
 
 

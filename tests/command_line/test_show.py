@@ -224,7 +224,7 @@ def test_an_unknown_id_and_an_ambiguous_beginning_are_one_line_and_status_2(tmp_
     unknown, ambiguous = catena("show", "zzz"), catena("show", "conv")
 
     assert (unknown.status, unknown.out) == (2, "")
-    assert unknown.err == "catena: there is no conversation 'zzz'\n"
+    assert unknown.err == "catena: no conversation 'zzz'\n"
     assert (ambiguous.status, ambiguous.out) == (2, "")
     assert ambiguous.err.count("\n") == 1
     assert "conversation0001, conversation0002" in ambiguous.err
@@ -329,8 +329,8 @@ def test_show_chain_says_of_each_link_whether_the_next_prompt_would_go_to_it(tmp
 
     first, second, *rest = catena("show", CONVERSATION, "--chain").out.split("\n\n")
 
-    assert "   next      could be prompted; another comes first" in first
-    assert "   next      would be prompted" in second
+    assert "   next      could be used; another is preferred" in first
+    assert "   next      would be used" in second
     assert rest[-1] == "The next prompt would go to the session s-b.\n"
 
 
@@ -346,6 +346,6 @@ def test_show_chain_says_that_the_next_prompt_would_go_to_a_new_session_and_why(
 
     first, second, *rest = catena("show", CONVERSATION, "--chain").out.split("\n\n")
 
-    assert "   next      not taken: it is lost" in first
-    assert "   next      not taken: what it holds is not certain" in second
+    assert "   next      not used: it is lost" in first
+    assert "   next      not used: its content is uncertain" in second
     assert rest[-1] == "The next prompt would go to a new session.\n"

@@ -77,7 +77,7 @@ async def test_m09_the_chain_lists_every_link_with_its_agent_cause_and_messages(
     assert all(entry.here and entry.state is LinkState.OPEN for entry in chain.entries)
     assert all(entry.cause.startswith("new session") for entry in chain.entries)
     assert {(entry.check.loads, entry.check.words) for entry in chain.entries} == {
-        (Loads.UNKNOWN, "nobody has looked")
+        (Loads.UNKNOWN, "not checked")
     }
     assert [entry.knows for entry in chain.entries] == [
         f"everything up to “{word}”" for word in ("alpha", "beta", "gamma")
@@ -196,7 +196,7 @@ async def test_m09_what_cannot_be_gone_on_from_is_refused_with_words(world: Worl
             await links.move(tx, b.id, state=LinkState.SUSPECT)
         with pytest.raises(NotToBePicked, match="is lost \\(deleted\\)"):
             await pick(window, a.id)
-        with pytest.raises(NotToBePicked, match="not certain"):
+        with pytest.raises(NotToBePicked, match="is uncertain"):
             await pick(window, b.id)
         await window.say("wait 30")
         with pytest.raises(NotToBePicked, match="under way"):
@@ -223,7 +223,7 @@ async def test_m09_a_prompt_that_is_sent_while_its_session_is_looked_at_is_carri
         assert over.turn is not None
         assert over.turn.link_id == link.id
         assert world.prompts()[-1] == ["echo"]
-        assert (await later.conversation.chain.check_session(link.id)).words == "it is open here"
+        assert (await later.conversation.chain.check_session(link.id)).words == "open now"
         assert (await later.say("echo")).turn is not None, "a look at an open session does not close it"
         assert "users=3" in (await later.branch())[-1].text
 
@@ -237,7 +237,7 @@ async def test_m09_a_session_whose_agent_may_lose_it_by_opening_is_not_looked_at
         probe = await later.conversation.chain.check_session(link.id)
         assert await later.links() == [link]
     assert probe.loads is Loads.UNKNOWN
-    assert "could harm it" in probe.words
+    assert "may lose a session" in probe.words
     assert world.requests("session/load") == []
 
 
@@ -281,7 +281,7 @@ async def test_m09_an_agent_that_cannot_open_a_session_again_says_no_and_loses_n
         probe = await later.conversation.chain.check_session(link.id)
         assert (await later.links())[0] == link
     assert probe.loads is Loads.NO
-    assert "cannot open a session again" in probe.words
+    assert "cannot reopen a session" in probe.words
 
 
 async def test_m03_the_chain_that_is_shown_is_capped_and_the_whole_of_it_can_be_seen(world: World) -> None:
@@ -333,9 +333,9 @@ def test_m09_show_prints_the_chain_as_text_without_the_screen_or_the_sdk(tmp_pat
     assert "   first     " in first
     assert "“Find out why.”" in first
     assert "“Because of the order.␇”" in first, "an agent's text cannot steer the terminal"
-    assert "   why       new session: rate limit at 14:02" in second
+    assert "   created   new session: rate limit at 14:02" in second
     assert "   ended     its agent killed" in second
-    assert "   loads     not known: nobody has looked" in second
-    assert "2 more, set apart" in shown.out
+    assert "   loadable  unknown: not checked" in second
+    assert "2 more, internal" in shown.out
     assert not imported(catena, "show", CONVERSATION, "--chain") & FORBIDDEN
     assert catena("show", CONVERSATION, "--chain", "--json").status == 2

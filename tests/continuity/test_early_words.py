@@ -46,7 +46,7 @@ async def test_r08_whatever_a_session_tells_before_its_first_prompt_is_one_notic
     assert rows[1] == (
         Kind.NOTICE,
         "- look around\n\nhm\n\nScan the project · completed\n\n"
-        "The agent sent “something_new”, which is not known here.",
+        "The agent sent an unknown update: “something_new”.",
     )
     assert over.turn is not None
     assert (over.turn.how, over.turn.told, over.turn.tools_listed) == (ContextSource.TOLD, 2, 0)

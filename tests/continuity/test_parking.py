@@ -289,7 +289,7 @@ async def test_k10_the_first_parked_fork_of_an_agent_is_told_once_and_for_all(tm
     async with world.client(while_idle=ALWAYS) as desk:
         await said(desk, "say one", "say two")
         (told,) = (news.text for news in desk.told if isinstance(news, Remarked))
-        assert "show in its own list of sessions" in told
+        assert "'s session list" in told
         assert 'park = "off"' in told
     async with world.client(while_idle=ALWAYS) as other:
         await said(other, "say one")
@@ -355,9 +355,9 @@ def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_to_a_p
     # Another conversation: how long the fork took that was parked last says nothing of its first one.
     at_a_terminal = on_a_terminal(catena, "run", "--agent-command", command, "say two")
     assert "two" in at_a_terminal
-    assert "show in its own list of sessions" in at_a_terminal
+    assert "'s session list" in at_a_terminal
     built_in = on_a_terminal(catena, "run", "--agent", "rehearsal", "say scripted")
-    assert "scripted" in built_in and "list of sessions" not in built_in
+    assert "scripted" in built_in and "session list" not in built_in
     (catena.config / "config.toml").write_text('park = "off"\n')
     assert catena("run", "--agent", "rehearsal", "say other").status == 0
     turns_and_parked = sorted(

@@ -65,7 +65,7 @@ async def test_f10_an_agent_that_forks_everything_is_seen_to_ignore_the_message(
         assert len(world.requests("session/fork")) == len(world.requests("session/close")) == 1
         # What the agent cannot delete is known as ours, and used for nothing.
         _, probe = await desk.links()
-        assert (probe.cause, probe.state, probe.ended) == (Cause.PROBE, LinkState.LOST, "it was not needed")
+        assert (probe.cause, probe.state, probe.ended) == (Cause.PROBE, LinkState.LOST, "not needed")
         assert (await desk.conversation.chain.read(desk.window)).folded == 1
 
 

@@ -169,8 +169,7 @@ async def test_r17_the_notice_names_the_call_whose_outcome_nobody_saw_and_says_w
     problem = problem_of_notice(await left.message((await left.turn()).last_id))
     assert problem is not None and problem.trouble is Trouble.INTERRUPTED
     assert problem.text == (
-        "Catena ended in the middle of this turn; how far Model came was not seen. "
-        "Outcome unknown: deploy; look before you send it again."
+        "Catena exited during this turn. `deploy` may or may not have finished: check before you retry."
     )
     assert problem.offers == (Offer.RETRY, Offer.OTHER_AGENT)
 

@@ -87,48 +87,53 @@ def only(here: Situation) -> Explanation:
 @pytest.mark.parametrize(
     ("link", "reason", "step", "words"),
     [
-        (HELD, None, Use, "would be prompted"),
-        (replace(HELD, state=LinkState.LOST), Reason.LOST, None, "not taken: it is lost"),
-        (replace(HELD, agent="other"), Reason.OTHER_AGENT, None, "not taken: it is another agent's"),
-        (replace(HELD, profile="work"), Reason.OTHER_PROFILE, None, "not taken: it is of another profile"),
+        (HELD, None, Use, "would be used"),
+        (replace(HELD, state=LinkState.LOST), Reason.LOST, None, "not used: it is lost"),
+        (replace(HELD, agent="other"), Reason.OTHER_AGENT, None, "not used: it belongs to another agent"),
+        (
+            replace(HELD, profile="work"),
+            Reason.OTHER_PROFILE,
+            None,
+            "not used: it belongs to another profile",
+        ),
         (
             replace(HELD, cwd="/barn"),
             Reason.OTHER_DIRECTORY,
             None,
-            "not taken: it works in another directory",
+            "not used: it works in another directory",
         ),
-        (replace(HELD, cause=Cause.ASIDE), Reason.ASIDE, None, "not taken: it was an aside's"),
+        (replace(HELD, cause=Cause.ASIDE), Reason.ASIDE, None, "not used: it was for a side question"),
         (
             replace(HELD, state=LinkState.SUSPECT),
             Reason.SUSPECT,
             None,
-            "not taken: what it holds is not certain; its agent forks a session only at its end",
+            "not used: its content is uncertain; its agent can fork it only at its end",
         ),
         (
             replace(HELD, reach="Uedited"),
             Reason.BEYOND_BRANCH,
             None,
-            "not taken: it may hold what is not on this branch; its agent forks a session only at its end",
+            "not used: it may contain messages of other branches; its agent can fork it only at its end",
         ),
         (
             replace(HELD, knows="a9", reach="a9"),
             Reason.BEYOND_BRANCH,
             None,
-            "not taken: it may hold what is not on this branch; its agent forks a session only at its end",
+            "not used: it may contain messages of other branches; its agent can fork it only at its end",
         ),
-        (replace(HELD, state=LinkState.PARKED), Reason.PARKED, Fork, "would be forked (it is parked)"),
+        (replace(HELD, state=LinkState.PARKED), Reason.PARKED, Fork, "would be forked (it is a saved fork)"),
         (
             replace(HELD, conversation_id="source"),
             Reason.OTHER_CONVERSATION,
             Fork,
             "would be forked (it belongs to another conversation)",
         ),
-        (replace(HELD, owner="w2"), Reason.OTHER_WINDOW, Fork, "would be forked (it carries another window)"),
+        (replace(HELD, owner="w2"), Reason.OTHER_WINDOW, Fork, "would be forked (another tab uses it)"),
         (
             replace(HELD, owner="w2", knows=None, reach=None),
             Reason.OTHER_WINDOW,
             None,
-            "not taken: it carries another window; there is nothing in it to fork",
+            "not used: another tab uses it; it is empty",
         ),
     ],
 )
@@ -143,21 +148,21 @@ def test_each_link_is_explained(link: Link, reason: Reason | None, step: type | 
 def test_a_link_with_a_turn_under_way_is_explained_by_that() -> None:
     explanation = only(situation(HELD, busy=["A"]))
     assert explanation.reason is Reason.BUSY
-    words = "a turn is under way in it; its agent forks a session only at its end"
-    assert explanation_words(explanation) == f"not taken: {words}"
+    words = "a turn is running in it; its agent can fork it only at its end"
+    assert explanation_words(explanation) == f"not used: {words}"
 
 
 def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() -> None:
     cannot = SessionCapabilities(reopens=False, forks=False, forks_at=False)
     explanation = only(situation(HELD, powers=cannot))
     assert explanation.reason is Reason.NOT_REOPENABLE
-    words = "its agent cannot open it again; its agent cannot fork"
-    assert explanation_words(explanation) == f"not taken: {words}"
+    words = "its agent cannot reopen it; its agent cannot fork"
+    assert explanation_words(explanation) == f"not used: {words}"
     assert only(situation(HELD, powers=cannot, warm=["A"])).reason is None
 
 
 @pytest.mark.parametrize(
-    ("link", "forks", "forks_at", "turns", "obstacle", "words"),
+    ("link", "fork", "forks_at", "turns", "obstacle", "words"),
     [
         (
             replace(HELD, state=LinkState.PARKED),
@@ -165,7 +170,7 @@ def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() 
             False,
             (),
             ForkObstacle.CANNOT_FORK,
-            "it is parked; its agent cannot fork",
+            "it is a saved fork; its agent cannot fork",
         ),
         (
             replace(HELD, state=LinkState.PARKED, knows=None),
@@ -173,7 +178,7 @@ def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() 
             True,
             (),
             ForkObstacle.HOLDS_NOTHING,
-            "it is parked; there is nothing in it to fork",
+            "it is a saved fork; it is empty",
         ),
         (
             replace(HELD, reach="Uedited"),
@@ -181,7 +186,7 @@ def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() 
             False,
             (clean_turn("T1", "A", "U1", "a1"),),
             ForkObstacle.ONLY_AT_ITS_END,
-            "it may hold what is not on this branch; its agent forks a session only at its end",
+            "it may contain messages of other branches; its agent can fork it only at its end",
         ),
         (
             replace(HELD, reach="Uedited"),
@@ -189,7 +194,7 @@ def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() 
             True,
             (clean_turn("T1", "A", "U9", "a9"),),
             ForkObstacle.NO_TURN_HERE,
-            "it may hold what is not on this branch; no turn of it ended on this branch",
+            "it may contain messages of other branches; none of its turns ended on this branch",
         ),
     ],
 )
@@ -199,7 +204,7 @@ def test_a_link_that_is_not_forked_says_why_not(
     powers = SessionCapabilities(reopens=True, forks=forks, forks_at=forks_at)
     explanation = only(situation(link, powers=powers, turns=turns))
     assert explanation.obstacle is obstacle
-    assert explanation_words(explanation) == f"not taken: {words}"
+    assert explanation_words(explanation) == f"not used: {words}"
 
 
 def test_a_busy_link_of_an_agent_that_forks_at_a_message_would_be_forked_at_its_last_turn() -> None:
@@ -207,16 +212,16 @@ def test_a_busy_link_of_an_agent_that_forks_at_a_message_would_be_forked_at_its_
     turns = [clean_turn("T1", "A", "U1", "a1")]
     explanation = only(situation(HELD, busy=["A"], turns=turns, powers=powers))
     assert isinstance(explanation.step, ForkAt)
-    assert explanation_words(explanation) == "would be forked at an earlier turn (a turn is under way in it)"
+    assert explanation_words(explanation) == "would be forked at an earlier turn (a turn is running in it)"
 
 
 def test_a_link_that_could_serve_but_comes_later_says_so() -> None:
     told = replace(HELD, id="B", knows=None, reach=None)
     parked = replace(HELD, id="P", state=LinkState.PARKED)
     assert [explanation_words(each) for each in explain(situation(told, parked, HELD))] == [
-        "could be prompted; another comes first",
-        "could be forked (it is parked); another comes first",
-        "would be prompted",
+        "could be used; another is preferred",
+        "could be forked (it is a saved fork); another is preferred",
+        "would be used",
     ]
 
 
@@ -224,21 +229,21 @@ def test_every_reason_has_words_for_a_prompt_that_is_out_too() -> None:
     turns = [clean_turn("T1", "A", "U1", "a1")]
     cases = [
         (situation(HELD), "was prompted"),
-        (situation(replace(HELD, state=LinkState.PARKED)), "was forked (it was parked)"),
+        (situation(replace(HELD, state=LinkState.PARKED)), "was forked (it was a saved fork)"),
         (
             situation(HELD, busy=["A"], turns=turns, powers=SessionCapabilities(True, True, True)),
-            "was forked at an earlier turn (a turn was under way in it)",
+            "was forked at an earlier turn (a turn was running in it)",
         ),
-        (situation(replace(HELD, state=LinkState.LOST)), "not taken: it was lost"),
+        (situation(replace(HELD, state=LinkState.LOST)), "not used: it was lost"),
         (
             situation(replace(HELD, state=LinkState.PARKED), powers=SessionCapabilities(True, False, False)),
-            "not taken: it was parked; its agent could not fork",
+            "not used: it was a saved fork; its agent could not fork",
         ),
     ]
     for here, words in cases:
         assert explanation_words(only(here), past=True) == words
     second, _ = explain(situation(replace(HELD, id="B", knows=None, reach=None), HELD))
-    assert explanation_words(second, past=True) == "could have been prompted; another came first"
+    assert explanation_words(second, past=True) == "could have been used; another was preferred"
 
 
 def others_of(context: TurnContext | None) -> dict[str, str]:
@@ -266,11 +271,11 @@ async def test_a_turn_keeps_why_its_context_was_told_and_not_forked(tmp_path: Pa
         over = await desk.say("say three")
         assert over.turn is not None and over.turn.how is ContextSource.TOLD
         first, second = [link.session_id for link in await desk.links()]
-        beyond = "not taken: it might have held what was not on this branch; its agent could not fork"
+        beyond = "not used: it might have contained messages of other branches; its agent could not fork"
         assert others_of(await context_of(desk)) == {first: beyond}
         await desk.window.set_agent(world.spec("--no-fork", name="other"))
         await desk.say("say four")
-        assert others_of(await context_of(desk)) == {second: "not taken: it was another agent's"}
+        assert others_of(await context_of(desk)) == {second: "not used: it belonged to another agent"}
         # Later changes do not reach what was noted then, and an older turn of another version says nothing.
         context = await context_of(desk)
         assert context is not None
@@ -301,11 +306,11 @@ async def test_a_turn_keeps_which_session_was_forked_for_it_and_which_fork_faile
         chain = await desk.links()
         held = next(link for link in chain if link.cause is Cause.NEW)
         parked_at_one, parked_at_two = [link for link in chain if link.cause is Cause.PARK][:2]
-        only_at_end = "its agent forked a session only at its end"
-        beyond = f"not taken: it might have held what was not on this branch; {only_at_end}"
+        only_at_end = "its agent could fork it only at its end"
+        beyond = f"not used: it might have contained messages of other branches; {only_at_end}"
         assert forked == {
             held.session_id: beyond,
-            parked_at_one.session_id: "was forked (it was parked)",
+            parked_at_one.session_id: "was forked (it was a saved fork)",
             parked_at_two.session_id: beyond,
         }
         failed = others_of(await context_of(desk))

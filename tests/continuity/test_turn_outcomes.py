@@ -141,15 +141,15 @@ def test_r09_a_failure_that_the_agent_names_wins_over_words_and_over_silence() -
     assert silent.notice is not None and silent.notice.data["trouble"] == "credit"
     broken_off = outcome(FAILED, ANSWER)
     assert (broken_off.clean, broken_off.reach, broken_off.mark) == (False, Bound.LAST, {})
-    assert broken_off.notice is not None and "What it said is kept" in broken_off.notice.text
+    assert broken_off.notice is not None and "Its partial answer is saved" in broken_off.notice.text
 
 
 def test_r09_words_that_only_say_the_error_of_the_turn_are_marked_and_its_notice_stands_below_them() -> None:
     left = outcome(LIMIT, ERROR_SAID)
     assert left.mark == {"said_error": True} and left.notice is not None
-    assert "What it said is kept" not in left.notice.text
+    assert "Its partial answer is saved" not in left.notice.text
     kept = outcome(LIMIT, ANSWER)
-    assert kept.mark == {} and kept.notice is not None and "What it said is kept" in kept.notice.text
+    assert kept.mark == {} and kept.notice is not None and "Its partial answer is saved" in kept.notice.text
     assert outcome(STOPPED_BY_ERROR, ERROR_SAID).mark == {"said_error": True}
 
 

@@ -166,7 +166,7 @@ async def test_a03_the_fork_is_closed_and_deleted_where_that_is_offered_and_show
         assert closed == [link.session_id]
         assert file.exists() is bool(flags)
         (link,) = await asides_of(desk)
-        assert (link.state, link.ended) == (LinkState.LOST, "the aside is over")
+        assert (link.state, link.ended) == (LinkState.LOST, "the side question was closed")
         chain = await desk.conversation.chain.read(desk.window)
         assert (len(chain.entries), chain.folded) == (1, 1)
         async with desk.db.read() as reader:
@@ -206,7 +206,7 @@ async def test_a03_what_an_agents_death_left_open_is_swept_when_it_runs_again(wo
         assert kept._session is not None
         await desk.conversation.asides.sweep(kept._session.agent)
         swept, mine = await asides_of(desk)
-        assert swept.ended == "the aside was left open"
+        assert swept.ended == "the side question was left open"
         assert mine.state is LinkState.SUSPECT, "one that is open is left alone"
         deleted = [each["params"]["sessionId"] for each in world.requests("session/delete")]
         assert deleted == [left.session_id]
@@ -224,7 +224,7 @@ async def test_a01_where_the_agent_ended_the_next_question_begins_anew_and_that_
         assert end.problem is None
         assert words_of(news) == ["session forked · side question: 2 messages replayed"]
         assert "users=2 assistants=1" in aside.text
-        assert any("was told the questions above" in row.text for row in aside.rows)
+        assert any("the questions above were replayed" in row.text for row in aside.rows)
         told, _introduction, question = world.prompts()[-1]
         assert "> crash" in told and question == "echo"
         await aside.close()
@@ -282,8 +282,8 @@ async def test_a01_an_aside_only_reads(world: World) -> None:
         aside = await desk.conversation.asides.begin(desk.window)
         _, end = await asked(aside, "edit notes.txt")
         (notice,) = [row for row in aside.rows if row.kind is Kind.NOTICE]
-        assert notice.text.startswith("Rehearsal wanted to do more than read: ")
-        assert notice.text.endswith("An aside only reads, so that was refused.")
+        assert notice.text.startswith("Rehearsal tried to do more than read: ")
+        assert notice.text.endswith("Side questions are read-only, so this was denied.")
         assert end.stop is StopReason.END_TURN and desk.window.asked == []
         await asked(aside, "write notes.txt no; read known.txt")
         assert not notes.exists()
@@ -389,7 +389,7 @@ async def test_a01_what_goes_wrong_is_said_and_what_was_typed_is_kept(world: Wor
         world.fail({"fork": {"login": True}})
         aside = await desk.conversation.asides.begin(desk.window)
         _, end = await asked(aside, "say who?")
-        assert "log in first" in (end.problem or "")
+        assert "needs a login" in (end.problem or "")
         assert len(world.requests("session/new")) == 1, "a new session would want the same"
         await aside.close()
         async with desk.db.read() as reader:

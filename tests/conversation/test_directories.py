@@ -92,7 +92,7 @@ async def test_w15_an_agent_that_takes_no_directories_is_not_given_any_and_that_
         assert given(world, "session/new") + given(world, "session/load") == [None, None]
         (told,) = [news.text for news in desk.told if isinstance(news, Remarked)]
         assert told == (
-            f"Rehearsal cannot be given further directories; it may still ask Catena for files in {lib}."
+            f"Rehearsal does not support additional directories; it can still ask Catena for files in {lib}."
         )
 
 
@@ -107,7 +107,7 @@ async def test_w15_a_directory_that_is_gone_is_left_out_and_told(world: World) -
         await again.say("say two")
         assert given(world, "session/load") == [None]
         (told,) = [news.text for news in again.told if isinstance(news, Remarked)]
-        assert told == f"No longer there, and left out: {lib}."
+        assert told == f"No longer exists, left out: {lib}."
 
 
 def test_w15_a_further_root_is_as_confined_as_the_first(tmp_path: Path) -> None:

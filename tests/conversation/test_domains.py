@@ -272,7 +272,7 @@ def test_a_repository_that_is_out_of_order_is_no_trouble(
         (
             TurnEnvironment("t", git_worktree="/a", git_branch="x"),
             None,
-            "The directory was in a git work tree on branch x, and is in none now.",
+            "The directory was in a git work tree on branch x; it no longer is.",
         ),
     ],
 )

@@ -212,7 +212,7 @@ async def test_r16_a_client_that_leaves_is_told_and_typing_goes_on_with_all_of_t
     try:
         gone = await second.until_told(HoldChanged, lambda news: news.free)
         assert gone.read_only
-        with pytest.raises(ReadOnly, match=r"is gone\. Send a message, or /takeover"):
+        with pytest.raises(ReadOnly, match=r"has exited\. Send a message or use /takeover"):
             await second.window.clear()
         assert second.conversation.free
         over = await second.say("echo")
@@ -269,7 +269,7 @@ async def test_r16_a_client_killed_in_mid_turn_is_told_and_one_of_two_followers_
             assert over.turn is not None
             assert over.turn.stop_reason is StopReason.END_TURN
             branch = await winner.branch()
-            assert "Catena ended in the middle of this turn" in "".join(row.text for row in branch)
+            assert "Catena exited during this turn" in "".join(row.text for row in branch)
             answer = branch[-1].text
             assert answer.startswith("[heard]")
             assert "think first" in answer
@@ -300,7 +300,7 @@ async def test_r16_a_client_whose_conversation_was_taken_reads_on_keeps_the_text
             assert desk.conversation.read_only
             lost = await desk.until_told(HoldChanged)
             assert (lost.read_only, lost.free) == (True, False)
-            with pytest.raises(ReadOnly, match=r"elsewhere \(pid 1\) has this conversation"):
+            with pytest.raises(ReadOnly, match=r"open in Catena on elsewhere \(pid 1\)"):
                 await desk.window.take_over()
             # Its heart has not beaten for a minute: another machine's process counts as gone.
             async with db.write() as tx:
@@ -651,4 +651,4 @@ def test_r16_run_goes_on_with_a_conversation_whose_catena_was_killed_in_mid_turn
     assert over.status == 0
     assert "say held" in over.out
     texts = [message["text"] for message in shown(catena, id)["messages"]]
-    assert any(text.startswith("Catena ended in the middle of this turn") for text in texts)
+    assert any(text.startswith("Catena exited during this turn") for text in texts)

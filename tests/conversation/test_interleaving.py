@@ -276,7 +276,7 @@ async def test_r06_who_has_logged_in_does_not_end_the_agent_under_a_prompt_that_
         await gate.reached.wait()
         logged_in = asyncio.ensure_future(conversation.logins.logged_in(conversation.window(other)))
         (place,) = conversation._runtime.agents._places.values()
-        # It waits for the prompt, or, where it does not, the agent is gone.
+        # It waits for the prompt, or, where it does not, the agent has exited.
         await until(lambda: bool(place.free._waiters) or logged_in.done())
         gate.open()
         over = await desk.until_told(TurnEnded)

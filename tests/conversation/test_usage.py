@@ -96,9 +96,9 @@ async def test_m13_currencies_are_told_beside_each_other_and_never_added_up(tmp_
         found = await spending(tx, "c1", "u3")
     words = dict(usage_lines(found))
     assert words["this branch"] == "3 turns · $1.00 and €0.0500 · 20 tokens in, 8 out"
-    assert words["last turn"] == "1 turn · no cost or tokens told"
+    assert words["last turn"] == "1 turn · cost and tokens not reported"
     lines = [text for _, text in usage_lines(found)]
-    assert "Several currencies: they are listed beside each other, not added up." in lines
+    assert "Several currencies: listed separately, not added up." in lines
     assert lines[-2:] == [
         "rehearsal · Big: 2 turns · $1.00 · 10 tokens in, 4 out",
         "other (work): 1 turn · €0.0500 · 10 tokens in, 4 out",
@@ -257,7 +257,7 @@ async def test_m13_sums_are_read_by_indexes(tmp_path: Path) -> None:
 
 def test_what_costs_nothing_is_said_to_cost_nothing() -> None:
     nothing: list[Expense] = []
-    assert usage_text(nothing) == "0 turns · no cost or tokens told"
+    assert usage_text(nothing) == "0 turns · cost and tokens not reported"
     free = [Expense("a", "", None, "USD", 2, 0.0, 0, 0, 0)]
     assert usage_text(free) == "2 turns · $0.00"
 
@@ -343,7 +343,7 @@ async def test_m13_what_asides_cost_is_a_line_of_its_own_also_when_they_are_thro
     assert spent.input_tokens > 0 < spent.output_tokens
     lines = dict(usage_lines(found))
     assert lines["asides"].startswith("3 questions · $0.003")
-    assert lines["in all"] == f"${turn.cost + cost['USD']:.4f}"
+    assert lines["total"] == f"${turn.cost + cost['USD']:.4f}"
 
 
 async def test_m13_an_aside_that_is_left_while_it_is_answered_is_counted_too(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ async def test_k11_an_act_on_a_tab_in_which_a_prompt_was_said_while_it_waits_for
             await waits(behind, desk.db)
             let_go.set()
             saying = await behind
-            with pytest.raises(NotToBeUndone, match="A turn is under way here"):
+            with pytest.raises(NotToBeUndone, match="A turn is running here"):
                 await undoing
         await saying
         await fork.window.wait_idle()

@@ -53,7 +53,7 @@ MISBEHAVIOUR = {
     "a number that is none": 'agent.raw("NaN")',
     "a huge number": 'agent.raw("9" * 5000)',
     "zero bytes": 'agent.raw(b"\\\\x00\\\\x00\\\\x00")',
-    "bytes that are no text": 'agent.raw(b"\\\\xff\\\\xfe{")',
+    "sends bytes that are not text": 'agent.raw(b"\\\\xff\\\\xfe{")',
 }
 
 

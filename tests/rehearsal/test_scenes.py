@@ -119,8 +119,8 @@ def test_w18_a_tool_call_can_stay_open_or_fail(tmp_path: Path, scene: str, statu
     [
         ("yes", "completed", "I pretended to change"),
         ("yes-always", "completed", "I pretended to change"),
-        ("no", "failed", "You said no"),
-        ("no-always", "failed", "You said no"),
+        ("no", "failed", "Rejected"),
+        ("no-always", "failed", "Rejected"),
     ],
 )
 def test_w18_an_edit_shows_its_diff_and_asks_first(

@@ -104,7 +104,7 @@ async def test_a02_a_summary_goes_into_a_new_file_and_never_over_another(world: 
         await answered(person, "  short")
         assert world.prompts()[-1][-1] == f"{SUMMARY}\n\nsay short"
         await person.press("s")
-        await person.sees("It is in summary-2.md now")
+        await person.sees("Saved as summary-2.md")
         await person.press("escape")
         await back(person)
         await person.say("/pr")
@@ -112,10 +112,10 @@ async def test_a02_a_summary_goes_into_a_new_file_and_never_over_another(world: 
         assert world.prompts()[-1][-1] == PULL_REQUEST
         answer = screen_of(person)._aside.text
         await person.press("s")
-        await person.sees("It is in pull-request.md now")
+        await person.sees("Saved as pull-request.md")
         (world.project / "pull-request-2.md").symlink_to(world.place / "elsewhere.md")
         await person.press("s")
-        await person.sees("It is in pull-request-3.md now")
+        await person.sees("Saved as pull-request-3.md")
         await person.press("escape")
         await back(person)
         await gone(person, world)
@@ -153,7 +153,7 @@ async def test_a04_without_a_native_fork_the_overlay_says_so_with_the_price(
         await begun(person)
         await person.say("/btw ")
         await person.sees_dialog(AsideScreen)
-        await person.sees("Ask something beside the conversation", "2 messages replayed, ~")
+        await person.sees("Ask a side question (not saved)", "2 messages replayed, ~")
         assert len(world.prompts()) == 1, "the price is named before anything is asked"
         await person.type("say told")
         await person.press("enter")
@@ -165,12 +165,14 @@ async def test_a01_what_is_refused_and_what_goes_wrong_is_read_in_the_overlay(wo
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw edit notes.txt; escape")
-        text = await answered(person, "wanted to do more than read", "An aside only reads, so that was")
+        text = await answered(
+            person, "tried to do more than read", "Side questions are read-only, so this was"
+        )
         assert "\x1b" not in text and not person.area.panels.permission.ask
         await person.press("y", "enter")
         await person.type("/compact")
         await person.press("enter")
-        await person.sees("An aside takes a question")
+        await person.sees("A side question cannot be a command")
         await person.until(lambda: screen_of(person)._since is None, "the end of it")
         await person.press("enter")
         assert screen_of(person)._more.text == "/compact", "what was typed stays"
@@ -189,7 +191,7 @@ async def test_a01_an_answer_can_be_stopped_and_esc_closes_at_any_time(world: Wo
         await person.press("enter")
         await person.type("say too early")
         await person.press("enter")
-        await person.sees("One question after the other")
+        await person.sees("Wait for this answer first")
         await person.press("ctrl+c")
         await person.until(
             lambda: screen_of(person)._since is None and not screen_of(person)._aside.busy,
@@ -217,7 +219,7 @@ async def test_a01_a_question_that_cannot_be_asked_is_back_in_the_composer(world
         await begun(person)
         person.tab.conversation.lose()
         await person.say("/btw what for?")
-        await person.sees("here it can only be read")
+        await person.sees("Read-only: this conversation is open in")
         await person.until(lambda: person.draft == "/btw what for?", "the question to be back")
         await back(person)
 
@@ -235,7 +237,7 @@ async def test_a03_asides_show_in_no_list_and_leave_no_row(world: World) -> None
         assert [entry.link.cause for entry in chain.entries] == [Cause.NEW] and chain.folded
         assert len(await person.commands.context.tabs.summaries(None, 10)) == 1
         await person.say("/chain")
-        await person.sees("the chain: 1 session", "set apart")
+        await person.sees("the chain: 1 session", "internal")
 
 
 @pytest.mark.parametrize("size", [(40, 10), (100, 30)])
@@ -268,7 +270,7 @@ async def test_k12_an_earlier_question_of_an_aside_is_chosen_changed_and_asked_o
             await answered(person, f"  {question.removeprefix('say ')}")
         screen = screen_of(person)
         await person.press("e")
-        await person.sees("enter ask this otherwise")
+        await person.sees("enter ask again")
         await person.press("escape")
         await person.sees("e edit a question")
 
@@ -300,7 +302,7 @@ async def test_k12_a_command_in_place_of_a_question_takes_nothing_back(world: Wo
         await person.press("e", "enter")
         screen_of(person)._more.put("/compact")
         await person.press("enter")
-        await person.sees("An aside takes a question", "  canary")
+        await person.sees("A side question cannot be a command", "  canary")
         await person.until(lambda: screen_of(person)._since is None, "the end of it")
         await person.press("enter")
         await person.sees("enter ask instead")

@@ -38,7 +38,7 @@ async def test_m09_the_chain_shows_every_link_and_everything_about_each(world: W
         await person.press("escape")
         await person.sees_dialog(ChainScreen)
         await person.press("k", "enter")
-        await person.sees(first.link.session_id, "its agent was killed", "nobody has looked")
+        await person.sees(first.link.session_id, "its agent was killed", "not checked")
         await person.press("escape")
         await person.sees_dialog(ChainScreen)
         await person.press("escape")
@@ -53,7 +53,7 @@ async def test_m09_the_session_id_is_copied_whole(world: World, monkeypatch: pyt
     async with two_sessions(world) as person:
         await open_chain(person)
         await person.press("y")
-        await person.sees("Sent the session's id")
+        await person.sees("Sent the session id")
         session_id = (await chain_of(person)).entries[-1].link.session_id
     copied = base64.b64encode(session_id.encode()).decode()
     assert any(copied in data for data in sent)
@@ -125,7 +125,7 @@ async def test_p11_every_agent_to_choose_from_names_its_price(world: World, tmp_
     other = AgentSpec("command:other", "other", world.spec().command, world.spec().env)
     async with at_the_screen(str(world.project), agent=other) as person:
         await person.say("/agent")
-        await person.sees("no model: a scripted agent")
+        await person.sees("built-in demo")
         assert "told" not in person.text, "nothing was said that could be told"
         await person.press("escape")
         await person.back()
@@ -136,4 +136,4 @@ async def test_p11_every_agent_to_choose_from_names_its_price(world: World, tmp_
         await person.sees("2 messages replayed, ~")
         await person.press("escape")
         await person.say("/agent rehearsal")
-        await person.sees("answers from now on. Your next prompt: probably 2 messages replayed, ~")
+        await person.sees("Switched to Other. Your next prompt: probably 2 messages replayed, ~")

@@ -38,7 +38,7 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
     async with at_the_screen(str(world.project), size=(120, 30), settings=Settings(park=False)) as person:
         await said(person, "alpha")
         await person.say("/checkpoint good")
-        await person.sees("Checkpoint “good”: /rewind good comes back here. Files are not part of it.")
+        await person.sees("Saved checkpoint “good”: /rewind good returns here. Files are not included.")
         await said(person, "beta")
         made = (await person.tab.conversation.checkpoints.find("good")).created_at.astimezone()
 
@@ -53,7 +53,7 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
         assert "Rehearsal" in good and f"{made:%H:%M}" in good
         assert "new session" in first
         await person.press("j")
-        await person.sees("enter goes back to it: new session, nothing to replay. Files stay as they are.")
+        await person.sees("enter goes back to it: new session, nothing to replay. Files are not changed.")
 
 
 async def test_k01_the_list_says_how_much_the_checkpoint_under_the_cursor_holds_and_with_which_model(
@@ -79,7 +79,7 @@ async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World
         await person.sees("1 checkpoint,")
         await person.press("enter")
         await back(person)
-        await person.sees("Back at “good”. Your next prompt:", "Files are as they were")
+        await person.sees("Back at “good”. Your next prompt:", "Files are unchanged")
         await person.sees_no("  beta")
         await person.say("/undo")
         await person.sees("  beta")
@@ -88,7 +88,7 @@ async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World
         await person.sees("Back at “good”")
         await person.sees_no("  beta")
         await person.say("/rewind")
-        await person.sees("You stand at “good” already.")
+        await person.sees("You are already at “good”.")
         await person.say("/rewind bad")
         await person.sees("There is no checkpoint “bad” here")
 
@@ -110,19 +110,19 @@ async def test_k04_a_rewind_during_a_turn_stops_it_first(world: World) -> None:
 async def test_k02_k07_the_list_names_and_removes(world: World) -> None:
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await person.say("/label good")
-        await person.sees("There is no checkpoint yet; /checkpoint makes one")
+        await person.sees("No checkpoints yet; /checkpoint saves one")
         await said(person, "alpha")
         await person.say("/checkpoint")
         await person.sees("Checkpoint without a label: /rewind")
         await person.say("/label good")
-        await person.sees("The newest checkpoint is called “good” now.")
+        await person.sees("Newest checkpoint renamed to “good”.")
 
         await the_list(person)
         await person.sees("1 checkpoint,", "good")
         await person.press("r", *["backspace"] * 4, *"best", "enter")
-        await person.sees("It is called “best” now.")
+        await person.sees("Renamed to “best”.")
         await person.press("d")
-        await person.sees("d once more removes “best”; the messages stay.")
+        await person.sees("Press d again to remove “best”. Messages are kept.")
         await person.press("d")
         await person.sees("Removed “best”", "no checkpoint yet")
         await person.press("escape")
@@ -145,11 +145,11 @@ async def test_k07_what_d_asks_is_not_overwritten_by_a_price_that_comes_late(wor
         screen = await the_list(person)
         await person.sees("1 checkpoint,")
         await person.press("d")
-        await person.sees("d once more removes “good”")
+        await person.sees("Press d again to remove “good”")
         known.set()
         await person.until(lambda: screen._prices, "the price")
         await person.taken_in()
-        assert "d once more removes “good”" in person.text
+        assert "Press d again to remove “good”" in person.text
         await person.press("d")
         await person.sees("Removed “good”")
 
@@ -168,7 +168,7 @@ async def test_k05_f_forks_at_a_checkpoint_and_the_original_stays(world: World) 
         await back(person)
         await person.until(lambda: len(person.tabs) == 2, "the fork's tab")
         await person.until(lambda: person.tab is not source, "the fork")
-        await person.sees("  alpha", "This is the fork")
+        await person.sees("  alpha", "Forked")
         await person.sees_no("  beta")
         assert person.tab.conversation.id != source.conversation.id
 
@@ -180,15 +180,15 @@ async def test_k01_how_often_is_set_by_a_word(world: World) -> None:
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await said(person, "alpha")
         await person.say("/checkpoints often")
-        await person.sees("Checkpoints can be made: turn")
+        await person.sees("How often: turn")
         await person.say("/checkpoints tool")
-        await person.sees("after every tool call here")
+        await person.sees("after every tool call")
         await person.done()
         assert await person.tab.conversation.checkpoints.frequency() is Frequency.TOOL
         await person.say("/checkpoints off")
-        await person.sees("No checkpoints are made here")
+        await person.sees("Checkpoints are off")
         await person.say("/checkpoint")
-        await person.sees("Checkpoints are off in this conversation; /checkpoints manual")
+        await person.sees("Checkpoints are off in this conversation; turn them on with /checkpoints manual")
 
 
 async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after_the_turn(
@@ -218,7 +218,7 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
                 checkpoint_id=good.id,
             )
 
-        await person.sees("May the agent take this conversation back?", "to “good”", "Rewind after this turn")
+        await person.sees("Allow the rewind to “good”", "Rewind after this turn")
         await person.until(lambda: person.area.panels.permission.has_focus, "the question to have the keys")
         await person.press("y")
         await person.writing()

@@ -62,9 +62,9 @@ async def test_the_context_of_the_newest_turn_says_where_the_next_prompt_would_g
         await person.sees(
             f"The next prompt would go to the session {second.link.session_id}.",
             f"– Rehearsal · {first.link.session_id}: {first.next}",
-            f"– Rehearsal · {second.link.session_id}: would be prompted",
+            f"– Rehearsal · {second.link.session_id}: would be used",
         )
-        assert first.next.endswith("another comes first") or first.next.startswith("not taken: ")
+        assert first.next.endswith("another is preferred") or first.next.startswith("not used: ")
         await person.press("left")
         await person.sees("turn 2 of 3")
         await person.sees_no("The next prompt would go to")
@@ -98,7 +98,7 @@ async def test_s01_the_context_works_by_mouse_and_in_a_small_terminal(world: Wor
 async def test_p10_there_is_no_context_before_the_first_prompt(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
         await person.say("/context")
-        await person.sees("Nothing was sent here yet")
+        await person.sees("Nothing has been sent yet")
 
 
 async def test_p10_what_was_left_out_and_which_tool_calls_were_listed_can_be_seen(world: World) -> None:

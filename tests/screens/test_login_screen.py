@@ -83,7 +83,7 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
         await person.until(lambda: person.area.place == "trouble", "the keys to go to the panel")
         await person.press("l")
 
-        await person.sees("You are logged in to Rehearsal.")
+        await person.sees("Logged in to Rehearsal.")
         await person.until(
             lambda: [each[-1] for each in prompts(tmp_path)[2:]] == ["echo", "echo"], "the prompt"
         )
@@ -121,7 +121,7 @@ async def test_r06_a_login_typed_in_place_of_the_prompt_sends_the_prompt_and_a_c
         await person.idle()
         person.composer.put("say three")
         do(person, "login")
-        await person.sees("Your text has changed since")
+        await person.sees("You edited the prompt")
         assert person.draft == "say three"
     assert prompts(tmp_path) == [["say one"]]
 
@@ -136,9 +136,9 @@ async def test_a_login_that_waits_says_so_and_escape_gives_it_up(
         await person.until(lambda: person.draft == "say one", "the text back in the composer")
         await person.idle()
         do(person, "login")
-        await person.sees("waiting until Rehearsal has logged you in", "esc gives up")
+        await person.sees("waiting for Rehearsal to log in", "esc cancel")
         await person.press("escape")
-        await person.sees("Given up")
+        await person.sees("Cancelled")
         await person.idle()
         assert person.draft == "say one"
 
@@ -181,7 +181,7 @@ async def test_w13_a_login_that_fails_is_told_with_another_way_and_everything_st
         await person.until(lambda: person.draft == "say one", "the text back in the composer")
         await person.idle()
         do(person, "login")
-        await person.sees("did not log you in", "There is no such login here", "Everything is as it was.")
+        await person.sees("login failed", "no such login method", "Nothing changed.")
         assert person.draft == "say one"
 
 
@@ -193,16 +193,16 @@ async def test_m08_logging_out_asks_once_and_what_was_said_stays_on_the_screen(
         await person.sees("  canary-old")
         await person.idle()
         do(person, "logout")
-        await person.sees("log out of Rehearsal?", "stay", "nothing above is told again")
+        await person.sees("log out of Rehearsal?", "stay", "its context is cleared")
         await person.press("enter")
         await person.back()
         do(person, "logout")
         await person.sees("log out of Rehearsal?")
         await person.press("down", "enter")
-        await person.sees("logged out", "  canary-old", "You are logged out of Rehearsal.")
+        await person.sees("logged out", "  canary-old", "Logged out of Rehearsal.")
         await person.idle()
         do(person, "login")
-        await person.sees("You are logged in to Rehearsal.")
+        await person.sees("Logged in to Rehearsal.")
         await person.idle()
         await person.say("echo")
         await person.until(lambda: len(prompts(tmp_path)) == 2, "the prompt")
@@ -229,7 +229,7 @@ def test_r06_a_login_in_the_terminal_is_run_there_and_ctrl_c_comes_back_with_eve
             terminal.wait_gone("/history")
             terminal.press("enter")
             terminal.wait_for_words("log in to Rehearsal in this terminal?")
-            terminal.wait_for_words("Ctrl+C ends it and brings you back.")
+            terminal.wait_for_words("Ctrl+C stops it and returns.")
             terminal.wait_for_words("catena_acp.rehearsal --login")
             terminal.press("enter")
             terminal.wait_for("Press Enter to log in")
@@ -237,7 +237,7 @@ def test_r06_a_login_in_the_terminal_is_run_there_and_ctrl_c_comes_back_with_eve
         choose_login()
         terminal.wait_for_words("catena_acp.rehearsal --login")
         terminal.press("ctrl+c")
-        terminal.wait_for("The login did not succeed")
+        terminal.wait_for("Login failed")
         terminal.wait_for("> say hello world")
 
         choose_login()
@@ -261,6 +261,6 @@ def test_w13_a_login_in_the_terminal_that_fails_can_be_read_and_enter_goes_back(
         terminal.wait_for("in this terminal")
         terminal.press("enter")
         terminal.wait_for("no luck today")
-        terminal.wait_for("Enter goes back to Catena")
+        terminal.wait_for("Press Enter to return to Catena")
         terminal.press("enter")
-        terminal.wait_for_words("ended with status 3. Everything is as it was.")
+        terminal.wait_for_words("exited with status 3. Nothing changed.")

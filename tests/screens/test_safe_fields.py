@@ -215,7 +215,7 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.press("tab")
             terminal.wait_gone("tab to answer")
             terminal.press("r")
-            terminal.wait_for("why not")
+            terminal.wait_for("Reason (sent")
             terminal.write(f"\x1b[200~because {PAYLOAD}\x1b[201~")
             terminal.wait_for("because clip")
             terminal.press("enter")

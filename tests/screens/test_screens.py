@@ -59,7 +59,7 @@ def test_w03_our_commands_stand_above_the_agents() -> None:
     rows = completions("/", SLASH_COMMANDS, (Command("research", "looks things up", None),))
     assert [row.key for row in rows][:2] == ["own:new", "own:history"]
     assert rows[-1].key == "agent:research"
-    assert rows[-1].detail == "the agent's"
+    assert rows[-1].detail == "from the agent"
 
 
 def test_w03_commands_complete_by_their_letters_in_order_the_beginning_first() -> None:
@@ -75,7 +75,7 @@ def test_w03_a_clash_of_names_is_shown() -> None:
         if row.key == "agent:clear"
     ]
     assert clash[0].dim
-    assert "ours has the same name" in clash[0].note
+    assert "Catena has a command of that name" in clash[0].note
 
 
 def test_w03_a_path_is_no_command() -> None:
@@ -97,7 +97,7 @@ async def test_w03_the_agents_commands_are_offered_and_sent_as_they_are(tmp_path
     async with at_the_screen(str(tmp_path)) as person:
         await person.until(lambda: person.tab.session and person.tab.session.commands, "the agent's commands")
         await person.type("/markd")
-        await person.sees("the agent's")
+        await person.sees("from the agent")
         await person.press("enter")
         await person.sees("The end, after a rule")
 
@@ -201,7 +201,7 @@ async def test_w22_y_copies_a_message_as_it_was_written(tmp_path: Path, sent: li
         await said(person, "say **bold** words")
         await person.browse()
         await person.press("y")
-        await person.sees("Sent 14 characters to the terminal for its clipboard")
+        await person.sees("Sent 14 characters to the terminal's clipboard")
         assert any(base64.b64encode(b"**bold** words").decode() in data for data in sent)
 
 
@@ -286,7 +286,7 @@ async def test_the_newest_row_of_a_kind_is_known(tmp_path: Path) -> None:
         newest = person.commands.context.presenter.newest(Kind.AGENT)
         assert newest is not None
         await person.say("/copy")
-        await person.sees("to the terminal for its clipboard")
+        await person.sees("to the terminal's clipboard")
 
 
 async def test_an_error_with_brackets_in_it_is_told_as_it_is(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ async def test_w19_marks_say_what_the_other_tabs_do(tmp_path: Path) -> None:
         await person.until(lambda: person.tabs[0].mark == "?", "the question")
         await person.until(lambda: " ?" in person.text.splitlines()[0], "its mark")
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("May the agent run?", "  so")
+        await person.sees("Allow running", "  so")
         await person.until(
             lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
@@ -179,7 +179,7 @@ async def test_m06_a_second_catena_in_the_same_directory_opens_one_empty_tab(tmp
     async with at_the_screen(str(tmp_path)) as first:
         await said(first, "mine alone")
         async with at_the_screen(str(tmp_path), settings=rehearsal, choose=True) as second:
-            await second.sees("Another Catena has this directory's tabs")
+            await second.sees("Another Catena is open here")
             await second.first_tab()
             assert [tab.untouched for tab in second.tabs] == [True]
 
@@ -285,9 +285,9 @@ async def test_h18_with_no_agent_chosen_the_history_still_opens(
     await kept(2)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("which agent?", "not installed", "no model: a scripted agent")
+        await person.sees("Which agent?", "not installed", "built-in demo")
         await person.press("escape")
-        await person.sees("No agent is chosen")
+        await person.sees("No agent selected")
         await person.press("ctrl+o")
         await person.sees("conversation 1")
         await person.press("enter")
@@ -296,15 +296,15 @@ async def test_h18_with_no_agent_chosen_the_history_still_opens(
 
 async def test_r12_what_is_sent_with_no_agent_chosen_asks_for_one_and_is_then_sent(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("which agent?")
+        await person.sees("Which agent?")
         await person.press("escape")
-        await person.sees("No agent is chosen")
+        await person.sees("No agent selected")
         await person.say("say not lost")
-        await person.sees("which agent?")
+        await person.sees("Which agent?")
         await person.press("escape")
         await person.until(lambda: person.draft == "say not lost", "the text to come back")
         await person.press("enter")
-        await person.sees("which agent?")
+        await person.sees("Which agent?")
         await person.type("rehearsal")
         await person.press("enter")
         await person.sees("  not lost")
@@ -312,7 +312,7 @@ async def test_r12_what_is_sent_with_no_agent_chosen_asks_for_one_and_is_then_se
 
 async def test_the_first_start_asks_for_an_agent_and_keeps_what_is_typed(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("which agent?")
+        await person.sees("Which agent?")
         await person.type("rehearsal")
         await person.press("enter")
         await person.sees("Rehearsal in")
@@ -324,18 +324,20 @@ async def test_an_agent_that_is_not_here_says_how_to_get_it(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("which agent?")
+        await person.sees("Which agent?")
         missing = next(row for row in person.app.screen.query("RowList").first().rows if row.dim)  # type: ignore[attr-defined]
         await person.type(missing.label)
         await person.press("enter")
-        await person.sees(f"{missing.label}: not installed. To get it: ")  # the way to get it once, not twice
+        await person.sees(
+            f"{missing.label}: not installed. To install: "
+        )  # the way to get it once, not twice
 
 
 async def test_the_agent_can_be_changed_in_the_middle(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "before")
         await person.say("/agent rehearsal")
-        await person.sees("Rehearsal answers here already")
+        await person.sees("Rehearsal is already in use here")
 
 
 async def test_h14_up_and_down_walk_through_inputs_and_give_the_draft_back(tmp_path: Path) -> None:
@@ -359,7 +361,7 @@ async def test_h14_ctrl_r_searches_what_was_typed(tmp_path: Path) -> None:
         await said(person, "alpha")
         await said(person, "beta")
         await person.press("ctrl+r")
-        await person.sees("typed before", "type to filter")
+        await person.sees("Prompt history", "type to filter")
         await person.type("alp")
         await person.press("enter")
         await person.until(lambda: person.draft == "say alpha", "the input")
@@ -382,7 +384,7 @@ async def test_rename_shows_in_the_tab(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "anything")
         await person.say("/rename Release notes")
-        await person.sees("is now called")
+        await person.sees("Renamed to")
         await person.new_tab()
         await person.sees("1 Release notes")
 

@@ -168,7 +168,7 @@ def test_code_is_coloured_by_what_it_is_and_stays_as_it_was_written() -> None:
     assert "\n".join("".join(text for text, _ in line) for line in lines) == code
     roles = {text: role for line in lines for text, role in line}
     assert (roles["def"], roles["f"], roles["# why"], roles["12"]) == ("keyword", "name", "comment", "number")
-    assert lex(code, "no such language") == tuple(((line, ""),) for line in code.split("\n"))
+    assert lex(code, "no example in this language") == tuple(((line, ""),) for line in code.split("\n"))
 
 
 def test_a_code_block_of_more_than_two_thousand_lines_stays_plain() -> None:

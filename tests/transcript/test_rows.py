@@ -169,7 +169,7 @@ def test_w05_attachments_and_a_refusal_stand_under_the_prompt() -> None:
         "▌ look                                               14:00",
         "▌ + a.png",
         "▌ + b",
-        "▌ not sent: no agent took it",
+        "▌ not sent",
     ]
 
 

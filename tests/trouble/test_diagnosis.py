@@ -650,7 +650,7 @@ def test_the_last_lines_of_an_agent_that_went_are_the_detail() -> None:
     problem = problem_of("Claude", AgentGone(-9, ("Killed",)), now=NOW, kept=True)
     assert problem.detail == ("Killed",)
     assert problem.text == (
-        "Claude was killed by signal 9. What it said is kept. The next prompt starts it again."
+        "Claude was killed by signal 9. Its partial answer is saved. Your next prompt restarts it."
     )
 
 
@@ -673,17 +673,17 @@ def test_what_a_row_keeps_may_be_anything() -> None:
 @pytest.mark.parametrize(
     ("titles", "said"),
     [
-        ([], ""),
-        (["deploy"], " Outcome unknown: deploy; look before you send it again."),
+        ([], "Claude's answer may be incomplete."),
+        (["deploy"], "`deploy` may or may not have finished: check before you retry."),
         (
             ["deploy", "make  all\nof it"],
-            " Outcome unknown: deploy and make all of it; look before you send it again.",
+            "`deploy` and `make all of it` may or may not have finished: check before you retry.",
         ),
         (
             ["a", None, "c", "d", "e"],
-            " Outcome unknown: a, execute, c and 2 more; look before you send it again.",
+            "`a`, `execute`, `c` and 2 more may or may not have finished: check before you retry.",
         ),
-        (["x" * 90], f" Outcome unknown: {'x' * 39}…; look before you send it again."),
+        (["x" * 90], f"`{'x' * 39}…` may or may not have finished: check before you retry."),
     ],
 )
 def test_p07_a_turn_that_we_cut_off_names_the_calls_whose_outcome_nobody_saw(
@@ -691,7 +691,7 @@ def test_p07_a_turn_that_we_cut_off_names_the_calls_whose_outcome_nobody_saw(
 ) -> None:
     problem = cut_off("Claude", [{"title": title, "kind": "execute"} for title in titles])
     assert problem.trouble is Trouble.INTERRUPTED
-    assert problem.text == f"Catena ended in the middle of this turn; how far Claude came was not seen.{said}"
+    assert problem.text == f"Catena exited during this turn. {said}"
 
 
 def row(kind: Kind, data: dict[str, Any]) -> Message:

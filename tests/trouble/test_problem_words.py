@@ -16,6 +16,6 @@ def _line(words: str) -> str:
 
 def test_r01_what_the_protocol_calls_every_error_is_said_only_where_the_agent_says_nothing_else() -> None:
     assert _line("Internal error: fake error (429)") == (
-        "Ada is rate limited: fake error (429). Send it again later, or go on with another agent."
+        "Ada is rate limited: fake error (429). Retry later, or continue with another agent."
     )
     assert _line("Internal error") == "Ada refused: Internal error."

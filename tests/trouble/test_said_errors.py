@@ -77,7 +77,7 @@ async def test_r01_r06_r19_a_prompt_that_got_nothing_but_its_error_in_words_goes
         await desk.say("one")
         over = await desk.say(prompt)
         assert over.problem is not None and over.problem.trouble is trouble
-        assert "What it said is kept" not in over.problem.text
+        assert "Its partial answer is saved" not in over.problem.text
         rows = await desk.branch()
         assert [row.kind for row in rows[2:]] == [Kind.USER, Kind.AGENT, Kind.NOTICE]
         assert "API Error" in rows[3].text  # the agent's words stay where they were said
@@ -106,7 +106,7 @@ async def test_r19_a_prompt_that_got_more_than_its_error_in_words_goes_again_as_
     async with world.client(specs={"scripted": scripted}, agent="scripted") as desk:
         await desk.say("one")
         over = await desk.say("half")
-        assert over.problem is not None and "What it said is kept" in over.problem.text
+        assert over.problem is not None and "Its partial answer is saved" in over.problem.text
         await retried(desk)
         turns, links = await desk.turns(), await desk.links()
 

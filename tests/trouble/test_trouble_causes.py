@@ -88,39 +88,39 @@ CAUSES = {
     "r01 rate limit": Cause(
         "ratelimit 3600",
         Trouble.RATE_LIMIT,
-        "Rehearsal is rate limited until {until}. What it said is kept. Send it again then, "
-        "or go on with another agent.",
+        "Rehearsal is rate limited until {until}. Its partial answer is saved. Retry then, "
+        "or continue with another agent.",
         (Offer.WAIT, Offer.RETRY, Offer.OTHER_AGENT),
         "rate limit until {until} · 2 missed messages replayed",
     ),
     "r01 rate limit without a time": Cause(
         "error -32603 Too many requests",
         Trouble.RATE_LIMIT,
-        "Rehearsal is rate limited: Too many requests. What it said is kept. Send it again later, "
-        "or go on with another agent.",
+        "Rehearsal is rate limited: Too many requests. Its partial answer is saved. Retry later, "
+        "or continue with another agent.",
         (Offer.RETRY, Offer.OTHER_AGENT),
         "rate limit at {began} · 2 missed messages replayed",
     ),
     "r02 credit": Cause(
         "credit",
         Trouble.CREDIT,
-        "Rehearsal has no credit left: Your credit balance is too low for this month. What it said is kept. "
-        "Go on with another agent, or send it again when that is settled.",
+        "Rehearsal has no credit left: Your credit balance is too low for this month. Its partial answer is saved. "
+        "Continue with another agent, or retry when that is settled.",
         (Offer.OTHER_AGENT, Offer.RETRY, Offer.LOGIN),
         "no credit left at {began} · 2 missed messages replayed",
     ),
     "r03 overload": Cause(
         "overload",
         Trouble.OVERLOAD,
-        "Rehearsal's provider is overloaded or failing: API Error: 529 Overloaded. What it said is kept. "
-        "Send it again in a while, or go on with another agent.",
+        "Rehearsal's provider is overloaded or failing: API Error: 529 Overloaded. Its partial answer is saved. "
+        "Retry in a while, or continue with another agent.",
         (Offer.RETRY, Offer.OTHER_AGENT),
         "overload at {began} · 2 missed messages replayed",
     ),
     "not known": Cause(
         "error -32603 Something broke",
         Trouble.REFUSED,
-        "Rehearsal refused: Something broke. What it said is kept.",
+        "Rehearsal refused: Something broke. Its partial answer is saved.",
         (Offer.RETRY, Offer.OTHER_AGENT),
         "Something broke · 2 missed messages replayed",
     ),
@@ -273,7 +273,7 @@ async def test_p08_a_full_session_is_left_for_a_told_one_only_where_the_same_pro
         context = await desk.conversation.chain.context(desk.window)
         assert context is not None
         assert [(other.session_id, other.words) for other in context.others] == [
-            (link.session_id, "not taken: the context was full when the prompt went out before")
+            (link.session_id, "not used: its context window was full for this prompt")
         ]
         told, prompt = world.prompts()[-1]
         assert "canary-one" in told and prompt == "echo"
@@ -366,7 +366,7 @@ async def test_an_answer_that_was_cut_says_so_and_is_no_trouble_to_be_acted_on(w
         over = await desk.say("maxtokens")
         notice = notice_of(await desk.branch())
     assert over.problem is None
-    assert notice.text == "The answer was cut: the model's token limit was reached."
+    assert notice.text == "The answer was cut off: the model's token limit was reached."
     assert problem_of_notice(notice) is None
 
 
@@ -399,8 +399,8 @@ async def test_r15_compaction_is_a_divider_and_what_is_above_it_stays_and_counts
     assert said == ["say one", "one", "say before; compact; say after", "before", "after"]
     (divider,) = (row for row in rows if "compacted" in row.data)
     assert divider.kind is Kind.NOTICE and rows.index(divider) == 4
-    assert divider.data == {"compacted": "completed", "detail": ["We rehearsed a while."]}
-    assert divider.text == "the agent shortened its own context · all of it stays here"
+    assert divider.data == {"compacted": "completed", "detail": ["We talked for a while."]}
+    assert divider.text == "the agent shortened its own context (the transcript stays)"
     assert over.turn is not None and over.turn.unabridged_from == over.turn.prompt_id == link.unabridged_from
     assert after.turn is not None and after.turn.how is ContextSource.CONTINUED
     assert after.turn.unabridged_from == over.turn.prompt_id

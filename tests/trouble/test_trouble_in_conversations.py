@@ -278,7 +278,7 @@ async def test_r11_an_agent_that_does_not_heed_a_stop_can_be_ended(world: World)
         )
         await desk.window.wait_idle()
         if over.turn.stop_reason is StopReason.AGENT_GONE:
-            assert (await desk.branch())[-1].text.startswith("Rehearsal was ended by you.")
+            assert (await desk.branch())[-1].text.startswith("Rehearsal was stopped by you.")
         after = await desk.say("echo")
         assert after.turn is not None and after.turn.stop_reason is StopReason.END_TURN
 
@@ -303,20 +303,20 @@ async def test_r11_an_agent_that_is_ended_by_the_person_did_not_end_by_itself(
         await desk.window.kill_agent()
         await desk.until_told(TurnEnded)
         assert (await desk.branch())[-1].text == (
-            "Scripted was ended by you. What it said is kept. The next prompt starts it again."
+            "Scripted was stopped by you. Its partial answer is saved. Your next prompt restarts it."
         )
 
 
 @pytest.mark.parametrize(
     ("prompt", "answer", "words"),
     [
-        ("say well; stopreason cancelled", None, "Rehearsal cancelled the turn by itself."),
+        ("say well; stopreason cancelled", None, "Rehearsal cancelled the turn."),
         (
             "ask May I?; stopreason cancelled",
             "no",
             "Rehearsal ended the turn because a permission was rejected.",
         ),
-        ("ask May I?; stopreason cancelled", "yes", "Rehearsal cancelled the turn by itself."),
+        ("ask May I?; stopreason cancelled", "yes", "Rehearsal cancelled the turn."),
     ],
 )
 async def test_r11_a_turn_that_nobody_stopped_is_not_said_to_be_stopped_by_the_person(

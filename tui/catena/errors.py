@@ -64,5 +64,5 @@ def _unexpected(error: Exception) -> str:
     from catena_store.database.location import data_directory
 
     kept = append_to_log(data_directory(), "".join(traceback.format_exception(error)))
-    where = f"The details are in {kept}." if kept else "The details could not be written down."
-    return f"stopped at an error of its own ({safe_line(f'{type(error).__name__}: {error}')}). {where}"
+    where = f"Details: {kept}" if kept else "The details could not be saved."
+    return f"internal error ({safe_line(f'{type(error).__name__}: {error}')}). {where}"

@@ -223,7 +223,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "rehearsal",
             "Rehearsal",
             ((sys.executable, "-m", "catena_acp.rehearsal"),),
-            "built in: no model, a scripted agent to try Catena with",
+            "built-in demo, no account needed",
             None,
             "",
         ),
@@ -239,9 +239,9 @@ def logout_hint(name: str) -> str:
     """One sentence on how to log out of an agent outside of Catena."""
     entry = next((entry for entry in catalog() if entry.name == name), None)
     if entry and entry.logout:
-        return f"`{entry.logout}` in a terminal does it"
+        return f"Run `{entry.logout}` in a terminal"
     where = f" ({entry.homepage})" if entry and entry.homepage else ""
-    return f"Its own program does it{where}"
+    return f"Use its own program{where}"
 
 
 def find_agents(path: str | None = None) -> tuple[Installation, ...]:
@@ -260,7 +260,7 @@ def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_SPECS) -> AgentSpe
         return command_spec(name.removeprefix(_COMMAND))
     entry = next((entry for entry in catalog() if entry.name == name), None)
     if entry is None:
-        raise AgentMissing(name, "no agent of that name is known")
+        raise AgentMissing(name, "unknown agent; see `catena agents`")
     spec = _spec_of(entry, None)
     if spec is None:
         raise AgentMissing(entry.title, f"not installed; {entry.install}")
@@ -275,7 +275,7 @@ def command_spec(command: str) -> AgentSpec:
     try:
         argv = tuple(shlex.split(command))
     except ValueError as error:
-        raise AgentMissing(command, "its quotes are not closed") from error
+        raise AgentMissing(command, "unclosed quotation mark") from error
     if not argv:
         raise AgentMissing("the agent's command", "it is empty")
     return AgentSpec(name=_COMMAND + shlex.join(argv), title=_title_of(argv), command=argv)

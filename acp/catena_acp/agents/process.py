@@ -63,7 +63,7 @@ class AgentProcess:
     ) -> AgentProcess:
         """Start ``command`` in ``cwd`` with exactly ``env``. Raises AgentMissing if it cannot be run."""
         if not await asyncio.to_thread(Path(cwd).is_dir):
-            raise AgentMissing(command[0], f"the directory {cwd} is not there")
+            raise AgentMissing(command[0], f"the directory {cwd} does not exist")
         # Our own pipes: with asyncio's, its process object would not see the exit while a grandchild holds them.
         child_in, to_agent = os.pipe()
         from_agent, child_out = os.pipe()

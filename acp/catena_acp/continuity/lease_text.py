@@ -7,8 +7,8 @@ from datetime import datetime
 from catena_acp.agents.process_group import parse_start_time
 from catena_store.records import Owner
 
-HELD_ELSEWHERE = "Another Catena holds this conversation; here it can only be read."
-FREE = "The Catena that had this conversation is gone. Send a message, or /takeover, to go on here."
+HELD_ELSEWHERE = "Read-only: this conversation is open in another Catena."
+FREE = "The Catena that had this conversation has exited. Send a message or use /takeover to continue here."
 
 
 def hold_words(holder: Owner | None, host: str, *, free: bool = False) -> str:
@@ -22,9 +22,7 @@ def _held_words(holder: Owner, host: str) -> str:
     # Ticks of another machine's clock say nothing here.
     began = parse_start_time(holder.started) if holder.host == host else None
     since = f", since {_clock_time(began)}" if began else ""
-    return (
-        f"Catena on {holder.host} (pid {holder.pid}{since}) has this conversation; here it can only be read."
-    )
+    return f"Read-only: this conversation is open in Catena on {holder.host} (pid {holder.pid}{since})."
 
 
 def _clock_time(moment: datetime) -> str:

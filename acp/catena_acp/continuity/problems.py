@@ -67,9 +67,7 @@ _LONGEST_SAID = 160  # characters of the agent's words in the line; all of them 
 _DETAIL_LINES = 40
 _LONGEST_DETAIL = 20_000  # characters
 
-_EMPTY_TURN = (
-    "{title} ended the turn without a word and without a tool call. The next prompt goes another way."
-)
+_EMPTY_TURN = "{title} returned an empty answer. Your next prompt uses a new session."
 
 
 def problem_about(trouble: Trouble, text: str, *, returned: bool = False) -> Problem:
@@ -132,7 +130,7 @@ def _told(
 ) -> Problem:
     until = format_time(found.resets_at, now) if found.resets_at else None
     happened, possible = _sentences(title, found.trouble, short(said), until)
-    means = " What it said is kept." if kept else ""
+    means = " Its partial answer is saved." if kept else ""
     back = BACK_IN_COMPOSER if returned else ""
     return Problem(
         found.trouble,
@@ -148,38 +146,38 @@ def _sentences(title: str, trouble: Trouble, said: str, until: str | None) -> tu
     """What happened, and what can be done."""
     match trouble:
         case Trouble.AGENT_MISSING:
-            return f"{title} cannot be started: {said}.", "`catena agents` tells how to get it."
+            return f"{title} cannot be started: {said}.", "`catena agents` shows how to get it."
         case Trouble.AGENT_GONE:
-            return f"{title} {said}.", "The next prompt starts it again."
+            return f"{title} {said}.", "Your next prompt restarts it."
         case Trouble.AGENT_SILENT:
-            return f"{title} did not answer: {said}.", ""
+            return f"{title} does not respond: {said}.", ""
         case Trouble.LOGIN_NEEDED:
-            return f"{title} wants you to log in first: {said}.", ""
+            return f"{title} needs a login: {said}.", ""
         case Trouble.RATE_LIMIT if until:
             return (
                 f"{title} is rate limited until {until}.",
-                "Send it again then, or go on with another agent.",
+                "Retry then, or continue with another agent.",
             )
         case Trouble.RATE_LIMIT:
-            return f"{title} is rate limited: {said}.", "Send it again later, or go on with another agent."
+            return f"{title} is rate limited: {said}.", "Retry later, or continue with another agent."
         case Trouble.CREDIT:
             ends = f" (until {until})" if until else ""
             return (
                 f"{title} has no credit left{ends}: {said}.",
-                "Go on with another agent, or send it again when that is settled.",
+                "Continue with another agent, or retry when that is settled.",
             )
         case Trouble.OVERLOAD:
             return (
                 f"{title}'s provider is overloaded or failing: {said}.",
-                "Send it again in a while, or go on with another agent.",
+                "Retry in a while, or continue with another agent.",
             )
         case Trouble.CONTEXT_FULL:
             return (
-                f"{title} cannot read more in this session: {said}.",
-                "Sent again, it goes to a new one that is told the newest messages.",
+                f"{title}'s context window is full: {said}.",
+                "A retry starts a new session with the newest messages.",
             )
         case Trouble.SESSION_LOST:
-            return f"{title} does not have the session any more: {said}.", "The next prompt goes another way."
+            return f"{title} no longer has the session: {said}.", "Your next prompt uses a new session."
         case Trouble.REFUSED:
             return f"{title} refused: {said}.", ""
         case (
@@ -295,7 +293,8 @@ def cut_off(title: str, under_way: Sequence[Mapping[str, Any]]) -> Problem:
     """The problem of an interrupted turn; ``under_way`` are the stored data of its unfinished tool calls."""
     words = ending_words(title, StopReason.INTERRUPTED) or ""
     if under_way:
-        words += f" Outcome unknown: {_named(under_way)}; look before you send it again."
+        unsure = f"{_named(under_way)} may or may not have finished"
+        words = f"Catena exited during this turn. {unsure}: check before you retry."
     return problem_about(Trouble.INTERRUPTED, words)
 
 
@@ -308,4 +307,5 @@ def _named(calls: Sequence[Mapping[str, Any]]) -> str:
 
 def _name(call: Mapping[str, Any]) -> str:
     words = " ".join(ToolRecord.from_data(call).label.split())
-    return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"
+    words = words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"
+    return f"`{words}`"

@@ -12,19 +12,19 @@ def ending_words(title: str, stop: StopReason, *, stopped: bool = True, rejected
     """
     match stop:
         case StopReason.REFUSAL:
-            return f"{title} refused to answer this. The next prompt may leave it out."
+            return f"{title} refused to answer. This turn may be omitted from its context."
         case StopReason.INTERRUPTED:
-            return f"Catena ended in the middle of this turn; how far {title} came was not seen."
+            return f"Catena exited during this turn. {title}'s answer may be incomplete."
         case StopReason.MAX_TOKENS:
-            return "The answer was cut: the model's token limit was reached."
+            return "The answer was cut off: the model's token limit was reached."
         case StopReason.MAX_TURN_REQUESTS:
-            return "The turn was cut: the limit of model requests was reached."
+            return "The turn was cut off: the limit of model requests was reached."
         case StopReason.CANCELLED if stopped:
             return "Stopped by you."
         case StopReason.CANCELLED if rejected:
             return f"{title} ended the turn because a permission was rejected."
         case StopReason.CANCELLED:
-            return f"{title} cancelled the turn by itself."
+            return f"{title} cancelled the turn."
         case StopReason.END_TURN | StopReason.NOT_SENT | StopReason.AGENT_GONE | StopReason.ERROR:
             return None
 

@@ -72,7 +72,7 @@ def this_machine(client_version: str, specs: Mapping[str, AgentSpec]) -> Machine
             if (spec.name, spec.profile) == (name, profile):
                 return spec
         if profile:
-            raise AgentMissing(f"{name} ({profile})", "no such profile is known here")
+            raise AgentMissing(f"{name} ({profile})", "unknown profile")
         return find_spec(name)
 
     async def end_group(group: AgentGroup) -> bool:

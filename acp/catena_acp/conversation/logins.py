@@ -114,7 +114,7 @@ class Logins:
         offered = self._known.get(self._agent) or await self.methods(window)
         method = next((each for each in offered if each.id == method_id), None)
         if method is None:
-            raise NoSuchLogin(f"{self._runtime.agent_title} offers no login named {method_id}.")
+            raise NoSuchLogin(f"{self._runtime.agent_title} has no login method named {method_id}.")
         return terminal_login(context.spec, method, context.record.cwd, self._environment)
 
     async def log_in(self, window: Window, method_id: str) -> None:
@@ -285,4 +285,4 @@ def _wants_login(row: Message | None) -> bool:
 
 def no_logout(title: str, agent: str) -> str:
     """Why an agent is not logged out of from here, and how it is."""
-    return f"{title} offers no logout to its clients. {logout_hint(agent)}; then /new or /clear begins anew."
+    return f"{title} cannot be logged out from here. {logout_hint(agent)}, then /new or /clear here."

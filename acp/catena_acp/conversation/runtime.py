@@ -264,7 +264,7 @@ class ConversationRuntime:
         link_id = self._carriers.get(window_id)
         live = self.sessions.by_link(link_id) if link_id else None
         if live is None or not live.agent.alive:
-            raise AgentError("no session is open yet; send a message first")
+            raise AgentError("no session yet; send a message first")
         return live
 
     @property

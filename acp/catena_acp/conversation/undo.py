@@ -21,8 +21,8 @@ from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
 
 _OF_CONVERSATION = frozenset({"agent", "title", "archived", "deleted"})
-_IN_TURN = "A turn is under way here; esc stops it, and then it can be undone."
-_GONE = "Nothing was said in that fork, so it left no trace; another fork can be made."
+_IN_TURN = "A turn is running here. Press Esc to stop it, then undo."
+_GONE = "That fork was empty and is gone; fork again instead."
 
 
 @dataclass(frozen=True, slots=True)

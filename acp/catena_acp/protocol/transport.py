@@ -285,13 +285,13 @@ class StdioTransport:
             self._output_pipe.close()
         for waiting in self._requests.values():
             if not waiting.done():
-                waiting.set_exception(ConnectionError("the agent is gone"))
+                waiting.set_exception(ConnectionError("the agent has exited"))
 
     # Outgoing.
 
     def _raise_if_lost(self) -> None:
         if self.lost.is_set():
-            raise BrokenPipeError("the agent no longer reads")
+            raise BrokenPipeError("the agent no longer reads its input")
 
     def _write(self, message: Message, *, ahead: bool = False) -> None:
         self._outbox.put(framing.encode(message), framing.session_id_of(message), ahead=ahead)

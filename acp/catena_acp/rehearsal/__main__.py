@@ -37,7 +37,7 @@ def _new_id() -> str:
 
 
 def _log_in(options: Options) -> None:
-    print("This is the rehearsal agent. It has no account and no model; a login here is pretended.")
+    print("This is the rehearsal agent: no account, no model. This login is only pretended.")
     if sys.stdin.isatty():
         input("Press Enter to log in. ")
     Login(options).complete()

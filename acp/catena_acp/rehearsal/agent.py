@@ -182,7 +182,7 @@ class RehearsalAgent:
 
     def _authenticate(self, params: Params) -> dict[str, Any]:
         if self._options.auth in ("none", "terminal") or params.get("methodId") != METHOD:
-            raise Refusal(INVALID_PARAMS, "There is no such login here")
+            raise Refusal(INVALID_PARAMS, "no such login method")
         self._login.complete()
         return {}
 
@@ -233,7 +233,7 @@ class RehearsalAgent:
     def _list(self, params: Params) -> dict[str, Any]:
         cursor = str(params.get("cursor") or 0)
         if not cursor.isdecimal():
-            raise Refusal(INVALID_PARAMS, "There is no such page")
+            raise Refusal(INVALID_PARAMS, "no such page")
         cwd = params.get("cwd")
         found = [pair for pair in self._transcripts.all() if cwd is None or pair[0].cwd == cwd]
         start, end = int(cursor), int(cursor) + _PAGE

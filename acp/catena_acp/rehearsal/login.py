@@ -51,9 +51,7 @@ class Login:
                 meta = {"terminal-auth": {**line, "label": "Rehearsal login"}}
                 return [{"id": METHOD, **about, "type": "terminal", "args": ["--login"], "_meta": meta}]
             case _:
-                return [
-                    {"id": METHOD, "name": "Pretend to log in", "description": "Nobody is asked for anything"}
-                ]
+                return [{"id": METHOD, "name": "Pretend to log in", "description": "Needs no input"}]
 
     def _write(self, state: str) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

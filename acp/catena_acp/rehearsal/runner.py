@@ -132,7 +132,7 @@ def _first_words(text: str, length: int) -> str:
 
 
 def _help(turn: ScriptedTurn, step: ScriptStep) -> None:
-    acts = (("Words", SPEECH), ("Work", TOOLS), ("When things go wrong", FAILURES))
+    acts = (("Words", SPEECH), ("Work", TOOLS), ("Failures", FAILURES))
     turn.say(prose.HELP.format(scenes="\n\n".join(_list(title, scenes) for title, scenes in acts)))
 
 
@@ -141,7 +141,7 @@ def _list(title: str, scenes: dict[str, Scene]) -> str:
 
 
 _SCENES: Final = {
-    "help": Scene(NOTHING, _help, "help", "what can be rehearsed"),
+    "help": Scene(NOTHING, _help, "help", "list all commands"),
     **SPEECH,
     **TOOLS,
     **FAILURES,

@@ -13,14 +13,14 @@ from catena_acp.rehearsal.faults import Cues
 from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal
 
 _MODES = (
-    ("ask", "Ask", "Asks before it pretends to change anything"),
+    ("ask", "Ask", "Asks before pretending to change anything"),
     ("code", "Code", "Pretends to write code"),
     ("plan", "Plan", "Only makes plans"),
 )
 _MODELS = (
-    ("understudy", "Understudy", "Knows the lines"),
-    ("lead", "Lead", "Speaks the same lines, louder"),
-    ("chorus", "Chorus", "Speaks them all at once"),
+    ("understudy", "Understudy", "The default"),
+    ("lead", "Lead", "The same answers"),
+    ("chorus", "Chorus", "The same answers"),
 )
 _THOUGHT = (("off", "Off", ""), ("brief", "Brief", ""), ("long", "Long", ""))
 _SELECTS = {
@@ -73,7 +73,7 @@ class RehearsalSettings:
             common = {"id": id, "name": name, "category": category}
             shown.append({**common, "type": "select", "currentValue": self.values[id], "options": values})
         if booleans:
-            fast = {"id": "fast", "name": "Speak fast", "category": "model_config", "type": "boolean"}
+            fast = {"id": "fast", "name": "Fast", "category": "model_config", "type": "boolean"}
             shown.append({**fast, "currentValue": self.values["fast"]})
         return shown
 
@@ -81,12 +81,12 @@ class RehearsalSettings:
 def commands(*, extra: bool = False) -> list[dict[str, Any]]:
     """The slash commands; with ``extra`` one more, as of an agent whose commands change."""
     known: list[dict[str, Any]] = [
-        {"name": "help", "description": "What can be rehearsed here"},
-        {"name": "markdown", "description": "A showpiece with every construct"},
-        {"name": "plan", "description": "A plan that makes progress"},
+        {"name": "help", "description": "List all commands"},
+        {"name": "markdown", "description": "Every Markdown element"},
+        {"name": "plan", "description": "A plan that progresses"},
         {"name": "code", "description": "A block of code", "input": {"hint": "language"}},
-        {"name": "echo", "description": "What this session has heard"},
-        {"name": "settings", "description": "Mode, model and options in force"},
+        {"name": "echo", "description": "What this session has received"},
+        {"name": "settings", "description": "Current mode, model and options"},
     ]
     if extra:
         known.append({"name": "encore", "description": "Once more", "input": {"hint": "what"}})
@@ -162,16 +162,18 @@ def read_options(argv: Sequence[str], environ: Mapping[str, str]) -> Options:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m catena_acp.rehearsal",
-        description="An ACP agent on standard input and output. It has no model: what it says is scripted.",
+        description="An ACP agent on standard input and output. It has no model: its answers are scripted.",
     )
     for ability in (
         *("load", "resume", "fork", "list", "close", "delete", "modes", "options", "commands"),
         *("message-ids", "titles", "usage", "cold-fork", "directories"),
     ):
         parser.add_argument(f"--no-{ability}", dest=ability.replace("-", "_"), action="store_false")
-    parser.add_argument("--name", default="catena-rehearsal", help="what it calls itself")
-    parser.add_argument("--version", default="1.0.0", help="which version it says it is")
-    parser.add_argument("--replay", choices=("faithful", "none"), default="faithful", help="what load tells")
+    parser.add_argument("--name", default="catena-rehearsal", help="name to report")
+    parser.add_argument("--version", default="1.0.0", help="version to report")
+    parser.add_argument(
+        "--replay", choices=("faithful", "none"), default="faithful", help="what load replays"
+    )
     parser.add_argument(
         "--fork-at",
         nargs="?",
@@ -179,20 +181,20 @@ def _parser() -> argparse.ArgumentParser:
         const="air",
         help="honour a fork point; without it, ignore it",
     )
-    parser.add_argument("--steering", action="store_true", help="take what is said into a running turn")
+    parser.add_argument("--steering", action="store_true", help="accept messages into a running turn")
     parser.add_argument("--auth", choices=("none", "offered", "required", "terminal"), default="offered")
     parser.add_argument("--cancel-keeps", choices=KEPT_CONTEXT, default="partial")
     parser.add_argument("--error-keeps", choices=KEPT_CONTEXT, default="user")
     parser.add_argument("--permission-outlives-cancel", action="store_true")
-    parser.add_argument("--resume-replays", action="store_true", help="tell the history on resume, too")
+    parser.add_argument("--resume-replays", action="store_true", help="replay the history on resume, too")
     parser.add_argument(
-        "--fork-replays", nargs="?", type=int, const=0, help="tell the history on fork, too; its last turns"
+        "--fork-replays", nargs="?", type=int, const=0, help="replay the history on fork, too; its last turns"
     )
-    parser.add_argument("--echo-user", action="store_true", help="tell each prompt back as a user message")
+    parser.add_argument("--echo-user", action="store_true", help="send each prompt back as a user message")
     parser.add_argument("--banner", action="store_true", help="greet in plain text on standard output")
     parser.add_argument("--child", action="store_true", help="start a process that outlives this one")
     parser.add_argument("--stubborn", action="store_true", help="ignore end of input, SIGTERM and SIGHUP")
-    parser.add_argument("--login", action="store_true", help="log in, in this terminal, and leave")
+    parser.add_argument("--login", action="store_true", help="log in in this terminal, then exit")
     return parser
 
 

@@ -33,7 +33,7 @@ async def add(tx: Writer, new: NewLink) -> Link:
     and NotFound where a pointer leads nowhere.
     """
     if not new.session_id.strip():
-        raise StoreError("a session without an id cannot be kept")
+        raise StoreError("a session without an id cannot be saved")
     if new.state is not LinkState.LOST:
         await _check_free(tx, new.agent, new.profile, new.session_id)
     pointers = (new.base, new.knows, new.reach, new.unabridged_from)

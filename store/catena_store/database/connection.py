@@ -39,7 +39,7 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
         case sqlite3.SQLITE_NOTADB:
             return StoreUnusable(
                 path,
-                "is not a Catena file; if it was one, `catena doctor --salvage` saves what can be read",
+                "is not a Catena database; if it was one, recover it with `catena doctor --salvage`",
                 may_be_damaged=True,
             )
         case sqlite3.SQLITE_CORRUPT:
@@ -47,7 +47,7 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
             return StoreUnusable(path, f"cannot be opened ({error})")
         case sqlite3.SQLITE_IOERR if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
-            return StoreFull(path, f"the disk or a quota is full, or failing ({error})")
+            return StoreFull(path, f"the disk is full or failing, or a quota is exceeded ({error})")
         case sqlite3.SQLITE_IOERR:
             return StoreUnusable(path, f"cannot be read or written ({error})")
         case _:
@@ -60,7 +60,7 @@ def opening_error(error: sqlite3.Error, path: Path) -> StoreError:
         case StoreUnusable() | StoreBusy() as opening_error:
             return opening_error
         case StoreFull():
-            return StoreUnusable(path, "cannot be opened: the disk is full, or a quota of it")
+            return StoreUnusable(path, "cannot be opened: the disk or a quota is full")
         case StoreReadOnly():
             return StoreUnusable(path, "cannot be opened: the file or its directory is read-only")
         case _:

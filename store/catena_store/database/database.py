@@ -192,7 +192,8 @@ class Database:
         """
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreUnusable(
-                path, f"needs SQLite {'.'.join(map(str, _OLDEST_SQLITE))}; here is {sqlite3.sqlite_version}"
+                path,
+                f"needs SQLite {'.'.join(map(str, _OLDEST_SQLITE))} or later; found {sqlite3.sqlite_version}",
             )
         read_only = not may_write(path)
         try:
@@ -313,7 +314,7 @@ class Database:
         if not damaged:
             return True  # another process has repaired it
         what = ", ".join(damaged)
-        words = f"A part of {self.path.name} was damaged and is mended ({what}); every message is there."
+        words = f"{self.path.name} was damaged and has been repaired ({what}); no messages were lost."
         if self._report_repair:
             self._report_repair(words)
         else:

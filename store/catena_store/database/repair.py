@@ -15,7 +15,7 @@ from pathlib import Path
 
 from catena_store.database.connection import primary_code
 
-_LINK_ENDED = "the file was damaged, and what was known of this session is lost"
+_LINK_ENDED = "the file was damaged, and the record of this session is lost"
 
 _MOST_ROUNDS = 10  # a row that refers to a removed one is removed in the next round
 _DATES = "BETWEEN 0 AND 4102444800000"  # up to the year 2100

@@ -69,7 +69,7 @@ async def check_version(
     newest = migrations[-1].version
     async with _rolled_back_unless_committed(connection, "BEGIN"):
         if await _version(connection, path, newest) != newest:
-            raise StoreUnusable(path, "is of an older Catena, and read-only: it cannot be brought up to date")
+            raise StoreUnusable(path, "is from an older Catena and read-only: it cannot be upgraded")
 
 
 def create_schema(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
@@ -102,7 +102,7 @@ async def _version(connection: aiosqlite.Connection, path: Path, newest: int) ->
     if version > newest:
         raise StoreUnusable(
             path,
-            f"was written by a newer Catena (schema {version}; this one knows {newest}): please update",
+            f"was written by a newer Catena (schema {version}, this one supports {newest}): please update Catena",
         )
     return version
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-LOST_NOTICE = "Something was lost here: the file was damaged, and what stood in this place could not be read."
+LOST_NOTICE = "Lost here: the file was damaged, and messages in this place could not be read."
 CUT_MARK = "\n[the rest was lost]"
 
 # The messages that branches need, each with its conversation.

@@ -31,7 +31,7 @@ from catena_store.salvage.tables import Table, is_page_of, orphan_pages, tables_
 
 _LOCK_BYTES = (0x40000000, 512)  # where SQLite's processes lock a database file
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside the file
-_WENT_BACK = "the file was salvaged: what this session heard may be more than what is kept"
+_WENT_BACK = "recovered from a damaged file: this session may know more than was recovered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ def salvage(
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
                 raise StoreFull(path) from error
-            raise StoreUnusable(path, f"cannot be salvaged ({error})") from error
+            raise StoreUnusable(path, f"cannot be recovered ({error})") from error
         except OSError as error:
-            raise StoreUnusable(path, f"cannot be salvaged: {error.strerror}") from error
+            raise StoreUnusable(path, f"cannot be recovered: {error.strerror}") from error
 
 
 def _salvaged(
@@ -82,7 +82,9 @@ def _salvaged(
     }:
         raise StoreUnusable(path, "belongs to another program")
     if version > known[-1].version:
-        raise StoreUnusable(path, f"was written by a newer Catena (schema {version}): please update first")
+        raise StoreUnusable(
+            path, f"was written by a newer Catena (schema {version}): please update Catena first"
+        )
     unfinished = _beside(path, f".salvaged-{os.getpid()}")
     try:
         make_private(unfinished)
@@ -90,7 +92,7 @@ def _salvaged(
             create_schema(new, tuple(step for step in known if step.version <= version))
             count = _fill(new, pages, to_milliseconds(now), make_id)
             if count.conversations == 0:
-                raise StoreUnusable(path, "holds nothing of Catena's that can be read; it is left as it is")
+                raise StoreUnusable(path, "has no readable Catena data; it was left unchanged")
         kept = _put_in_place(path, unfinished, now)
     finally:
         unfinished.unlink(missing_ok=True)

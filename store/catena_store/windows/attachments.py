@@ -51,14 +51,14 @@ def read_file(path: str, *, directory: str = "") -> Attachment:
     try:
         found = place.stat()
         if not stat.S_ISREG(found.st_mode):
-            what = "a directory" if stat.S_ISDIR(found.st_mode) else "no plain file"
+            what = "a directory" if stat.S_ISDIR(found.st_mode) else "not a regular file"
             raise NotAttachable(f"{path} is {what}; only files can be attached.")
         if found.st_size > MOST_BYTES:
             raise NotAttachable(_too_large_words(path, found.st_size))
         with place.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
-        raise NotAttachable(f"There is no file {path}.") from error
+        raise NotAttachable(f"File not found: {path}") from error
     except (OSError, ValueError, RuntimeError) as error:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise NotAttachable(f"{path} cannot be read: {why}.") from error
@@ -105,8 +105,8 @@ def _is_text(content: bytes) -> bool:
 def _too_large_words(name: str, size: int) -> str:
     """The words for a file over the limit."""
     return (
-        f"{name} has {size / 1_048_576:.1f} MB; a file of up to {MOST_BYTES // 1_048_576} MB can be attached. "
-        "Name its path in the prompt instead: the agent can read it."
+        f"{name} is too large ({size / 1_048_576:.1f} MB; the limit is {MOST_BYTES // 1_048_576} MB). "
+        "Write its path in the prompt instead: the agent can read it."
     )
 
 

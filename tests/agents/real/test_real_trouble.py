@@ -226,7 +226,7 @@ async def test_r06_opencode_that_is_refused_by_its_provider_wants_a_login(openco
         assert refused.problem is not None
         assert (refused.problem.trouble, refused.problem.offers[0]) == (Trouble.LOGIN_NEEDED, Offer.LOGIN)
         assert (await retried(desk)).problem is None
-        with pytest.raises(LogoutNotOffered, match="OpenCode offers no logout"):
+        with pytest.raises(LogoutNotOffered, match="OpenCode cannot be logged out"):
             await desk.conversation.logins.log_out(desk.window)
         turns = await desk.turns()
     assert turns[0].prompt_id == turns[1].prompt_id

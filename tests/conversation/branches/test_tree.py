@@ -252,7 +252,7 @@ async def test_t03_the_page_has_prompts_answers_and_the_files_that_each_branch_t
         await shop(db, tmp_path)
         found = await tree_of(db).compare("a3", "a2b")
     text = comparison_page(found, ("one", "two"), str(tmp_path)).plain
-    assert "Both begin with the same 1 prompt." in text
+    assert "Both start with the same 1 prompt." in text
     files, left, right = (
         text.split("A  one")[0],
         text.split("A  one")[1].split("B  two")[0],
@@ -278,7 +278,7 @@ async def test_t03_branches_that_share_nothing_and_a_branch_that_ends_where_they
     assert "They have nothing in common." in words
     assert "\x1b" not in words
     assert (apart.shared, apart.shared_prompts) == (None, 0)
-    assert "ends where they part" in comparison_page(above, ("x", "y"), "").plain
+    assert "ends where the branches split" in comparison_page(above, ("x", "y"), "").plain
 
 
 async def test_t03_what_is_too_much_of_a_branch_is_left_out_and_said_to_be(tmp_path: Path) -> None:

@@ -177,13 +177,13 @@ async def test_k11_a_title_an_agent_and_a_move_are_taken_back_one_after_the_othe
 
         taken = await undoing.undo(tab)
         assert taken and undone(taken) == (
-            "Undone: the jump to another branch. /undo once more: the change to other. /redo does it again."
+            "Undone: the jump to another branch. /undo again for: the change to other. /redo to redo."
         )
         assert tab.leaf_id == leaf
         await undoing.undo(tab)
         assert tab.agent == "rehearsal"
         taken = await undoing.undo(tab)
-        assert taken and "the title “The play”. There is nothing more to undo." in undone(taken)
+        assert taken and "the title “The play”. Nothing more to undo." in undone(taken)
         assert conversation.record.title == "say one"
         assert await here.view() == first
         assert await undoing.undo(tab) is None
@@ -309,7 +309,7 @@ async def test_k11_while_a_turn_runs_only_a_title_is_undone(world: World) -> Non
         await conversation.window(tab.window_id).say("wait 60")
         taken = await undoing.undo(tab)
         assert taken and conversation.record.title == "say one"
-        with pytest.raises(NotToBeUndone, match="esc stops it"):
+        with pytest.raises(NotToBeUndone, match="Press Esc to stop it"):
             await undoing.undo(tab)
         with pytest.raises(StillAtWork):
             await undoing.archive(conversation.id, Act.DELETE, by=tab)

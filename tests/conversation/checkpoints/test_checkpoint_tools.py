@@ -112,7 +112,7 @@ async def test_k09_an_agent_saves_and_lists_checkpoints_through_the_tools_that_i
             "agent",
         )
         assert newest.data["turn"] == (await desk.turns())[-1].id
-        assert not again and "names another checkpoint" in why
+        assert not again and "already named" in why
         assert listed and lines.splitlines()[0].startswith(f"{newest.id} “before the change”")
         assert "as agreed" in lines and good.id in lines
         await end_turn(desk)
@@ -134,7 +134,7 @@ async def test_k09_a_rewind_is_a_question_and_what_is_granted_is_done_after_the_
         await desk.window.stop()
         done = await desk.until_told(Remarked)
 
-        assert "“good”" in done.text and "Files are as they were" in done.text
+        assert "“good”" in done.text and "Files are unchanged" in done.text
         assert await texts(desk) == ["say one", "one"]
         assert [turn.prompt_id for turn in await desk.turns()][2:] == []
         assert len(world.prompts()) == 2
@@ -211,7 +211,7 @@ async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_w
         told = await desk.until_told(Troubled)
 
         assert told.window_id == beside
-        assert "could not be done: the tab that it was asked for was closed" in told.problem.text
+        assert "failed: the tab was closed" in told.problem.text
         assert await answer_of(desk) is RewindAnswer.FAILED
         assert desk.conversation.windows == {beside}, "a tab that was closed is not opened again"
         assert before in [row.id for row in await desk.branch()], "nor moved"
@@ -263,7 +263,7 @@ def test_k09_where_the_extra_is_missing_the_command_says_so_in_one_line(
 
     said = capsys.readouterr()
     assert (status, said.out) == (2, "")
-    assert said.err == "catena: the checkpoint tools need the `mcp` extra: pip install 'catena[mcp]'\n"
+    assert said.err == "catena: checkpoint tools need the `mcp` extra: pip install 'catena[mcp]'\n"
 
 
 async def answer_of(desk: Desk) -> RewindAnswer | None:

@@ -106,7 +106,7 @@ async def test_k01_how_often_is_set_for_a_conversation_and_outlives_the_client(w
 
 async def test_k02_a_label_names_the_newest_and_naming_none_yet_is_a_clear_error(world: World) -> None:
     async with world.client() as desk:
-        with pytest.raises(NoCheckpoint, match="no checkpoint yet; /checkpoint makes one"):
+        with pytest.raises(NoCheckpoint, match="No checkpoints yet; /checkpoint saves one"):
             await desk.conversation.checkpoints.name("good")
         await desk.say("say one")
         first = await desk.conversation.checkpoints.make(desk.window, "  before\nthe \x1bchange ")

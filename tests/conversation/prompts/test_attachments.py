@@ -73,13 +73,13 @@ def test_w05_a_file_is_read_whole_and_what_cannot_be_attached_says_why(
         read_file("nothing", directory=str(tmp_path))
     with pytest.raises(NotAttachable, match="is a directory; only files"):
         read_file(str(tmp_path))
-    with pytest.raises(NotAttachable, match="no plain file"):
+    with pytest.raises(NotAttachable, match="not a regular file"):
         read_file("/dev/null")
     with pytest.raises(NotAttachable, match="cannot be read"):
         read_file("a\0b", directory=str(tmp_path))
     with (tmp_path / "huge").open("wb") as huge:
         huge.truncate(MOST_BYTES + 1)
-    with pytest.raises(NotAttachable, match=r"10\.0 MB; a file of up to 10 MB .* Name its path"):
+    with pytest.raises(NotAttachable, match=r"10\.0 MB; the limit is 10 MB.* Write its path"):
         read_file("~/huge")
 
 

@@ -1,4 +1,4 @@
-"""A waiting prompt said into the running turn, where the agent offers that. Section W16."""
+"""A waiting prompt sent to the running turn, where the agent offers that. Section W16."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ async def test_w16_what_was_said_into_a_turn_is_told_at_its_place_to_a_new_sessi
     ("answer", "told"),
     [
         ({"result": {"outcome": "promptRequired"}}, None),
-        ({"result": {"outcome": "failed"}}, "says that it failed"),
-        ({"result": 7}, "says that it failed"),
+        ({"result": {"outcome": "failed"}}, "reported a failure"),
+        ({"result": 7}, "reported a failure"),
         ({"error": [-32602, "no such turn"]}, "no such turn"),
     ],
 )
@@ -186,7 +186,7 @@ async def test_w16_an_agent_that_answers_it_in_a_turn_of_its_own_has_heard_it_an
         await idle(desk)
         assert [(each.text, each.held) for each in await left(desk)] == [("say afterwards", True)]
         assert [row.text for row in await desk.branch() if row.data.get("steered")] == ["mind the gap"]
-        await desk.until_told(Troubled, lambda news: "turn of its own" in news.problem.text)
+        await desk.until_told(Troubled, lambda news: "separate turn" in news.problem.text)
     assert heard(world) == ["say busy; cue go-on"]
 
 

@@ -40,7 +40,7 @@ async def edit_chosen(person: Person, *keys: str) -> None:
     """Choose a prompt by Esc Esc and these keys, and wait until it is in the composer."""
     await person.escape_twice()
     await person.press(*keys, "enter")
-    await person.sees("editing a prompt of")
+    await person.sees("editing prompt from")
     await person.done()
     await person.writing()
 
@@ -51,7 +51,7 @@ async def test_e01_esc_esc_chooses_an_earlier_prompt_in_the_transcript(world: Wo
         transcript = person.area.conversation.transcript
         assert transcript is not None
         await person.escape_twice()
-        await person.sees("enter edit it")
+        await person.sees("enter edit")
         await person.until(lambda: not transcript.busy, "it to be drawn")
         newest = transcript.record(transcript.current)
         assert transcript.choosing and newest is not None and newest.text == "say beta"
@@ -63,7 +63,7 @@ async def test_e01_esc_esc_chooses_an_earlier_prompt_in_the_transcript(world: Wo
         ]
         assert "  alpha" in dim and "▌ say alpha" in dim and not any("say beta" in text for text in dim)
         await person.press("up", "enter")
-        await person.sees("editing a prompt of", "> say alpha", "enter sends", "esc leaves")
+        await person.sees("editing prompt from", "> say alpha", "enter send", "esc cancel")
         await person.writing()
         await person.taken_in()
         assert person.draft == "say alpha" and not transcript.choosing
@@ -130,7 +130,7 @@ async def test_e01_the_draft_waits_and_comes_back_and_what_was_changed_is_kept(w
         assert person.draft == "say alpha" and "notes.txt" not in person.text
         person.composer.put("say half done")
         await person.press("escape")
-        await person.sees("my draft", "+ notes.txt", "comes back when you edit")
+        await person.sees("my draft", "+ notes.txt", "Edit that prompt again")
         assert person.draft == "my draft"
         await edit_chosen(person)
         assert person.draft == "say half done"
@@ -138,7 +138,7 @@ async def test_e01_the_draft_waits_and_comes_back_and_what_was_changed_is_kept(w
         assert person.draft == ""
         await person.sees_no("editing")
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("editing a prompt of", "say half done")
+        await person.sees("editing prompt from", "say half done")
         conversation_id = person.tab.conversation.id
     async with at_the_screen(str(world.project), conversation_id=conversation_id) as person:
         await person.sees("say half done")
@@ -174,7 +174,7 @@ async def test_a_command_in_the_middle_of_an_edit_is_done_and_the_prompt_stays(w
         await edit_chosen(person)
         heard = len(world.prompts())
         await person.say("/rename another title")
-        await person.sees("This conversation is now called “another title”.", "editing a prompt of")
+        await person.sees("Renamed to “another title”.", "editing prompt from")
         assert person.draft == "say alpha" and len(world.prompts()) == heard
 
 
@@ -190,7 +190,7 @@ async def test_an_edit_that_cannot_be_sent_stays_in_the_composer(world: World) -
         window = person.tab.window
         window.edit, edit = refuse, window.edit  # type: ignore[method-assign]
         await person.say("say beta")
-        await person.sees("the disk is full", "editing a prompt of", "> say beta")
+        await person.sees("the disk is full", "editing prompt from", "> say beta")
         await person.done()
         window.edit = edit  # type: ignore[method-assign]
         await person.press("escape")
@@ -204,9 +204,9 @@ def test_e01_two_quick_escapes_are_understood_in_a_real_terminal(tmp_path: Path)
         terminal.say("say alpha")
         terminal.wait_for(r"  alpha[\s\S]*esc esc edit")  # the turn is over: nothing is left to be stopped
         terminal.write("\x1b\x1b")
-        terminal.wait_for("enter edit it")
+        terminal.wait_for("enter edit")
         terminal.press("enter")
-        terminal.wait_for("editing a prompt of")
+        terminal.wait_for("editing prompt from")
         terminal.wait_for("> say alpha")
 
 
@@ -260,7 +260,7 @@ async def test_e04_editing_while_the_agent_streams_stops_the_turn_first(world: W
         await person.sees("▌ stream 1200")
         await person.browse()
         await person.press("J", "e")
-        await person.sees("enter stops the turn and sends")
+        await person.sees("enter stop and send")
         await person.say("say instead")
         await person.sees("  instead", "‹ 2/2 ›")
         await person.idle()
@@ -277,16 +277,16 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(w
         await person.browse()
         await person.press("r")
         await person.is_asked()
-        await person.sees("say this prompt again · ", "enter sends it")
+        await person.sees("retry this prompt · ", "enter retry")
         await person.press("x", "escape")
-        await person.sees_no("say this prompt again")
+        await person.sees_no("retry this prompt")
         await person.until(lambda: person.area.place == "browsing", "the keys to go back")
         assert person.draft == ""
         assert len(world.prompts()) == heard
         await person.press("r")
         await person.is_asked()
         await person.press("a")
-        await person.sees("who answers it again?", "probably 2 messages replayed")
+        await person.sees("Retry with which agent?", "probably 2 messages replayed")
         await person.type("rehearsal")
         await person.press("enter")
         await person.sees("Rehearsal ‹ 2/2 ›", "  beta")
@@ -310,7 +310,7 @@ async def test_e08_retry_that_is_typed_shows_its_price_and_wants_enter_too(world
         heard = len(world.prompts())
         await person.say("/retry")
         await person.is_asked()
-        await person.sees("say this prompt again · ", "enter sends it")
+        await person.sees("retry this prompt · ", "enter retry")
         assert len(world.prompts()) == heard
         await person.press("enter")
         await person.sees("‹ 2/2 ›")
@@ -324,7 +324,7 @@ async def test_f13_a_fork_goes_to_another_directory_that_is_named_and_one_that_i
     (world.project / "other place").mkdir()
     async with at_the_screen(str(world.project), agent=world.spec()) as person:
         await say(person, "alpha")
-        for wrong, words in (("--dir nowhere", "nowhere: No such file"), ("besides", "is not understood")):
+        for wrong, words in (("--dir nowhere", "nowhere: No such file"), ("besides", "Unknown argument")):
             await person.say(f"/fork {wrong}")
             await person.sees(words)
             await person.done()
@@ -332,7 +332,7 @@ async def test_f13_a_fork_goes_to_another_directory_that_is_named_and_one_that_i
         await person.is_asked()
         await person.sees("fork this branch into")
         await person.press("enter")
-        await person.sees("This is the fork")
+        await person.sees("Forked")
         await person.done()
         cwd = str((world.project / "other place").resolve())
         assert person.tab.conversation.record.cwd == cwd
@@ -347,7 +347,7 @@ async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World)
         await person.browse()
         await person.press("f")
         await person.is_asked()
-        await person.sees("fork from here, in this tab · same context, nothing replayed", "s side by side")
+        await person.sees("fork from here, in this tab · same context, nothing replayed", "s in a new tab")
         await person.press("escape")
         await person.sees_no("fork from here")
         await person.until(lambda: person.area.place == "browsing", "the keys to go back")
@@ -355,7 +355,7 @@ async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World)
         await person.press("f")
         await person.is_asked()
         await person.press("enter")
-        await person.sees("This tab shows the fork", "forked from “say alpha”")
+        await person.sees("Forked in this tab", "forked from “say alpha”")
         await person.done()
         assert person.tab.conversation.id != source and len(person.tabs) == 1
         assert person.draft == "my draft"
@@ -376,7 +376,7 @@ async def test_f02_side_by_side_both_answer_and_the_source_streams_on(world: Wor
         await person.browse()
         await person.press("F")
         await person.is_asked()
-        await person.sees("side by side", "the turn here")
+        await person.sees("in a new tab", "the running turn")
         await person.press("enter")
         await person.until(lambda: len(person.tabs) == 2 and person.tab is not source, "the fork")
         await say(person, "beta")
@@ -409,7 +409,7 @@ async def test_f12_one_walks_from_a_fork_to_its_source_and_back(world: World) ->
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha")
         await person.say("/fork side")
-        await person.sees("fork this branch, side by side")
+        await person.sees("fork this branch, in a new tab")
         await person.is_asked()
         await person.press("enter")
         await person.sees("forked from “say alpha” at")
@@ -430,7 +430,7 @@ async def test_f09_a_fork_at_a_prompt_begins_before_it_with_its_words(world: Wor
         await person.browse()
         await person.press("K", "f")
         await person.is_asked()
-        await person.sees("fork before this prompt", "its words go into the composer")
+        await person.sees("fork before this prompt", "the prompt goes into the composer")
         await person.press("enter")
         await person.sees("forked from")
         await person.until(lambda: person.draft == "say beta", "its words")
@@ -454,11 +454,11 @@ async def test_t02_keys_go_to_the_next_and_previous_branch_point(world: World) -
 
         await person.browse()
         await person.press("[")
-        await person.until(stands_at_the_edit, "the branch point above")
+        await person.until(stands_at_the_edit, "branch point above")
         await person.press("[")
-        await person.sees("There is no branch point above")
+        await person.sees("No branch point above")
         await person.press("g", "K", "K", "K", "K", "]")
-        await person.until(stands_at_the_edit, "the branch point below")
+        await person.until(stands_at_the_edit, "branch point below")
 
 
 async def test_t02_a_branch_point_above_what_is_loaded_is_found(world: World) -> None:
@@ -492,10 +492,10 @@ async def test_e01_the_mouse_edits_says_again_and_forks_by_the_buttons_of_a_prom
         await person.sees("edit  again  fork")
         x = person.text.splitlines()[y].index("edit")
         await person.pilot.click(offset=(x, y))
-        await person.sees("editing a prompt of", "> say alpha")
+        await person.sees("editing prompt from", "> say alpha")
         await person.done()
-        line = next(y for y, text in enumerate(person.text.splitlines()) if "esc leaves" in text)
-        await person.pilot.click(offset=(person.text.splitlines()[line].index("esc leaves"), line))
+        line = next(y for y, text in enumerate(person.text.splitlines()) if "esc cancel" in text)
+        await person.pilot.click(offset=(person.text.splitlines()[line].index("esc cancel"), line))
         await person.sees_no("editing")
         await person.pilot.hover(offset=(6, y + 3))
         await person.sees_no("again")

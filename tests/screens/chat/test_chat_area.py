@@ -97,8 +97,8 @@ async def test_w19_what_is_sent_in_two_areas_before_the_store_is_open_is_kept_in
         for area, text in ((screen.first, "one"), (screen.second, "two")):
             area.write_here()
             await press(pilot, *text, "enter", *"more")
-        assert screen.first.unstored_lines() == ["What you had typed:", "one", "more"]
-        assert screen.second.unstored_lines() == ["What you had typed:", "two", "more"]
+        assert screen.first.unstored_lines() == ["Unsaved text:", "one", "more"]
+        assert screen.second.unstored_lines() == ["Unsaved text:", "two", "more"]
         commands = screen.first.commands
         assert isinstance(commands, StartupCommands)
         assert [each.text for each in screen.outgoing.waiting(commands.draft)] == ["one"]
@@ -120,7 +120,7 @@ async def test_what_is_sent_before_there_is_a_tab_is_in_the_composer_where_no_ag
     tmp_path: Path,
 ) -> None:
     async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("which agent?")
+        await person.sees("Which agent?")
         person.commands.submit("say sent early")
         await asyncio.sleep(0)
         assert not person.tabs

@@ -80,7 +80,7 @@ async def test_ctrl_c_copies_what_is_selected_in_the_composer_and_leaves_it_ther
     async with at_the_screen(str(tmp_path)) as person:
         await person.type("half a thought")
         await person.press("shift+home", "ctrl+c")
-        await person.sees("Sent 14 characters to the terminal for its clipboard")
+        await person.sees("Sent 14 characters to the terminal's clipboard")
         assert person.draft == "half a thought"
 
 

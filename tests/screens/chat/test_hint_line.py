@@ -9,7 +9,7 @@ from catena.widgets.hint_line import HintLine
 from support.screen.messages import taken_in
 from support.screen.themed import ThemedApp
 
-_NEWS = "Back at “before trouble”. Your next prompt: same context, nothing replayed. Files are as they were."
+_NEWS = "Back at “before trouble”. Your next prompt: same context, nothing replayed. Files are unchanged."
 
 
 class _Below(ThemedApp):

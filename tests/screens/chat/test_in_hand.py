@@ -151,7 +151,7 @@ async def test_r12_who_leaves_while_the_disk_is_full_is_told_what_could_not_be_k
     if moment == "one that waited, taken back":
         assert kept_of_it == [TYPED]  # it still waits
     else:
-        assert TYPED in told and "could not be kept" in told and not kept_of_it
+        assert TYPED in told and "could not be saved" in told and not kept_of_it
         assert "a draft" in told or moment != "an edit"
 
 
@@ -181,13 +181,13 @@ async def test_r12_a_text_that_comes_back_in_the_moment_of_the_end_is_the_draft(
 
 async def test_r12_what_was_sent_before_an_agent_was_chosen_is_told_at_the_end(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("which agent?")
+        await person.sees("Which agent?")
         await person.press("escape")
         await person.until(lambda: person.app.screen is person.app.chat, "the chat")
         await person.say(TYPED)
-        await person.sees("which agent?")
+        await person.sees("Which agent?")
         app = person.app
-    assert app.unsent_lines == ["What you had typed:", TYPED]
+    assert app.unsent_lines == ["Unsaved text:", TYPED]
 
 
 async def test_r12_a_question_beside_is_the_draft_where_we_end_before_it_was_asked(

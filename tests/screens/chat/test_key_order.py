@@ -80,7 +80,7 @@ def test_a_reason_that_is_typed_with_its_r_rejects_and_never_allows(tmp_path: Pa
         terminal.wait_for("Understudy")
         for number, way in enumerate(WAYS):
             terminal.say(f"edit yes{number}.txt")
-            terminal.wait_for(r"May the agent edit[\s\S]* 1 y Allow[\s\S]*1–9 y n answer")
+            terminal.wait_for(r"Allow the edit of[\s\S]* 1 y Allow[\s\S]*1–9 y n choose")
             way(terminal, ("r", *f"say why not y{number}", "enter"))
             text = terminal.wait_for(rf"  why not y{number}[\s\S]*ctrl\+o history")
             assert f"✗ Edit    yes{number}.txt" in text
@@ -108,7 +108,7 @@ def _all_go_there(tmp_path: Path, *cases: _Case) -> None:
 def test_a_word_behind_the_key_of_a_screen_is_typed_there_and_no_prompt(tmp_path: Path) -> None:
     _all_go_there(
         tmp_path,
-        _Case(("ctrl+p", *_WORD, "enter"), rf"commands  {_WORD}\n[\s\S]*nothing like that"),
+        _Case(("ctrl+p", *_WORD, "enter"), rf"commands  {_WORD}\n[\s\S]*no match"),
         _Case(("ctrl+p", *"theme", "enter", _NO_TEXT, *_WORD), f"theme  {_WORD}"),
         _Case(("ctrl+o", *_WORD, "enter"), f"history  {_WORD}"),
         _Case(("ctrl+r", *_WORD, "enter"), f"typed before  {_WORD}"),
@@ -128,20 +128,18 @@ def test_letters_behind_shift_tab_are_commands_and_never_in_the_composer(tmp_pat
     _all_go_there(
         tmp_path,
         _Case(("shift+tab", *"jkxw"), r"> Message\n[\s\S]*j k message"),
-        _Case(("shift+tab", *"t/", *_WORD), f"no prompt like that[\\s\\S]* {_WORD}", ("escape",) * 3),
+        _Case(("shift+tab", *"t/", *_WORD), f"no matching prompts[\\s\\S]* {_WORD}", ("escape",) * 3),
         _Case(("shift+tab", "e", *" of it"), "> say a beginning of it"),
     )
 
 
 def test_keys_behind_two_escapes_choose_a_prompt(tmp_path: Path) -> None:
-    _all_go_there(
-        tmp_path, _Case(("escape", "escape", "up", "down", "j"), r"> Message\n[\s\S]*enter edit it")
-    )
+    _all_go_there(tmp_path, _Case(("escape", "escape", "up", "down", "j"), r"> Message\n[\s\S]*enter edit"))
 
 
 def test_what_is_typed_behind_a_command_goes_to_the_screen_that_it_opens(tmp_path: Path) -> None:
     with _talked(tmp_path) as terminal:
-        for command, title in (("/history", "history"), ("/theme", "theme"), ("/inputs", "typed before")):
+        for command, title in (("/history", "history"), ("/theme", "theme"), ("/inputs", "Prompt history")):
             for way in FAST:
                 way(terminal, (*command, "enter", _NO_TEXT, *_WORD))
                 terminal.wait_for(f"{title}  {_WORD}")
@@ -163,7 +161,7 @@ def test_letters_behind_ctrl_n_are_commands_of_the_queue(tmp_path: Path) -> None
             terminal.say("say one after the other")
             terminal.wait_for("next  say one after the other")
             way(terminal, ("ctrl+n", *"jkd"))
-            terminal.wait_for(r"It waits no more[\s\S]*")
+            terminal.wait_for(r"Removed\.[\s\S]*")
             terminal.wait_for("> Message")
 
 
@@ -176,7 +174,7 @@ def test_letters_behind_the_tab_to_a_trouble_are_its_commands(tmp_path: Path) ->
         terminal.wait_for("tab to choose")
         for way in WAYS:
             way(terminal, ("tab", *"xq"))
-            terminal.wait_for("That is not offered here|the letters choose")
+            terminal.wait_for("Not offered here|press a letter")
             terminal.wait_for("> Message")
             terminal.wait_until_quiet(0.2)
             terminal.press("escape")
@@ -220,7 +218,7 @@ async def test_a_letter_or_digit_behind_another_printable_key_decides_nothing_an
     async with at_the_screen(str(tmp_path)) as person:
         await _asked(person)
         await person.type_at_once(f"x{key}")
-        await person.sees("press again")
+        await person.sees("Press again")
         assert person.tab.asks
         await person.apart()
         await person.press(key)
@@ -236,7 +234,7 @@ async def test_a_letter_behind_one_that_went_to_the_composer_decides_nothing(tmp
         person.composer.put("")
         person.app.chat.set_focus(person.area.panels.permission)
         await person.type_at_once("y")
-        await person.sees("press again")
+        await person.sees("Press again")
         assert person.tab.asks
 
 

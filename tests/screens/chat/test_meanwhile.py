@@ -62,7 +62,7 @@ async def test_w19_a_new_tab_gets_what_is_typed_while_it_is_opened_and_is_what_e
             await person.type("say new")
             assert person.draft == "say new"
             await person.press("enter")
-            await person.sees("What you sent goes out as soon as what you asked for before it is done.")
+            await person.sees("Queued behind your previous command.")
             await person.type("and then")
             assert "  new" not in person.text
         await person.until(lambda: len(person.tabs) == 2, "the second tab")
@@ -249,7 +249,7 @@ async def test_k11_what_is_typed_while_an_act_is_undone_goes_to_where_that_leads
         await said(person, "alpha")
         await person.escape_twice()
         await person.press("enter")
-        await person.sees("editing a prompt of")
+        await person.sees("editing prompt from")
         await person.done()
         await person.say("say beta")
         await person.sees("  beta")
@@ -291,7 +291,7 @@ async def test_e01_a_prompt_to_be_edited_has_the_keys_at_once_and_what_is_typed_
             await person.press("e")
             assert person.app.focused is person.composer
             await person.type(" too")
-        await person.sees("editing a prompt of", "> say alpha too")
+        await person.sees("editing prompt from", "> say alpha too")
         await person.done()
         assert person.tab.draft == "my draft"
         await person.press("escape")
@@ -304,7 +304,7 @@ async def test_e01_what_is_typed_while_an_edit_goes_out_is_the_next_prompt(tmp_p
         await person.type("my draft")
         await person.browse()
         await person.press("e")
-        await person.sees("editing a prompt of")
+        await person.sees("editing prompt from")
         await person.done()
         await person.type(" too")
         async with person.store_held():
@@ -353,7 +353,7 @@ async def test_e01_an_edit_that_does_not_go_out_is_back_with_what_was_typed_behi
         await person.type("my draft")
         await person.browse()
         await person.press("e")
-        await person.sees("editing a prompt of")
+        await person.sees("editing prompt from")
         await person.done()
 
         async def refuse(*arguments: object) -> None:
@@ -424,7 +424,7 @@ async def test_e03_a_draft_that_is_left_stays_in_sight_until_something_is_typed(
             assert person.draft == "my draft"
             await person.press("enter")  # and it is not sent: another may take its place
             assert person.draft == "my draft"
-        await person.sees("nothing to undo")
+        await person.sees("Nothing to undo")
         await person.done()
         assert (person.draft, await prompts(person.tab)) == ("my draft", ["say alpha"])
         assert person.composer.cursor_location == cursor
@@ -440,7 +440,7 @@ async def test_e03_nobody_who_went_on_writing_is_asked_for_a_fork(tmp_path: Path
                 await person.all_in()  # and the question is not waited for any longer
                 await person.press("escape")
                 await person.type("word ")
-            await person.sees("You went on meanwhile")
+            await person.sees("You moved on")
             await person.done()
             assert person.app.focused is person.composer and not person.area.panels.fork.open
         assert person.draft == "word word "
@@ -498,7 +498,7 @@ async def test_m06_what_is_saved_while_a_tab_goes_elsewhere_does_not_take_the_pl
         await person.type("draft there")
         await person.browse()
         await person.press("e")
-        await person.sees("editing a prompt of")
+        await person.sees("editing prompt from")
         await person.done()
         await person.say("say beta")
         await person.sees("  beta")
@@ -523,7 +523,7 @@ async def test_k11_who_goes_to_another_tab_while_an_act_is_undone_stays_there(tm
         await two_tabs(person)
         first, second = person.tabs
         await person.say("/rename Other")
-        await person.sees("now called “Other”")
+        await person.sees("Renamed to “Other”")
         await person.done()
         await person.type("draft two")
         async with person.store_held():
@@ -543,7 +543,7 @@ async def test_a_question_is_answered_in_the_tab_that_asks_it(tmp_path: Path) ->
         first, second = person.tabs
         await person.press("ctrl+u")
         await person.say("ask May I?")
-        await person.sees("May the agent run?")
+        await person.sees("Allow running")
         await person.until(lambda: person.area.place == "question", "the keys to go there")
         (ask,) = second.asks
         async with person.store_held():

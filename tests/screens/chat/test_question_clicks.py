@@ -48,7 +48,7 @@ async def test_w01_the_change_and_the_reason_can_be_clicked(tmp_path: Path) -> N
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("edit notes.txt")
         await _clicks(person, "the change")
-        await person.sees("the change that is asked for")
+        await person.sees("Requested change")
         await person.press("escape")
         await person.back()
         await _clicks(person, "reject, with")

@@ -93,7 +93,7 @@ async def test_w16_s_says_it_into_the_running_turn_where_the_agent_takes_that(tm
         await queued(person, "mind the gap", first="say busy; heed 20; say the end")
         await in_the_list(person)
         await person.press("s")
-        text = await person.sees("▌ mind the gap", "said into the running turn", "[heeded] mind the gap")
+        text = await person.sees("▌ mind the gap", "sent to the running turn", "[heeded] mind the gap")
         await person.idle()
         assert text.index("  busy") < text.index("▌ mind the gap") < text.index("  [heeded]")
         assert order(person) == []

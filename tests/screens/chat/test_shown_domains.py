@@ -30,13 +30,13 @@ async def said(person: Person, text: str) -> None:
 async def test_m10_files_shows_what_was_read_and_changed_with_the_changes(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("/files")
-        await person.sees("No agent has told of a file")
+        await person.sees("No files read or changed")
         await person.press("escape")
         await said(person, "tool read README.md; edit! notes.txt; say done")
         await person.sees("  done")
         await person.say("/files")
         text = await person.sees(
-            "files on this branch", "notes.txt  changed 1 time", "README.md  read 1 time"
+            "Files on this branch", "notes.txt  changed 1 time", "README.md  read 1 time"
         )
         assert text.index("notes.txt  changed") < text.index("README.md  read"), "the latest first"
         assert "@@ -" in text
@@ -54,13 +54,13 @@ def test_m10_a_path_or_a_change_that_would_steer_the_terminal_is_only_shown() ->
 async def test_m13_usage_shows_the_turn_the_branch_and_all_branches(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("/usage")
-        await person.sees("Nothing was spent yet.")
+        await person.sees("No usage yet.")
         await person.press("escape")
         await said(person, "say one")
         await said(person, "say two")
         await person.say("/usage")
         text = await person.sees(
-            "what this conversation cost", "last turn", "this branch", "all branches", "of 200,000 tokens"
+            "Cost of this conversation", "last turn", "this branch", "all branches", "of 200,000 tokens"
         )
         assert "1 turn · $0.00" in text and "2 turns · $0.00" in text
         assert "rehearsal · Understudy: 2 turns" in text
@@ -76,19 +76,19 @@ async def test_w15_add_dir_gives_lists_and_takes_away(tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     async with at_the_screen(str(tmp_path / "shop")) as person:
         await person.say("/add-dir")
-        await person.sees("This conversation has no further directory; /add-dir DIR gives it one.")
+        await person.sees("No additional directories; add one with /add-dir DIR.")
         await person.say("/add-dir ../nowhere")
         await person.sees("../nowhere: No such file or directory")
         await person.say("/add-dir ../lib")
-        await person.sees("From the next prompt on this conversation also works in")
+        await person.sees("From the next prompt on, the agent also works in")
         await person.done()
         assert directories(person) == (str(tmp_path / "lib"),)
         await person.say("/add-dir ../lib")
-        await person.sees("This conversation works already in")
+        await person.sees("The agent already works in")
         await person.say("/add-dir")
-        await person.sees("further directories", "enter take it away")
+        await person.sees("Additional directories", "enter remove")
         await person.press("enter")
-        await person.sees("From the next prompt on this conversation works no more in")
+        await person.sees("From the next prompt on, the agent no longer works in")
         await person.done()
         assert directories(person) == ()
 
@@ -150,9 +150,9 @@ async def test_m14_agent_switches_to_a_profile_and_says_which_answers(tmp_path: 
     async with at_the_screen(str(tmp_path), settings=Settings(agents={"work": work})) as person:
         await said(person, "say one")
         await person.say("/agent work")
-        await person.sees("Rehearsal (work) answers from now on.")
+        await person.sees("Switched to Rehearsal (work).")
         await person.say("/agent work")
-        await person.sees("Rehearsal (work) answers here already.")
+        await person.sees("Rehearsal (work) is already in use here.")
         await said(person, "say two")
         await person.sees("switched from rehearsal to Rehearsal (work)")
         assert list((tmp_path / "work" / "sessions").iterdir())

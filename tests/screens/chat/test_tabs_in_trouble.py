@@ -100,7 +100,7 @@ class Scene:
     async def choose_agent(self, name: str) -> None:
         """Choose an agent in the list that is open."""
         await self.person.sees_dialog(Picker)
-        await self.person.sees("go on with which agent?")
+        await self.person.sees("Continue with which agent?")
         await self.person.type(name)
         await self.person.press("enter")
 
@@ -307,7 +307,7 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
         await person.say("say well after all")
         await scene.troubled(Trouble.RATE_LIMIT, "wra")
         await scene.take("w")
-        await person.sees("sends again at", "w do not wait")
+        await person.sees("retries at", "w do not wait")
         await person.to_tab(3, "ctrl+pagedown")
         assert not person.area.panels.trouble.open
         person.commands.actions.trouble._clock = much_later
@@ -352,16 +352,16 @@ async def test_r01_what_waits_can_be_kept_back_and_a_limit_that_has_passed_says_
         await person.say("say well after all")
         await scene.troubled(Trouble.RATE_LIMIT, "wra")
         await scene.take("w")
-        await person.sees("sends again at")
+        await person.sees("retries at")
         await scene.take("w")
-        await person.sees_no("sends again at")
+        await person.sees_no("retries at")
         await scene.take("w")
-        await person.sees("sends again at")
+        await person.sees("retries at")
         await person.press("escape")
-        await person.sees_no("sends again at")
+        await person.sees_no("retries at")
         person.area.panels.trouble._clock = much_later
         person.area.panels.trouble._look()
-        await person.sees("The limit ended at", "r send it again")
+        await person.sees("The limit reset at", "r retry")
         assert scene.middle.trouble.standing is not None and not scene.middle.busy
         await scene.take("r")
         await person.sees("  well after all")
@@ -379,7 +379,7 @@ async def test_r01_whoever_leaves_while_a_prompt_waits_is_told_that_it_is_not_se
         await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
         await to_the_panel(person)
         await person.press("w")
-        await person.sees("sends again at")
+        await person.sees("retries at")
         app = person.app
     (line,) = app.unsent_lines
     assert line.startswith("Not sent: the prompt of “ratelimit early 600” that waited until ")
@@ -396,7 +396,7 @@ async def test_r01_after_a_restart_what_can_be_done_is_offered_again(tmp_path: P
     async with at_the_screen(str(tmp_path), settings=settings, choose=True) as person:
         await person.first_tab()
         await person.until(lambda: person.area.panels.trouble.can_act, "it to be offered again")
-        await person.sees("r send it again", "a another agent")
+        await person.sees("r retry", "a another agent")
         await person.writing()
         await to_the_panel(person)
         await person.press("r")
@@ -531,7 +531,7 @@ async def test_r10_r11_a_silent_agent_is_stopped_then_ended_and_the_panel_says_h
         person.composer.insert(MEANWHILE)
         await person.press("escape")
         await person.until(lambda: scene.middle.doing is Doing.STOPPING, "the stop to be asked for")
-        await person.sees("does not stop. Esc ends its process; what it said is kept.")
+        await person.sees("is not stopping. Esc kills its process; its partial answer is saved.")
         await person.press("escape")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         await person.sees_no("does not stop")
@@ -569,7 +569,7 @@ async def test_r12_a_text_that_came_back_and_was_changed_is_not_sent_by_a_key_of
         assert person.draft == "say well after all"
         await person.type(", or not")
         await scene.take("r")
-        await person.sees("Your text has changed since")
+        await person.sees("You edited the prompt")
         assert person.draft == "say well after all, or not"
 
 
@@ -614,7 +614,7 @@ async def test_a_click_on_an_offer_does_it(tmp_path: Path) -> None:
         lines = person.text.splitlines()
         y = next(at for at, line in enumerate(lines) if "a another agent" in line)
         await person.pilot.click(offset=(lines[y].index("another agent") + 2, y))
-        await person.sees("go on with which agent?")
+        await person.sees("Continue with which agent?")
         await person.press("escape")
         await person.back()
         await person.until(lambda: person.area.panels.trouble.can_act, "the offers to stay")
@@ -630,4 +630,4 @@ async def test_s01_the_panel_has_room_on_every_screen_and_hides_neither_composer
         await person.type("still typing")
         await person.sees("> still typing", "Rehearsal ·", "tab w r a" if size[0] < 60 else "tab to choose")
         await to_the_panel(person)
-        await person.sees("r send it again", "a another agent", "Rehearsal ·")
+        await person.sees("r retry", "a another agent", "Rehearsal ·")

@@ -60,7 +60,7 @@ async def test_r11_ending_the_process_is_offered_after_five_seconds(tmp_path: Pa
         await person.sees("  still here")
         await person.press("escape")
         await person.until(lambda: person.tab.doing is Doing.STOPPING, "the stop to be asked for")
-        await person.sees("esc again ends the agent's process")
+        await person.sees("esc again kills the agent's process")
         await person.press("escape")
         await person.idle()
         assert "  still here" in person.text
@@ -172,11 +172,11 @@ async def test_a_question_shows_the_agents_options_in_its_order_and_nothing_is_c
 async def test_w01_only_keys_that_do_something_are_named_at_a_question(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("ask May I?")
-        await person.sees("1–9 y n answer · r reject with a reason · esc leave it open")
+        await person.sees("1–9 y n choose · r reject with a reason · esc decide later")
         await person.press("1")
         await person.idle()
         await person.say("edit notes.txt")
-        await person.sees("1–9 y n answer · d the change · r reject with a reason · esc leave it open")
+        await person.sees("1–9 y n choose · d full diff · r reject with a reason · esc decide later")
 
 
 async def test_what_is_being_typed_never_answers_a_question(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ async def test_escape_leaves_a_question_open_and_says_so(tmp_path: Path) -> None
             lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("escape")
-        await person.sees("The question stays open")
+        await person.sees("The request stays open")
         assert person.tab.asks
         await person.press("escape")
         await person.idle()
@@ -218,11 +218,9 @@ async def test_d_shows_the_whole_change_that_is_asked_for(tmp_path: Path) -> Non
             lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("d")
-        await person.sees(
-            "the change that is asked for", '-    print("Hello")', '+    print(f"Hello, {name}!")'
-        )
+        await person.sees("Requested change", '-    print("Hello")', '+    print(f"Hello, {name}!")')
         await person.press("escape")
-        await person.sees("May the agent edit?")
+        await person.sees("Allow the edit of")
 
 
 async def test_a_reason_rejects_and_becomes_the_next_prompt(tmp_path: Path) -> None:

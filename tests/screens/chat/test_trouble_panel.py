@@ -43,7 +43,7 @@ EVERYTHING = (Offer.RETRY, Offer.WAIT, Offer.LOGIN, Offer.OTHER_AGENT, Offer.LAS
 def limit(resets_at: datetime | None = NOON + timedelta(minutes=12), **more: Any) -> StandingTrouble:
     problem = Problem(
         Trouble.RATE_LIMIT,
-        "Rehearsal is rate limited. What it said is kept.",
+        "Rehearsal is rate limited. Its partial answer is saved.",
         offers=(Offer.WAIT, Offer.RETRY, Offer.OTHER_AGENT),
         resets_at=resets_at,
     )
@@ -98,9 +98,9 @@ async def test_it_says_what_happened_and_offers_what_can_be_done_with_one_key_ea
         stage.panel.show(limit())
         await taken_in(pilot)
         said = "\n".join(stage.rows())
-        assert "! Rehearsal is rate limited. What it said is kept." in said
+        assert "! Rehearsal is rate limited. Its partial answer is saved." in said
         until = format_time(NOON + timedelta(minutes=12), NOON)
-        assert f"tab to choose   w wait until {until}   r send it again   a another agent" in said
+        assert f"tab to choose   w wait until {until}   r retry   a another agent" in said
         stage.panel.show(None)
         await taken_in(pilot)
         assert not stage.panel.display
@@ -136,8 +136,8 @@ async def test_a_click_on_an_offer_takes_it_and_leaves_the_focus_where_it_was() 
     async with on_stage() as (stage, pilot):
         stage.panel.show(gone(Offer.RETRY, Offer.LAST_LINES, Offer.OTHER_AGENT))
         await taken_in(pilot)
-        line = next(y for y, row in enumerate(stage.rows()) if "its last lines" in row)
-        column = stage.rows()[line].index("its last lines") + 1
+        line = next(y for y, row in enumerate(stage.rows()) if "error output" in row)
+        column = stage.rows()[line].index("error output") + 1
         assert await pilot.click(TroublePanel, offset=(column + 3, line))
         await taken_in(pilot)
         assert stage.taken == [Offer.LAST_LINES]
@@ -172,7 +172,7 @@ async def test_the_time_that_is_left_is_counted_down_and_the_end_of_the_limit_is
         stage.panel.show(waiting)
         await taken_in(pilot)
         at = format_time(NOON + timedelta(minutes=12), NOON)
-        assert f"sends again at {at} · in 12 min" in "\n".join(stage.rows())
+        assert f"retries at {at} · in 12 min" in "\n".join(stage.rows())
         assert "w do not wait" in "\n".join(stage.rows())
         stage.now = NOON + timedelta(minutes=11, seconds=18)
         stage.panel.show(replace(waiting, leaf_id="other"))
@@ -182,8 +182,8 @@ async def test_the_time_that_is_left_is_counted_down_and_the_end_of_the_limit_is
         stage.panel.show(limit())
         await taken_in(pilot)
         said = "\n".join(stage.rows())
-        assert f"The limit ended at {at}." in said
-        assert "r send it again" in said and "w wait" not in said
+        assert f"The limit reset at {at}." in said
+        assert "r retry" in said and "w wait" not in said
 
 
 async def test_a_limit_that_ends_while_it_is_shown_says_so_by_itself() -> None:
@@ -194,7 +194,7 @@ async def test_a_limit_that_ends_while_it_is_shown_says_so_by_itself() -> None:
         stage.now = NOON + timedelta(seconds=1)
         await until(lambda: stage.panel.words is not None and "ended" in stage.panel.words.line)
         await taken_in(pilot)
-        assert "The limit ended at" in "\n".join(stage.rows())
+        assert "The limit reset at" in "\n".join(stage.rows())
 
 
 async def test_what_goes_away_while_it_has_the_keys_gives_them_back() -> None:
@@ -226,7 +226,7 @@ async def test_a_long_story_is_cut_and_leaves_the_offers_on_the_screen() -> None
         )
         await taken_in(pilot)
         assert stage.panel.content_size.height == 4
-        assert stage.rows()[-1].endswith("r send it again") and "…" in stage.rows()[-2]
+        assert stage.rows()[-1].endswith("r retry") and "…" in stage.rows()[-2]
 
 
 # What it says, without a screen.

@@ -61,15 +61,15 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
         await person.browse()
         await person.press("u")
         screen = await person.sees("  second", "Undone: the rewind.")
-        assert "/redo does it again" in screen
+        assert "/redo to redo" in screen
         await person.done()
         assert person.draft == "half a thought"
         assert person.area.place == "browsing", "u can be pressed again"
         await person.press("u")
-        await person.sees("There is nothing to undo")
+        await person.sees("Nothing to undo")
         await person.press("escape")
         await person.say("/redo")
-        await person.sees("Done again: the rewind")
+        await person.sees("Redone: the rewind")
         await person.sees_no("  second")
         await said(person, "third")  # and goes on from there
         assert "  second" not in person.text
@@ -81,7 +81,7 @@ async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp
         await person.new_tab()
         await said(person, "right")
         await person.say("/rename Other")
-        await person.sees("now called “Other”")
+        await person.sees("Renamed to “Other”")
         person.composer.put("kept draft")
         acts = person.commands
         assert acts is not None
@@ -91,16 +91,16 @@ async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp
         assert person.draft == ""
 
         await person.say("/undo")
-        await person.sees("Undone: closing the tab “Other”", "/undo once more: the title “Other”", "  right")
+        await person.sees("Undone: closing the tab “Other”", "/undo again for: the title “Other”", "  right")
         await person.done()
         assert (person.tab is person.tabs[1], person.draft) == (True, "kept draft")
         person.composer.put("")
         await person.say("/undo")
         await person.sees("Undone: the title “Other”")
         await person.say("/reflog")
-        await person.sees("what was done here", "closing the tab", "the title “Other”", "undone")
+        await person.sees("Undo history", "closing the tab", "the title “Other”", "undone")
         await person.press("down", "enter")
-        await person.sees("Done again: the title “Other”")
+        await person.sees("Redone: the title “Other”")
         await person.done()
         assert person.tab.conversation.record.title == "Other"
 
@@ -114,9 +114,9 @@ async def test_k11_while_the_agent_works_undo_is_refused_in_words(tmp_path: Path
         await person.say("wait 60")
         await person.until(lambda: person.tab.at_work, "the turn to run")
         await person.say("/undo")
-        await person.sees("A turn is under way here; esc stops it")
+        await person.sees("A turn is running here. Press Esc to stop it")
         await person.say("/delete")
-        await person.sees("The agent is still at work")
+        await person.sees("The agent is still working")
         await person.press("escape")
         await person.idle()
 
@@ -124,15 +124,15 @@ async def test_k11_while_the_agent_works_undo_is_refused_in_words(tmp_path: Path
 async def test_h08_delete_closes_the_tab_hides_it_from_the_history_and_comes_back(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("/delete")
-        await person.sees("Nothing was said here yet")
+        await person.sees("This conversation is empty")
         await said(person, "precious")
         gone = person.tab.conversation.id
         await person.say("/delete")
-        await person.sees("Deleted from every list", "/undo brings it back")
+        await person.sees("Deleted", "/undo brings it back")
         await person.until(lambda: person.tab.conversation.id != gone, "a new tab")
         await person.done()
         await person.press("ctrl+o")
-        await person.sees("no conversation yet")
+        await person.sees("no conversations yet")
         await person.press("escape")
         await person.say("/undo")
         await person.sees("Undone: deleting", "  precious")
@@ -149,7 +149,7 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         await person.press("ctrl+o")
         await person.sees("ctrl+x delete", "say alpha", "say beta")
         await person.press("ctrl+x")  # the newest, beta, is the first row
-        await person.sees("is deleted from every list")
+        await person.sees("is deleted")
         await person.sees_no("  beta")
         await person.until(lambda: len(person.tabs) == 1, "its tab to be closed")
         await person.press("ctrl+underscore")
@@ -160,7 +160,7 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         async with Database.open(default_path()) as db, db.read() as reader:
             assert (await conversations.marks(reader, beta)).archived
         await person.press("down", "ctrl+e")
-        await person.sees("is out of the archive again")
+        await person.sees("is no longer archived")
         await person.press("escape")
         await person.until(lambda: person.tab in person.tabs, "a tab that is there")
         await person.sees("  alpha")
@@ -170,7 +170,7 @@ async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: P
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
         await person.say("/rename Mine")
-        await person.sees("now called “Mine”")
+        await person.sees("Renamed to “Mine”")
         await person.browse()
         await person.press("e")
         await person.sees("editing a prompt")
@@ -179,7 +179,7 @@ async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: P
         changed = person.draft
         await person.browse()
         await person.press("u")
-        await person.sees("A prompt is being edited here")
+        await person.sees("Finish or cancel the edit first")
         assert (person.draft, person.tab.conversation.record.title) == (changed, "Mine")
         await person.press("escape", "escape")
         await person.until(lambda: person.tab.editing is None, "the edit to be left")

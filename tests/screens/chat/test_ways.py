@@ -41,8 +41,8 @@ async def two_tabs(person: Person) -> None:
 
 
 async def without_a_tab(person: Person) -> None:
-    """No agent is chosen, and there is no tab."""
-    await person.sees("which agent?")
+    """No agent selected, and there is no tab."""
+    await person.sees("Which agent?")
     await person.press("escape")
     await person.back()
     await person.done()
@@ -90,7 +90,7 @@ async def test_w19_what_was_written_without_a_tab_is_told_at_the_end(tmp_path: P
         await person.press("ctrl+t")
         await person.sees_dialog(Picker)
         app = person.app
-    assert app.unsent_lines == ["What you had typed:", "a thought"]
+    assert app.unsent_lines == ["Unsaved text:", "a thought"]
 
 
 async def test_k11_nothing_is_typed_into_a_tab_that_is_being_closed(tmp_path: Path) -> None:

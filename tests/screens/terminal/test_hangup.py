@@ -155,7 +155,7 @@ def test_s06_a_line_that_is_cut_while_it_asks_leaves_the_question_the_draft_and_
         terminal.hang_up()
     with place.catena() as terminal:
         terminal.wait_for("> unsent words")
-        terminal.wait_for(r"  before[\s\S]*Catena ended in the middle of this turn")
+        terminal.wait_for(r"  before[\s\S]*Catena exited during this turn")
         terminal.press("ctrl+u")
         terminal.say("say going on")
         terminal.wait_for("  going on")

@@ -97,7 +97,7 @@ def test_w20_a_theme_that_does_not_exist_is_named_with_file_and_line(place: Plac
     with place.catena() as terminal:
         assert terminal.ended() == 2
         said = " ".join(terminal.output.decode().split())
-    assert f'{settings}:2: `theme` "nosuch" is none of catena-dark, catena-light, catena-ansi' in said
+    assert f"{settings}:2: `theme` must be one of catena-dark, catena-light, catena-ansi" in said
 
 
 def test_idle_sends_no_bytes(place: Place) -> None:
@@ -221,8 +221,8 @@ def test_w24_an_editor_that_is_not_there_is_said_and_the_text_stays(place: Place
     ("writes", "words"),
     [
         ("printf 'say caf\\351' >\"$1\"", "> say café"),
-        ('rm "$1"', "left no text that can be read (No such file or directory); the text is as it was."),
-        ('rm "$1"; mkdir "$1"', "left no text that can be read (Is a directory); the text is as it was."),
+        ('rm "$1"', "left no readable text (No such file or directory); your text is unchanged."),
+        ('rm "$1"; mkdir "$1"', "left no readable text (Is a directory); your text is unchanged."),
     ],
 )
 def test_w24_whatever_an_editor_leaves_the_text_is_whole(
@@ -270,7 +270,7 @@ def test_m06_killing_the_client_in_the_middle_loses_no_tab_no_text_and_no_draft(
     wait_until_none(place)
     with place.catena() as terminal:
         terminal.wait_for("> a draft meanwhile")
-        terminal.wait_for(r"  half of the answer[\s\S]*Catena ended in the middle of this turn")
+        terminal.wait_for(r"  half of the answer[\s\S]*Catena exited during this turn")
         terminal.wait_for("1 say the first tab")
         terminal.press("ctrl+pageup")
         terminal.wait_for("  the first tab")
@@ -319,7 +319,7 @@ def test_s06_a_terminal_that_hangs_up_in_the_middle_leaves_no_process_and_everyt
         terminal.hang_up()
         wait_until_none(place)
     with place.catena() as terminal:
-        terminal.wait_for("Catena ended in the middle of this turn")
+        terminal.wait_for("Catena exited during this turn")
 
 
 def test_s05_an_error_of_our_own_restores_the_terminal_and_is_written_down(place: Place) -> None:
@@ -338,7 +338,7 @@ def test_s05_an_error_of_our_own_restores_the_terminal_and_is_written_down(place
         assert terminal.ended() == 1
         for left in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[<u"):
             assert left in terminal.output
-        assert b"stopped at an error of its own" in terminal.output
+        assert b"stopped at an internal error" in terminal.output
         assert b"Traceback" not in terminal.output
     finally:
         terminal.close()

@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Place:
 
 def open_newest(terminal: Terminal) -> None:
     """Open the first conversation of the history, which begins with "say the beginning"."""
-    terminal.wait_for("Another Catena has this directory's tabs")
+    terminal.wait_for("Another Catena is open here")
     terminal.press("ctrl+o")
     terminal.wait_for(r"say the beginning[\s\S]*enter open")
     terminal.press("enter")
@@ -45,7 +45,7 @@ def test_m06_a_second_catena_that_finds_no_agent_lets_one_be_chosen(place: Place
             second.write("rehearsal")
             second.wait_until(lambda: "Claude" not in second.text, "the others to be filtered out")
             second.press("enter")
-            second.wait_for("Another Catena has this directory's tabs")
+            second.wait_for("Another Catena is open here")
 
 
 def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_killed(place: Place) -> None:
@@ -55,24 +55,22 @@ def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_ki
         with place.catena(*REHEARSAL) as second:
             open_newest(second)
             second.wait_for("  the beginning")
-            text = second.wait_for(rf"read only: Catena on \S+ \({first.pid}\) has it")
+            text = second.wait_for(rf"read-only: open in Catena \({first.pid}\) has it")
             assert "◇" in text  # its tab's mark
             first.say("stream 40 rate 40; hang")
             second.wait_for(r"▌ stream 40[\s\S]*  [A-Z]\w+ \w+")
             second.press("escape")
-            second.wait_for("Only the Catena that has this conversation can stop it")
+            second.wait_for("Only the Catena that this conversation is open in can stop it")
             second.say("say after all")
-            text = second.wait_for(
-                rf"Catena on \S+ \(pid {first.pid}, since \d\d:\d\d\) has this conversation"
-            )
+            text = second.wait_for(rf"open in Catena on \S+ \(pid {first.pid}, since \d\d:\d\d\)")
             assert re.search(r"> say after all", text)
             first.signal(signal.SIGKILL)
-            second.wait_for("its Catena is gone: type, or /takeover, to go on here")
+            second.wait_for("owner exited: type or /takeover to continue here")
             assert re.search(r"> say after all", second.text)
             second.press("enter")
-            second.wait_for(r"Catena ended in the middle of this turn[\s\S]*  after all")
+            second.wait_for(r"Catena exited during this turn[\s\S]*  after all")
             assert process_start_time(second.pid) is not None
-            second.wait_gone("its Catena is gone")
+            second.wait_gone("owner exited")
 
 
 def test_r16_takeover_takes_what_a_catena_left_and_the_first_one_reads_when_it_comes_back(
@@ -83,19 +81,19 @@ def test_r16_takeover_takes_what_a_catena_left_and_the_first_one_reads_when_it_c
         first.wait_for("  the beginning")
         with place.catena(*REHEARSAL) as second:
             open_newest(second)
-            second.wait_for("read only: Catena on")
+            second.wait_for("read-only: open in Catena")
             second.say("/takeover")
-            second.wait_for(r"pid \d+, since \d\d:\d\d\) has this conversation")
+            second.wait_for(r"pid \d+, since \d\d:\d\d\)")
             second.press("ctrl+u")
             first.press("ctrl+d")
             assert first.ended() == 0
-            second.wait_for("its Catena is gone")
+            second.wait_for("owner exited")
             second.wait_until_quiet(1.2)  # it looks again and again, and sends nothing
             second.say("/takeover")
-            second.wait_for("This conversation is yours now")
-            second.wait_gone("its Catena is gone")
+            second.wait_for("Taken over.")
+            second.wait_gone("owner exited")
             with place.catena() as again:
-                again.wait_for(rf"read only: Catena on \S+ \({second.pid}\) has it")
+                again.wait_for(rf"read-only: open in Catena \({second.pid}\) on \S+")
                 second.say("say from the second")
                 again.wait_for("  from the second")
 
@@ -108,10 +106,10 @@ def test_r16_a_catena_that_lost_the_conversation_says_so_keeps_the_text_and_can_
         terminal.wait_for(r"  mine[\s\S]*ctrl\+o history")
         asyncio.run(taken_by(place, Owner("thief", "elsewhere", 7, "then"), silent_for=timedelta()))
         terminal.say("say still mine")
-        terminal.wait_for(r"read only: Catena on elsewhere \(7\) has it")
+        terminal.wait_for(r"read-only: open in Catena \(7\) on elsewhere")
         terminal.wait_for(r"  mine[\s\S]*> say still mine")
         asyncio.run(taken_by(place, Owner("thief", "elsewhere", 7, "then"), silent_for=timedelta(seconds=61)))
-        terminal.wait_for("its Catena is gone")
+        terminal.wait_for("owner exited")
         terminal.press("enter")
         terminal.wait_for("  still mine")
         assert "  mine" in terminal.text

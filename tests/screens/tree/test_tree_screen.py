@@ -71,7 +71,7 @@ async def test_t01_branches_fold_and_search_finds_what_is_folded(world: World) -
         await person.sees("fix the login", "│ │ ○ and again")
         assert under_the_cursor(screen) == "f2"
         await person.press("slash", *"zzz")
-        await person.sees("no prompt like that")
+        await person.sees("no matching prompts")
         await person.press("escape", "escape")
         await closed(person)
 
@@ -130,7 +130,7 @@ async def test_t02_enter_stands_at_any_prompt_says_the_price_and_undo_comes_back
         await person.sees("├─○ use a table")
         await person.press("enter")
         await closed(person)
-        await person.sees("a table it is", "You are at “use a table”. Your next prompt: ")
+        await person.sees("a table it is", "Now at “use a table”. Your next prompt: ")
         await person.sees_no("a list it is")
         await person.done()
         assert person.tab.leaf_id == "a2"
@@ -171,7 +171,7 @@ async def test_t02_a_prompt_that_no_agent_took_is_nothing_to_go_on_from_and_can_
     async with in_the_shop(world) as person:
         screen = await open_tree(person)
         await person.press("G", "enter")
-        await person.sees("No agent took that prompt")
+        await person.sees("That prompt was never sent")
         assert person.app.screen is screen
         await person.press("q")
         await closed(person)
@@ -200,7 +200,7 @@ async def test_t02_nothing_moves_while_a_turn_runs_and_it_is_said(world: World) 
         await open_tree(person)
         await person.press("g", "enter")
         await closed(person)
-        await person.sees("The agent is still at work; esc stops it.")
+        await person.sees("The agent is still working; Esc stops it.")
         assert person.tab.leaf_id != "a1"
         await person.say("/stop")
         await person.idle()
@@ -221,21 +221,21 @@ async def test_t03_d_compares_two_marked_branches_and_one_with_where_one_stands(
     async with in_the_shop(world) as person:
         await open_tree(person)
         await person.press("g", "d")
-        await person.sees("That is one branch.")
+        await person.sees("Both are on one branch.")
         await person.press("end", "k", "k", "d")
         await person.until(lambda: isinstance(person.app.screen, PageScreen), "the page")
         await person.sees(
-            "you are here", "Both begin with the same 1 prompt.", "changed 1 time +2 −0", "not touched"
+            "you are here", "Both start with the same 1 prompt.", "changed 1 time +2 −0", "not touched"
         )
         await person.press("escape")
         await person.sees("the tree:")
         await person.press("m")
         await person.sees("Marked; d compares", "* add a test")
         await person.press("k", "m")
-        await person.sees("Two are marked")
+        await person.sees("Two marked")
         await person.press("d")
         await person.until(lambda: isinstance(person.app.screen, PageScreen), "the page")
-        await person.sees("Both begin with the same 2 prompts.", "…“and again”")
+        await person.sees("Both start with the same 2 prompts.", "…“and again”")
 
 
 async def test_t04_q_quotes_another_branch_behind_the_draft_of_this_one(world: World) -> None:

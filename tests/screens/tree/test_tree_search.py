@@ -142,7 +142,7 @@ async def test_t01_what_another_text_had_found_is_never_shown_and_its_search_is_
         async with in_the_shop(world) as person:
             screen = await open_tree(person)
             await looking_for(person, screen, "zebra")
-            await person.sees("no prompt like that; answers follow")
+            await person.sees("no matching prompts; searching answers")
             await person.until(
                 lambda: [text for text, _ in asked if text == "zebra"], "the store to be asked"
             )
@@ -151,13 +151,13 @@ async def test_t01_what_another_text_had_found_is_never_shown_and_its_search_is_
             await person.until(first.cancelled, "the first search to be given up")
             await person.until(lambda: asked[-1][0] == "zebras", "the second search")
             asked[-1][1].set_result(TreeHits({"p3": TreeHit(Kind.AGENT, "zebras pass")}, cut=True))
-            await person.sees("in the answer: zebras pass", "only the newest are listed")
+            await person.sees("in the answer: zebras pass", "only the newest answers are listed")
             await looking_for(person, screen, "q")
             await person.until(lambda: not rows_of(screen), "what was found for less to be gone")
             await person.until(lambda: asked[-1][0] == "zebrasq", "the third search")
             asked[-1][1].set_exception(StoreBusy(world.store))
-            await person.sees("no prompt like that", str(StoreBusy(world.store)))
-            for words in ("and no answer", "answers follow", "only the newest are listed"):
+            await person.sees("no matching prompts", str(StoreBusy(world.store)))
+            for words in ("no match", "searching answers", "only the newest answers are listed"):
                 await person.sees_no(words)
             await person.press("escape")
             await person.sees("use a table", "◉ use a list")
@@ -197,7 +197,7 @@ async def test_t01_what_is_answered_while_the_tree_is_searched_comes_in(world: W
         await person.until(lambda: person.tab.at_work and person.tab.leaf_id != "a2b", "the turn")
         screen = await open_tree(person)
         await looking_for(person, screen, "cetacean")
-        await person.sees("no prompt like that, and no answer")
+        await person.sees("no match")
         async with Database.open(world.store) as db, db.write() as tx:
             await say(tx, "late", "a3", "a cetacean, too", kind=Kind.AGENT)
         world.cue("first")
@@ -248,7 +248,7 @@ async def test_t01_among_10_000_messages_an_answer_is_found_while_the_store_is_w
             await person.sees("in the answer: …is the needle")
         assert rows_of(screen) == ["p4999"]
         field.value = "so be"
-        await person.sees("Too many answers have that: only the newest are listed.")
+        await person.sees("Too many matches: only the newest answers are listed.")
         assert len(rows_of(screen)) == 500
 
 
@@ -283,12 +283,12 @@ async def test_t01_an_empty_conversation_says_so_before_and_after_a_search(world
         await person.type("/tree")
         await person.press("enter")
         screen = await person.sees_dialog(TreeScreen)
-        text = await person.sees("nothing was said here yet", "esc back")
+        text = await person.sees("no prompts yet", "esc back")
         assert "enter go" not in text
         await looking_for(person, screen, "it")
-        await person.sees("no prompt like that, and no answer")
+        await person.sees("no match")
         await person.press("escape")
-        await person.sees("nothing was said here yet")
+        await person.sees("no prompts yet")
 
 
 async def test_t01_forty_levels_deep_a_line_says_how_many_levels_are_not_drawn_and_keeps_its_words(

@@ -162,7 +162,7 @@ async def test_two_links_cannot_have_one_session_unless_one_is_lost(tmp_path: Pa
         with pytest.raises(SessionHeld) as held:
             await new_link(tx, "B", "c2", session_id="s")
         assert held.value.link_id == "A"
-        await links.move(tx, "A", state=LinkState.LOST, ended="the agent does not know it any more")
+        await links.move(tx, "A", state=LinkState.LOST, ended="the agent no longer has it")
         await new_link(tx, "B", "c2", session_id="s")
         with pytest.raises(SessionHeld) as held:
             await links.move(tx, "A", state=LinkState.OPEN)

@@ -317,7 +317,7 @@ async def test_a_file_that_cannot_be_opened_leaves_no_thread_behind(tmp_path: Pa
 
 async def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "catena.db").write_text("Dear diary, " * 100)
-    with pytest.raises(StoreUnusable, match="is not a Catena file") as refusal:
+    with pytest.raises(StoreUnusable, match="is not a Catena database") as refusal:
         async with store(tmp_path):
             pass
     assert str(tmp_path / "catena.db") in str(refusal.value)

@@ -91,7 +91,7 @@ def test_s05_a_draft_that_finds_no_room_stays_in_the_composer_and_is_printed_at_
             terminal.ended()
         said = terminal.output.decode("utf-8", "replace")
     assert re.search(
-        r"A draft could not be kept: .*cannot grow.*It was:\s+a draft of much work", said, re.DOTALL
+        r"A draft could not be saved: .*cannot grow.*The text:\s+a draft of much work", said, re.DOTALL
     )
     assert "Traceback" not in said
     assert is_sound(place.data / "catena.db")
@@ -112,8 +112,8 @@ def test_s05_a_disk_that_is_full_at_the_start_is_told_with_what_was_typed_meanwh
         said = " ".join(terminal.output.decode("utf-8", "replace").split())
     finally:
         terminal.close()
-    assert "cannot be opened: the disk is full, or a quota of it" in said
-    assert said.endswith("What you had typed: typed very early")
+    assert "cannot be opened: the disk or a quota is full" in said
+    assert said.endswith("Unsaved text: typed very early")
     assert "Traceback" not in said
 
 
@@ -195,7 +195,7 @@ async def test_s05_a_read_only_store_can_be_read_on_the_screen_and_a_prompt_says
         data.chmod(0o755)
         with read_only(data):
             async with at_the_screen(str(project), choose=True) as person:
-                await person.sees("what was said before", "The store may not be written", "an old draft")
+                await person.sees("what was said before", "The database is read-only", "an old draft")
                 await person.say("new words")
                 await person.sees("cannot be written: the file or its directory is read-only")
                 await person.until(lambda: person.draft == "new words", "the text to come back")

@@ -184,7 +184,7 @@ def test_r18_without_room_for_a_migration_the_file_stays_as_it_is(tmp_path: Path
         check=True,
     ).stdout
 
-    assert "the disk is full, or a quota of it" in said
+    assert "the disk or a quota is full" in said
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA user_version").fetchone() == (shipped()[-1].version,)
         assert file.execute("SELECT count(*) FROM message").fetchone() == (ROWS,)

@@ -64,13 +64,13 @@ def test_a_data_directory_that_is_deleted_is_told_at_once_prompts_are_held_and_n
         shutil.rmtree(place.data)
         terminal.wait_for_words("was deleted or replaced")
         terminal.say("say what nobody keeps")
-        terminal.wait_for_words("nothing can be saved until Catena is started again")
+        terminal.wait_for_words("nothing can be saved until you restart Catena")
         terminal.wait_for("> say what nobody keeps")
         assert "  what nobody keeps" not in terminal.text
         terminal.signal(15)
         terminal.ended()
         said = " ".join(terminal.output.rpartition(b"\x1b[?1049l")[2].decode("utf-8", "replace").split())
-    assert "A draft could not be kept:" in said and "It was: say what nobody keeps" in said
+    assert "A draft could not be saved:" in said and "It was: say what nobody keeps" in said
     assert "--resume" not in said and "Traceback" not in said
     assert not (place.data / "catena.db").exists()
 

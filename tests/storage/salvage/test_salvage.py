@@ -140,7 +140,7 @@ async def test_r18_after_a_salvage_no_session_is_trusted(tmp_path: Path) -> None
     async with store(tmp_path) as db, db.write() as tx:
         for name in ("a", "b"):
             (link,) = await links.of_conversation(tx, name)
-            assert link.state is LinkState.LOST and link.ended is not None and "salvaged" in link.ended
+            assert link.state is LinkState.LOST and link.ended is not None and "recovered" in link.ended
             assert (await links.events(tx, name))[-1].event == "lost"
         again = await new_link(tx, "new", "a", session_id="session-link-a")
         assert again.state is LinkState.OPEN, "the session can be had anew"
@@ -309,7 +309,7 @@ async def test_a_file_with_nothing_of_ours_is_left_as_it_is(tmp_path: Path, cont
     path = tmp_path / "catena.db"
     path.write_bytes(content)
 
-    with pytest.raises(StoreUnusable, match="left as it is"):
+    with pytest.raises(StoreUnusable, match="left unchanged"):
         salvage(path)
 
     assert path.read_bytes() == content
@@ -346,20 +346,20 @@ def test_r18_the_program_says_what_is_wrong_and_the_command_that_saves_what_can_
         refused = catena(*command)
         assert refused.status == 2
         (line,) = refused.err.splitlines()
-        assert "is damaged" in line and "`catena doctor --salvage` saves what can be read" in line
+        assert "is damaged" in line and "recover it with `catena doctor --salvage`" in line
 
     with closing(sqlite3.connect(catena.store)) as other:
         other.execute("SELECT count(*) FROM conversation").fetchone()
         held = catena("doctor", "--salvage")
-        assert held.status == 5 and "end every Catena" in held.err
+        assert held.status == 5 and "Quit all running Catenas" in held.err
 
     # The one page that all messages were on is gone: what is known of them is how they hung together.
     done = catena("doctor", "--salvage")
     assert (done.status, done.err) == (0, "")
-    assert "the damaged one is kept" in done.out and "Saved 1 conversation" in done.out
+    assert "the original is kept" in done.out and "Recovered 1 conversation" in done.out
     assert "Lost at least" in done.out
     assert catena("list").status == 0
-    assert catena("doctor", "--salvage").out.endswith("is sound: nothing was done.\n")
+    assert catena("doctor", "--salvage").out.endswith("is not damaged. Nothing was changed.\n")
     assert run(catena, "--continue", "say go on").out == "go on\n"
 
 
@@ -379,7 +379,7 @@ def test_r18_the_screen_says_what_is_wrong_and_the_command_that_saves_what_can_b
         terminal.write("typed meanwhile")
         screen = " ".join(terminal.wait_for(r"catena doctor --salvage").split())
         assert "> typed meanwhile" in screen
-        assert "is damaged (database disk image is malformed): `catena doctor --salvage` saves what" in screen
+        assert "is damaged (database disk image is malformed): recover it with `catena doctor" in screen
 
 
 def test_r18_a_file_that_is_no_store_any_more_is_salvaged_by_the_command(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ class RawAgent:
         while True:
             message = self.next(max(0.0, end - time.monotonic()))
             if message is None:
-                raise EOFError(f"the agent is gone after {seen}")
+                raise EOFError(f"the agent has exited after {seen}")
             seen.append(message)
             if wanted(message):
                 return seen

@@ -60,7 +60,7 @@ class People(Stage):
             await self._say(window, None, "whole", False)
 
     async def send_now(self, n: int, outcome: str | None) -> None:
-        """A prompt that waits is said into the running turn; where the agent takes it there, else it goes next."""
+        """A prompt that waits is sent to the running turn; where the agent takes it there, else it goes next."""
         found = [
             (window, str(waiting[0]))
             for window in self._open()

@@ -183,7 +183,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         from catena.errors import explain
 
         text, status = explain(error)
-        logging.getLogger(__name__).error("the store's life ended", exc_info=error)
+        logging.getLogger(__name__).error("the store was closed", exc_info=error)
         if self.is_running:
             # As Text: a string would be parsed as markup.
             self.exit(return_code=int(status), message=Text(f"catena: {text}"))
@@ -255,8 +255,8 @@ class CatenaApp(App[None], inherit_bindings=False):
         size = len(text.encode(errors="replace"))
         lines = text.count("\n") + 1
         amount = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
-        large = "; it may refuse so much" if size > _CLIPBOARD_LIMIT else ""
-        self.chat.say(f"Sent {amount} to the terminal for its clipboard{large}.")
+        large = "; it may be too much for it" if size > _CLIPBOARD_LIMIT else ""
+        self.chat.say(f"Sent {amount} to the terminal's clipboard{large}.")
 
     def _notify_terminal(self, text: str) -> None:
         self._write_past_screen(notification(text, self._environment))
@@ -298,7 +298,7 @@ def check_theme(settings: Settings) -> None:
     """Raise InvalidSettings where the settings name a theme that does not exist."""
     names = ThemeCatalog(ColourDepth.FULL, settings.themes).names
     if settings.theme is not None and settings.theme not in names:
-        raise wrong_setting(("theme",), f'"{settings.theme}" is none of {", ".join(names)}')
+        raise wrong_setting(("theme",), f'must be one of {", ".join(names)}; it is "{settings.theme}"')
 
 
 def run(start: Start) -> int:
@@ -319,7 +319,7 @@ async def _run(start: Start) -> int:
         await app.run_async()
     lines = list(app.unsent_lines)
     if app.resume_id is not None:
-        lines.append(f"To come back: catena --resume {app.resume_id}")
+        lines.append(f"To continue: catena --resume {app.resume_id}")
     with contextlib.suppress(OSError, ValueError):
         _print_last(lines)
     return app.return_code or 0

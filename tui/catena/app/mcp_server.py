@@ -148,7 +148,7 @@ def _line(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.id}{label}: {', '.join(facts)}"
 
 
-_MISSING = "the checkpoint tools need the `mcp` extra: pip install 'catena[mcp]'"
+_MISSING = "checkpoint tools need the `mcp` extra: pip install 'catena[mcp]'"
 _INSTRUCTIONS = (
     "Checkpoints are places in this conversation that the person can go back to. Save one before something that may "
     "have to be taken back. They hold the conversation, never files."

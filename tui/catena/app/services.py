@@ -109,5 +109,5 @@ def _checkpointing(settings: Settings, *, tools: bool) -> Checkpointing:
         if available():
             server = tool_server
         else:
-            logging.getLogger(__name__).warning("the mcp extra is not installed: agents get no tools")
+            logging.getLogger(__name__).warning("checkpoint tools are off: the mcp extra is not installed")
     return Checkpointing(Frequency(settings.checkpoints.frequency), settings.checkpoints.keep, server)

@@ -30,7 +30,7 @@ def open_screen(
         directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
     )
     if not (sys.stdin.isatty() and sys.stdout.isatty()):  # closed, they are the null device by now
-        raise CommandRefused('the screen needs a terminal; `catena run "PROMPT"` works without one')
+        raise CommandRefused('the screen needs a terminal; use `catena run "PROMPT"` instead')
     # Until all is imported (`app._import_parts`) only young garbage is collected: what is imported stays.
     gc.set_threshold(*gc.get_threshold()[:2], _NEVER)
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported

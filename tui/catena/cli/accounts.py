@@ -132,12 +132,12 @@ async def _choose_method(spec: AgentSpec, methods: Sequence[AuthMethod], method_
         if chosen is not None:
             return methods[chosen]
     ways = ", ".join(f"--method {safe_line(each.id)} ({safe_line(each.name)})" for each in methods)
-    asked = f"{safe_line(spec.title)} has no such way to log in" if method_id else "which way to log in"
+    asked = f"{safe_line(spec.title)} has no such login method" if method_id else "which login method"
     raise CommandRefused(f"{asked}: {ways}")
 
 
 def _question(spec: AgentSpec, methods: Sequence[AuthMethod]) -> list[str]:
-    lines = [f"? log in to {safe_line(spec.title)}"]
+    lines = [f"? Log in to {safe_line(spec.title)}"]
     return lines + [f"  {at} {_method_text(method)}" for at, method in enumerate(methods, start=1)]
 
 
@@ -156,7 +156,7 @@ async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> No
         # Without the key, which nobody was asked for, a login is wanted as before.
         status = ExitStatus.LOGIN_NEEDED if method.by_key else ExitStatus.FAILED
         raise CommandRefused(words, status) from error
-    print(f"You are logged in to {title}.")
+    print(f"Logged in to {title}.")
 
 
 async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
@@ -176,7 +176,7 @@ async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
         return ExitStatus.STOPPED
     if status:
         raise CommandRefused(login_text.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
-    print(f"You are logged in to {safe_line(spec.title)}.")
+    print(f"Logged in to {safe_line(spec.title)}.")
     return ExitStatus.ANSWERED
 
 
@@ -194,19 +194,17 @@ async def _log_out(spec: AgentSpec) -> int:
     title = safe_line(spec.title)
     async with _running_agent(spec) as (agent, _):
         if agent is None:
-            print(f"You are not logged in to {title}.")
+            print(f"Not logged in to {title}.")
             return ExitStatus.ANSWERED
         try:
             await agent.logout()
         except NotOffered as error:
-            words = f"{title} offers no logout to its clients. {logout_hint(spec.name)}."
+            words = f"{title} cannot be logged out from here. {logout_hint(spec.name)}."
             raise CommandRefused(words, ExitStatus.FAILED) from error
     if default_path().exists():
         async with Database.open(default_path()) as db, db.write() as tx:
             await logouts.note_logout(tx, agent=spec.name, profile=spec.profile)
-    print(
-        f"You are logged out of {title}. Conversations stay; nothing said in them so far is sent to the next login."
-    )
+    print(f"Logged out of {title}. Conversations stay; their messages so far are not sent to the next login.")
     return ExitStatus.ANSWERED
 
 

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 _USAGE = "catena [DIR] [--agent NAME | --agent-command CMD] [--continue | --resume [ID]] [--add-dir DIR]"
 _COMMANDS = """\
 commands:
-  run "PROMPT"         one prompt without a screen; the answer goes to standard output
-  list                 the conversations, newest first
-  show ID              one conversation: its newest branch, or with --json everything
-  agents               which agents are here, and how to get the others
-  login [AGENT]        log in to an agent, in this terminal or in the browser
+  run "PROMPT"         send one prompt, print the answer
+  list                 list conversations, newest first
+  show ID              print a conversation
+  agents               list agents: which are installed, how to get the others
+  login [AGENT]        log in to an agent
   logout [AGENT]       log out of an agent
-  doctor               what Catena finds here; --reset restores a terminal
-  mcp                  checkpoint tools for an agent, which starts it by itself
+  doctor               print diagnostics; repair a terminal or database
+  mcp                  checkpoint tools over MCP (started by agents)
 
-`catena COMMAND --help` says more. A directory that is named like a command is written ./run.
+Run catena COMMAND --help for more. For a directory named like a command, write ./run.
 """
 
 
@@ -59,35 +59,38 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser that raises its errors as CommandRefused, one line each."""
 
     def error(self, message: str) -> NoReturn:
-        raise CommandRefused(f"{message} ({self.prog} --help says how)")
+        raise CommandRefused(f"{message}. See {self.prog} --help")
 
 
 def _screen(arguments: Sequence[str]) -> int:
     parser = _Parser(
         prog="catena",
         usage=f"{_USAGE}\n       catena COMMAND ...",
-        description="A terminal chat client for ACP agents, in which the conversation is yours and not the session's.",
+        description="Terminal chat for ACP agents. Your conversations survive crashes, limits and restarts.",
         epilog=_COMMANDS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        "directory", nargs="?", metavar="DIR", help="where to work; the current directory if left out"
+        "directory", nargs="?", metavar="DIR", help="working directory (default: the current one)"
     )
     _add_agent(parser)
     _add_directories(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--continue", action="store_true", dest="go_on", help="the newest conversation of this directory"
+        "--continue",
+        action="store_true",
+        dest="go_on",
+        help="continue the newest conversation in this directory",
     )
     which.add_argument(
         "--resume",
         nargs="?",
         const="",
         metavar="ID",
-        help="a conversation by id, beginning of an id, or title; or pick one",
+        help="open a conversation by id, start of an id, or title; without ID, choose one",
     )
-    parser.add_argument("--version", action="store_true", help="say which version this is")
+    parser.add_argument("--version", action="store_true", help="show the version")
     chosen = parser.parse_args(arguments)
     if chosen.version:
         from catena import __version__
@@ -95,9 +98,7 @@ def _screen(arguments: Sequence[str]) -> int:
         print(f"catena {__version__}")
         return ExitStatus.ANSWERED
     if chosen.directory and not Path(chosen.directory).expanduser().exists():
-        raise CommandRefused(
-            f"{chosen.directory}: no such directory, and no such command (catena --help says how)"
-        )
+        raise CommandRefused(f"{chosen.directory}: not a directory or command. See catena --help")
     from catena.app.startup import open_screen
 
     return open_screen(
@@ -113,51 +114,50 @@ def _screen(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     parser = _Parser(
         prog="catena run",
-        description="Send one prompt and write the answer's text, and nothing else, to standard output.",
-        epilog="exit status: 0 answered, 1 another error, 2 usage, 3 agent missing or gone, 4 permission refused, "
-        "5 another client has the conversation, 6 login needed, 130 stopped",
+        description="Send one prompt and print only the answer to standard output.",
+        epilog="exit status: 0 answered, 1 other error, 2 usage, 3 agent missing or crashed, 4 permission denied, "
+        "5 conversation open in another client, 6 login needed, 130 stopped",
         allow_abbrev=False,
     )
     parser.add_argument(
-        "prompt", nargs="?", metavar="PROMPT", help="what to say; read from standard input if left out or -"
+        "prompt", nargs="?", metavar="PROMPT", help="the prompt; read from standard input if omitted or -"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line for each event")
+    parser.add_argument("--json", action="store_true", help="print events as JSON, one object per line")
     parser.add_argument(
         "--permissions",
         choices=[each.value for each in Permissions],
-        help="what the agent is answered when it asks; `ask` without a terminal is `deny` (default: as set, else ask)",
+        help="how to answer permission requests (default: from the settings, else ask; without a terminal, ask "
+        "means deny)",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--continue",
         action="store_true",
         dest="go_on",
-        help="go on with the newest conversation of the directory",
+        help="continue the newest conversation in the directory",
     )
-    which.add_argument(
-        "--resume", metavar="ID", help="go on with a conversation: id, beginning of an id, or title"
-    )
+    which.add_argument("--resume", metavar="ID", help="continue a conversation: id, start of an id, or title")
     parser.add_argument(
         "--fork",
         action="store_true",
-        help="say it in a fork: a conversation of its own with the same beginning",
+        help="send it in a fork: a new conversation with the same history",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--at", metavar="MESSAGE", help="go on after this message of it, by id or the beginning of one"
+        "--at", metavar="MESSAGE", help="continue after this message: its id or the start of it"
     )
     where.add_argument(
-        "--edit", metavar="MESSAGE", help="say it instead of this prompt of it: what came after stays, beside"
+        "--edit", metavar="MESSAGE", help="replace this prompt (creates a new branch; the old one stays)"
     )
     _add_agent(parser)
     _add_directories(parser)
-    parser.add_argument("--cwd", metavar="DIR", help="the directory; the current one if left out")
+    parser.add_argument("--cwd", metavar="DIR", help="working directory (default: the current one)")
     parser.add_argument(
         "--attach",
         action="append",
         default=[],
         metavar="PATH",
-        help="a file or image that goes with the prompt; may be said several times",
+        help="attach a file or image (repeatable)",
     )
     chosen = parser.parse_args(arguments)
 
@@ -189,20 +189,24 @@ def _branch(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Bran
 
     branch = BranchRequest(fork=chosen.fork, at=chosen.at, edit=chosen.edit)
     if branch.requested and not chosen.go_on and chosen.resume is None:
-        parser.error("--fork, --at and --edit go with --resume or --continue")
+        parser.error("--fork, --at and --edit need --resume or --continue")
     if branch.fork and branch.edit is not None:
-        parser.error("--edit makes a branch of the same conversation, and --fork another one")
+        parser.error("--edit and --fork cannot be combined")
     return branch
 
 
 def _list(arguments: Sequence[str]) -> int:
-    parser = _Parser(prog="catena list", description="The conversations, newest first.", allow_abbrev=False)
-    parser.add_argument("--json", action="store_true", help="a JSON list of objects")
+    parser = _Parser(prog="catena list", description="List conversations, newest first.", allow_abbrev=False)
+    parser.add_argument("--json", action="store_true", help="print a JSON array")
     parser.add_argument(
-        "--cwd", nargs="?", const=".", metavar="DIR", help="only those of this directory, or of DIR"
+        "--cwd",
+        nargs="?",
+        const=".",
+        metavar="DIR",
+        help="only those of DIR (default: the current directory)",
     )
     parser.add_argument(
-        "--limit", type=_count, default=50, metavar="N", help="at most N (default 50); 0 for all"
+        "--limit", type=_count, default=50, metavar="N", help="show at most N (default: 50; 0 for all)"
     )
     chosen = parser.parse_args(arguments)
 
@@ -218,21 +222,25 @@ def _list(arguments: Sequence[str]) -> int:
 def _show(arguments: Sequence[str]) -> int:
     parser = _Parser(
         prog="catena show",
-        description="One conversation: its newest branch, or with --json everything.",
+        description="Print a conversation: its newest branch, or everything with --json.",
         allow_abbrev=False,
     )
-    parser.add_argument("id", metavar="ID", help="id, beginning of an id, or title")
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
-        "--json", action="store_true", help="one JSON object with messages, turns, links and windows"
+        "--json",
+        action="store_true",
+        help="print everything as one JSON object: messages, turns, links, windows",
     )
-    form.add_argument("--chain", action="store_true", help="every session that carried it, instead")
+    form.add_argument("--chain", action="store_true", help="print its sessions instead")
     parser.add_argument(
-        "--tree", action="store_true", help="every branch of it, prompt by prompt, instead; also with --json"
+        "--tree",
+        action="store_true",
+        help="print all its branches instead, one line per prompt; also with --json",
     )
     chosen = parser.parse_args(arguments)
     if chosen.tree and chosen.chain:
-        parser.error("--tree and --chain are two things")
+        parser.error("--tree and --chain cannot be combined")
 
     if chosen.tree:
         from catena.cli.show import print_tree
@@ -250,10 +258,10 @@ def _show(arguments: Sequence[str]) -> int:
 def _agents(arguments: Sequence[str]) -> int:
     parser = _Parser(
         prog="catena agents",
-        description="Which agents are here, and how to get the others.",
+        description="List agents: which are installed, and how to get the others.",
         allow_abbrev=False,
     )
-    parser.add_argument("--json", action="store_true", help="a JSON list of objects")
+    parser.add_argument("--json", action="store_true", help="print a JSON array")
     chosen = parser.parse_args(arguments)
 
     from catena.settings.installed_agents import print_agents
@@ -262,13 +270,13 @@ def _agents(arguments: Sequence[str]) -> int:
 
 
 def _login(arguments: Sequence[str]) -> int:
-    parser = _account_parser("login", "Log in to an agent; conversations keep their sessions.")
-    parser.add_argument("--method", metavar="ID", help="the way to log in, where there are several")
-    parser.add_argument("--list", action="store_true", help="only list the ways that there are")
-    parser.add_argument("--json", action="store_true", help="with --list: a JSON list of objects")
+    parser = _account_parser("login", "Log in to an agent. Conversations keep their sessions.")
+    parser.add_argument("--method", metavar="ID", help="login method, where there are several")
+    parser.add_argument("--list", action="store_true", help="only list the login methods")
+    parser.add_argument("--json", action="store_true", help="with --list: print a JSON array")
     chosen = parser.parse_args(arguments)
     if chosen.json and not chosen.list:
-        parser.error("--json goes with --list")
+        parser.error("--json needs --list")
 
     from catena.cli.accounts import Account, log_in, print_methods
 
@@ -277,7 +285,7 @@ def _login(arguments: Sequence[str]) -> int:
 
 
 def _logout(arguments: Sequence[str]) -> int:
-    chosen = _account_parser("logout", "Log out of an agent; conversations stay as they are.").parse_args(
+    chosen = _account_parser("logout", "Log out of an agent. Conversations stay as they are.").parse_args(
         arguments
     )
 
@@ -290,32 +298,41 @@ def _account_parser(name: str, description: str) -> argparse.ArgumentParser:
     parser = _Parser(
         prog=f"catena {name}",
         description=description,
-        epilog="exit status: 0 done, 1 it did not work, 2 usage, 3 agent missing or gone, 6 a login is still needed, "
+        epilog="exit status: 0 done, 1 failed, 2 usage, 3 agent missing or crashed, 6 login still needed, "
         "130 stopped",
         allow_abbrev=False,
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "agent", nargs="?", metavar="AGENT", help="of `catena agents` or the settings; else the last used"
+        "agent",
+        nargs="?",
+        metavar="AGENT",
+        help="name from `catena agents` or the settings (default: last used)",
     )
-    which.add_argument("--agent-command", metavar="CMD", help="any command that speaks ACP")
+    which.add_argument(
+        "--agent-command", metavar="CMD", help="any command that speaks ACP over standard input and output"
+    )
     return parser
 
 
 def _doctor(arguments: Sequence[str]) -> int:
     parser = _Parser(
-        prog="catena doctor", description="What Catena finds here, fit to be pasted.", allow_abbrev=False
+        prog="catena doctor",
+        description="Print diagnostics you can paste in a bug report.",
+        allow_abbrev=False,
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
-        "--reset", action="store_true", help="restore a terminal that a killed program left behind"
+        "--reset", action="store_true", help="reset a terminal left in a bad state by a killed program"
     )
     what.add_argument(
         "--salvage",
         action="store_true",
-        help="save what can be read of a damaged store into a new one; the damaged one is kept",
+        help="recover what can be read from a damaged database; the original is kept",
     )
-    what.add_argument("--backup", metavar="FILE", help="write a copy of the store, also while Catena runs")
+    what.add_argument(
+        "--backup", metavar="FILE", help="write a copy of the database to FILE; safe while Catena runs"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.reset:
         from catena.cli.doctor import reset_terminal
@@ -338,13 +355,11 @@ def _mcp(arguments: Sequence[str]) -> int:
     parser = _Parser(
         prog="catena mcp",
         description="Checkpoint tools for an agent, over MCP on standard input and output. Agents start it themselves "
-        "where `tools = true` stands below [checkpoints] in the settings.",
+        "if `tools = true` is set under [checkpoints] in the settings.",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "--conversation", required=True, metavar="ID", help="the conversation, by its whole id"
-    )
-    parser.add_argument("--window", required=True, metavar="ID", help="the window that the agent works for")
+    parser.add_argument("--conversation", required=True, metavar="ID", help="full id of the conversation")
+    parser.add_argument("--window", required=True, metavar="ID", help="id of the window the agent works for")
     chosen = parser.parse_args(arguments)
 
     from catena.app.mcp_server import serve_tools
@@ -354,9 +369,11 @@ def _mcp(arguments: Sequence[str]) -> int:
 
 def _add_agent(parser: argparse.ArgumentParser) -> None:
     agent = parser.add_mutually_exclusive_group()
-    agent.add_argument("--agent", metavar="NAME", help="an agent of `catena agents` or of the settings")
     agent.add_argument(
-        "--agent-command", metavar="CMD", help="any command that speaks ACP on its standard input and output"
+        "--agent", metavar="NAME", help="agent to use: a name from `catena agents` or the settings"
+    )
+    agent.add_argument(
+        "--agent-command", metavar="CMD", help="any command that speaks ACP over standard input and output"
     )
 
 
@@ -367,14 +384,14 @@ def _add_directories(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="add_dirs",
         metavar="DIR",
-        help="a further directory that the agent may work in; may be given several times, and is kept",
+        help="another directory the agent may work in (repeatable; remembered)",
     )
 
 
 def _prompt(argument: str | None) -> str:
     piped = sys.stdin is not None and not sys.stdin.isatty()
     if argument is None and not piped:
-        raise CommandRefused("no prompt: name one, or send it on standard input (catena run --help says how)")
+        raise CommandRefused("no prompt: pass one, or pipe it to standard input. See catena run --help")
     if argument is None or argument == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
     else:
@@ -386,5 +403,5 @@ def _prompt(argument: str | None) -> str:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not a number of conversations")
+        raise argparse.ArgumentTypeError(f"{text} is not a number")
     return int(text)

@@ -40,7 +40,7 @@ def print_findings() -> int:
     """Print versions, store, log, settings, agents and terminal; the exit status is 1 where something is wrong."""
     store, store_sound = asyncio.run(_store())
     try:
-        settings, settings_words = load_settings(), "none, defaults hold"
+        settings, settings_words = load_settings(), "none (using defaults)"
         if settings_path().exists():
             settings_words = "valid"
     except InvalidSettings as error:
@@ -60,7 +60,7 @@ def print_findings() -> int:
 async def _store() -> tuple[str, bool]:
     path = default_path()
     if not path.exists():
-        return f"{path.name} is not there yet; the first conversation makes it", True
+        return f"{path.name}: created with the first conversation", True
     notes: list[str] = []
     try:
         async with Database.open(path) as db:
@@ -68,7 +68,7 @@ async def _store() -> tuple[str, bool]:
             async with db.read() as reader:
                 found = await health.check(reader)
             if db.read_only:
-                notes.append("It may not be written here: read-only")
+                notes.append("It is read-only")
     except StoreError as error:
         return str(error), False
     size = path.stat().st_size / 1_000_000
@@ -81,18 +81,18 @@ async def _store() -> tuple[str, bool]:
 
 def _log() -> str:
     path = data_directory() / LOG_NAME
-    return f"{path.name}, {path.stat().st_size:,} bytes" if path.exists() else "nothing written yet"
+    return f"{path.name}, {path.stat().st_size:,} bytes" if path.exists() else "empty"
 
 
 def _agent(line: AgentStatus) -> str:
     if not line.found:
         return f"{line.name}: not installed"
-    return f"{line.name} {line.version or '(version not known)'}: {' '.join(line.command)}"
+    return f"{line.name} {line.version or '(version unknown)'}: {' '.join(line.command)}"
 
 
 def _terminal() -> Iterator[str]:
     size = shutil.get_terminal_size()
-    yield f"{size.columns}×{size.lines}" if sys.stdout.isatty() else "none: the output goes elsewhere"
+    yield f"{size.columns}×{size.lines}" if sys.stdout.isatty() else "none (output is redirected)"
     for name in _TERMINAL_VARIABLES:
         if name in os.environ:
             yield f"{name}={os.environ[name]}"
@@ -107,16 +107,17 @@ def salvage_store() -> int:
     """Salvage a damaged store into a new one. Raises CommandRefused, StoreError."""
     path = default_path()
     if not path.exists():
-        raise CommandRefused(f"{path} is not there, so there is nothing to save")
+        raise CommandRefused(f"{path} does not exist, so there is nothing to recover")
     if asyncio.run(_is_sound(path)):
-        _say(f"{path} is sound: nothing was done.")
+        _say(f"{path} is not damaged. Nothing was changed.")
         return ExitStatus.ANSWERED
-    _say(f"{path} is damaged. What can be read goes into a new file; the damaged one is kept.")
+    _say(f"{path} is damaged. Recovering what can be read into a new file; the original is kept.")
     try:
         saved = salvage(path)
     except StoreBusy as error:
         raise CommandRefused(
-            f"{path} is open in another program; end every Catena, then try again", ExitStatus.HELD_ELSEWHERE
+            f"{path} is open in another program. Quit all running Catenas and try again",
+            ExitStatus.HELD_ELSEWHERE,
         ) from error
     for line in _salvage_lines(saved):
         _say(line)
@@ -139,21 +140,17 @@ async def _is_sound(path: Path) -> bool:
 
 def _salvage_lines(saved: Salvaged) -> list[str]:
     lines = [
-        f"Saved {counted(saved.conversations, 'conversation')} with {counted(saved.messages, 'message')}."
+        f"Recovered {counted(saved.conversations, 'conversation')} with {counted(saved.messages, 'message')}."
     ]
     if saved.lost:
-        places = "a notice stands in each place that something hangs from"
+        places = "a notice marks each gap"
         lines.append(f"Lost at least {counted(saved.lost, 'message')}; {places}.")
     if saved.cut:
-        lines.append(f"Of {counted(saved.cut, 'message')} only the beginning could be read.")
+        lines.append(f"Only the beginning of {counted(saved.cut, 'message')} could be read.")
     if saved.other_rows_lost:
-        lines.append(
-            f"Lost besides: {counted(saved.other_rows_lost, 'row')} of tabs, drafts, sessions and the like."
-        )
-    lines.append(
-        "The agents' sessions are not resumed: the next prompt of each conversation tells what was said."
-    )
-    lines.append(f"The damaged file is kept as {saved.kept}; remove it when you miss nothing.")
+        lines.append(f"Also lost: {counted(saved.other_rows_lost, 'row')} (tabs, drafts, sessions).")
+    lines.append("Agent sessions are not resumed: the next prompt in each conversation replays its messages.")
+    lines.append(f"The original is kept as {saved.kept}. Delete it once you have checked the result.")
     return lines
 
 
@@ -161,16 +158,16 @@ def back_up_store(target: str) -> int:
     """Write a backup of the store to a new file. Raises CommandRefused, StoreError."""
     path, copy = default_path(), Path(target).expanduser().absolute()
     if not path.exists():
-        raise CommandRefused(f"{path} is not there, so there is nothing to copy")
+        raise CommandRefused(f"{path} does not exist, so there is nothing to copy")
     if copy.exists():
-        raise CommandRefused(f"{copy} is there already; name a new file")
+        raise CommandRefused(f"{copy} already exists; choose a new name")
 
     async def written() -> None:
         async with Database.open(path) as db:
             await db.copy_to(copy)
 
     asyncio.run(written())
-    _say(f"{copy} is a whole copy of {path}, {copy.stat().st_size / 1_000_000:.1f} MB.")
+    _say(f"Copied {path} to {copy} ({copy.stat().st_size / 1_000_000:.1f} MB).")
     return ExitStatus.ANSWERED
 
 
@@ -200,15 +197,13 @@ def reset_terminal() -> int:
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
-        raise CommandRefused("there is no terminal here to restore") from error
+        raise CommandRefused("no terminal to reset") from error
     try:
         # The line discipline first: in raw mode, line ends do not return to the first column.
         subprocess.run(["stty", "sane"], stdin=terminal, check=False)
         os.write(terminal, "".join(_SEQUENCES).encode("ascii") + b"\r")
     except FileNotFoundError as error:
-        raise CommandRefused(
-            "`stty` is not installed, and the terminal cannot be restored without it"
-        ) from error
+        raise CommandRefused("cannot reset the terminal: `stty` is not installed") from error
     finally:
         os.close(terminal)
     return ExitStatus.ANSWERED

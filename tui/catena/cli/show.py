@@ -43,7 +43,7 @@ _TITLE = 80  # characters of a first prompt that stand for a title
 _TOOL_MARKS = {"completed": "✓", "failed": "✗", "in_progress": "●", "pending": "●"}
 _STATE_WORDS = {
     MessageState.INTERRUPTED: "interrupted",
-    MessageState.REFUSED: "no agent accepted it",
+    MessageState.REFUSED: "not sent",
 }
 
 

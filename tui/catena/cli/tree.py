@@ -18,7 +18,7 @@ _TITLE = 80
 _STOPS = {
     StopReason.CANCELLED: "stopped",
     StopReason.ERROR: "failed",
-    StopReason.AGENT_GONE: "agent gone",
+    StopReason.AGENT_GONE: "agent crashed",
     StopReason.INTERRUPTED: "interrupted",
     StopReason.REFUSAL: "refused by the agent",
     StopReason.MAX_TOKENS: "cut",
@@ -92,7 +92,7 @@ def tree_lines(shown: TreeContents) -> Iterator[str]:
     yield ""
     yield from _TreeDrawing(shown, title_of).lines()
     if not shown.nodes:
-        yield "nothing was said here yet"
+        yield "no prompts yet"
 
 
 class _TreeDrawing:
@@ -130,7 +130,7 @@ class _TreeDrawing:
         return parted[::-1]
 
     def _line(self, node: TreeNode) -> str:
-        return " · ".join((safe_line(node.preview) or "(nothing but files)", *self._badges(node), node.id))
+        return " · ".join((safe_line(node.preview) or "(files only)", *self._badges(node), node.id))
 
     def _badges(self, node: TreeNode) -> Iterator[str]:
         above = self._of_id.get(node.parent_id or "")
@@ -147,7 +147,7 @@ class _TreeDrawing:
         if node.agent and (above is None or above.agent != node.agent):
             yield safe_line(self._title_of(node.agent, node.profile) or node.agent)
         if node.state is MessageState.REFUSED:
-            yield "no agent accepted it"
+            yield "not sent"
         elif node.stop_reason in _STOPS:
             yield _STOPS[node.stop_reason]
         if node.id == self._shown.here:

@@ -22,9 +22,9 @@ _COMPARED = 5_000  # lines of either version, beyond which no change is shown
 def files_page(files: Sequence[FileTouched], cwd: str) -> Content:
     """The files, latest first; below each its changes, oldest first."""
     if not files:
-        return Content("No agent has told of a file that it read or changed on this branch.")
+        return Content("No files read or changed on this branch.")
     lines: list[Content] = [
-        Content.styled("As the agents told it; nothing was read from the files themselves.", "$faint"),
+        Content.styled("As reported by the agents; not read from disk.", "$faint"),
         Content(""),
     ]
     for each in files:
@@ -44,7 +44,7 @@ def summary_of(file: FileTouched) -> str:
     if file.changed:
         parts.append(f"changed {counted(file.changed, 'time')} +{file.added} −{file.removed}")
     if file.unsure:
-        parts.append(f"perhaps changed {counted(file.unsure, 'time')}: the end was not seen")
+        parts.append(f"possibly changed {counted(file.unsure, 'time')}: the result is unknown")
     if file.read:
         parts.append(f"read {counted(file.read, 'time')}")
     return " · ".join(parts)

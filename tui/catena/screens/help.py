@@ -11,74 +11,74 @@ from textual.content import Content
 from catena.widgets.commands import CommandWords
 
 _COMPOSER = (
-    ("enter", "send; while the agent works: wait in the queue"),
-    ("enter when empty", "send what waits after a stop or an error"),
+    ("enter", "send (queue while the agent works)"),
+    ("enter when empty", "send the queued prompts after a stop or an error"),
     ("ctrl+j", "new line"),
-    ("esc", "stop the turn, close what is open; what waits in the queue then waits for you"),
-    ("ctrl+c", "copy what is selected; else clear the draft (↑ brings it back); when empty, as esc"),
-    ("↑ ↓", "at the edges: what you typed before; ↓ gives the draft back"),
-    ("↑ when empty", "take the newest waiting prompt back"),
-    ("backspace when empty", "take off what is attached"),
-    ("tab behind a path", "just pasted or dropped: attach the file instead"),
-    ("ctrl+r", "search what you typed"),
-    ("esc esc", "edit an earlier prompt: ↑ ↓ choose it, enter takes it"),
-    ("tab", "complete; to an open question"),
-    ("ctrl+g", "your editor ($VISUAL, $EDITOR)"),
-    ("ctrl+_", "undo what you typed"),
-    ("end when empty", "to the end of the transcript"),
+    ("esc", "stop the turn (queued prompts then wait for you), or close what is open"),
+    ("ctrl+c", "copy the selection; else clear the draft (↑ restores it); when empty: like esc"),
+    ("↑ ↓", "prompt history at first/last line; ↓ restores the draft"),
+    ("↑ when empty", "edit the newest queued prompt"),
+    ("backspace when empty", "remove the last attachment"),
+    ("tab after a path", "just pasted or dropped: attach the file"),
+    ("ctrl+r", "search prompt history"),
+    ("esc esc", "edit an earlier prompt: ↑ ↓ select, enter edit"),
+    ("tab", "complete; jump to an open permission"),
+    ("ctrl+g", "open your editor ($VISUAL, $EDITOR)"),
+    ("ctrl+_", "undo typing"),
+    ("end when empty", "go to the end of the transcript"),
     ("ctrl+d when empty", "quit; asks once while an agent works"),
 )
 _ANYWHERE = (
     ("ctrl+o", "history: open a conversation"),
     ("ctrl+t", "new tab"),
-    ("ctrl+pgup, ctrl+pgdn", "go through the tabs"),
-    ("ctrl+n", "the waiting prompts; again, or esc: back"),
+    ("ctrl+pgup, ctrl+pgdn", "previous, next tab"),
+    ("ctrl+n", "queued prompts; again or esc: back"),
     ("ctrl+f", "find in the transcript"),
-    ("pgup, pgdn, wheel", "scroll; the focus stays"),
-    ("shift+tab", "browse the transcript; again, or esc: back"),
-    ("ctrl+z", "suspend: to the shell; fg comes back"),
-    ("ctrl+p", "every command"),
-    ("f1", "this"),
+    ("pgup, pgdn, wheel", "scroll; typing still goes to the composer"),
+    ("shift+tab", "browse the transcript; again or esc: back"),
+    ("ctrl+z", "suspend to the shell (fg returns)"),
+    ("ctrl+p", "all commands"),
+    ("f1", "this help"),
 )
 _BROWSING = (
-    ("j k ↑ ↓", "message by message"),
-    ("J K", "prompt by prompt"),
-    ("g G", "to the top, to the end"),
-    ("enter, space", "fold, unfold"),
-    ("e", "say the prompt in other words; what came after it stays as another version"),
-    ("r", "say the prompt again; then a: by another agent"),
-    ("f F", "fork from here, in this tab or side by side"),
-    ("h l", "the version of the prompt before this one, after it"),
-    ("[ ]", "to the next prompt with versions, up and down"),
-    ("t", "the tree: every branch, to go to, compare, fork and quote"),
-    ("y Y", "copy the message, its code block"),
+    ("j k ↑ ↓", "next, previous message"),
+    ("J K", "next, previous prompt"),
+    ("g G", "top, end"),
+    ("enter, space", "fold or unfold"),
+    ("e", "edit and resend the prompt; the old version and its replies are kept"),
+    ("r", "retry the prompt; then a: with another agent"),
+    ("f F", "fork from here, in this tab or a new one"),
+    ("h l", "previous, next version of the prompt"),
+    ("[ ]", "previous, next prompt with versions"),
+    ("t", "tree of all branches: go to, compare, fork, quote"),
+    ("y Y", "copy the message, copy its code block"),
     ("q", "quote it into the composer"),
-    ("c", "what the agent knew there, and what it was told"),
+    ("c", "see what the agent knew there"),
     ("1–9", "go to a tab"),
     ("esc, shift+tab", "back to the composer"),
 )
 _QUEUE = (
-    ("j k ↑ ↓", "choose"),
-    ("J K", "let it go later, sooner"),
-    ("enter", "change it: back into the composer"),
-    ("s", "send it now: into the running turn, where the agent takes that; else the turn is stopped"),
+    ("j k ↑ ↓", "select"),
+    ("J K", "move down, up"),
+    ("enter", "edit it in the composer"),
+    ("s", "send it now: into the running turn if the agent allows it, else the turn is stopped"),
     ("d", "delete it"),
     ("esc, ctrl+n", "back to the composer"),
 )
 _QUESTION = (
-    ("1–9", "the agent's options, in the agent's order; a click does, too"),
-    ("y n", "allow once, reject once, where there are such"),
-    ("d", "the whole change"),
-    ("r", "reject, with a reason that becomes your next prompt"),
-    ("esc", "leave it open; tab goes back to it"),
+    ("1–9", "choose one of the agent's options; or click"),
+    ("y n", "allow once, reject once (if offered)"),
+    ("d", "full diff"),
+    ("r", "reject with a reason, sent as your next prompt"),
+    ("esc", "decide later; tab goes back to it"),
 )
 _TROUBLE = (
-    ("tab", "to what can be done; the letters choose, a click does, too"),
-    ("r", "send it again"),
-    ("w", "send it again when the limit ends; w or esc: do not"),
+    ("tab", "go to the options; press a letter, or click"),
+    ("r", "retry"),
+    ("w", "retry when the limit resets; w or esc cancels"),
     ("l a t", "log in; another agent; take over"),
-    ("e", "the agent's last lines"),
-    ("esc", "back to the composer; once more: put it away"),
+    ("e", "error output"),
+    ("esc", "back to the composer; again: dismiss"),
 )
 
 SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -90,14 +90,14 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "anywhere": _ANYWHERE,
 }
 _SELECTING = (
-    "Drag to select, ctrl+c sends the text to the terminal's clipboard. With shift held, the terminal selects by "
-    "itself. A conversation is kept in Catena's own store; `catena --resume` opens it again."
+    "Drag to select; ctrl+c copies through the terminal's clipboard. Hold shift for the terminal's own selection. "
+    "Conversations are kept locally; `catena --resume` reopens them."
 )
 _TITLES = {
     "composer": "While you write",
     "browsing": "While you browse the transcript",
-    "queue": "In the list of waiting prompts",
-    "question": "When the agent asks",
+    "queue": "In the queue",
+    "question": "When the agent asks for permission",
     "trouble": "When something went wrong",
     "anywhere": "Anywhere",
 }
@@ -126,7 +126,7 @@ def _help(
     for command in commands:
         name = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
         lines.append(_pair(name, command.summary, width))
-    own = "The agent's own commands stand below these when you type /."
+    own = "The agent's own commands follow these when you type /."
     lines.append(_paragraph(own, width).stylize("$faint"))
     if agents:
         lines += [Content(""), _title("Agents"), *(_pair(name, how, width) for name, how in agents)]

@@ -27,7 +27,7 @@ def requested_agent(name: str | None, command: str | None, settings: Settings) -
         except AgentMissing as error:
             raise CommandRefused(f"--agent-command {error}") from error
     if name == "":
-        raise CommandRefused("--agent needs the name of an agent; `catena agents` lists them")
+        raise CommandRefused("--agent needs a name; see `catena agents`")
     return find_agent(name, settings) if name is not None else None
 
 
@@ -74,7 +74,7 @@ def stored_agent(name: str, profile: str, settings: Settings) -> AgentSpec:
     if setting := _setting_of(name, profile, settings):
         return agent_of_setting(setting, settings)
     if profile:
-        raise AgentMissing(f"{name} ({profile})", "the settings have no such profile any more")
+        raise AgentMissing(f"{name} ({profile})", "this profile is no longer in the settings")
     return find_spec(name)
 
 
@@ -143,7 +143,7 @@ def default_agent(settings: Settings, last_used: tuple[str, str] | None) -> Agen
             return found.spec
     raise AgentMissing(
         "no agent is installed",
-        "`catena agents` says how to get one; `--agent rehearsal` tries Catena without",
+        "see `catena agents` to get one, or try the demo: `--agent rehearsal`",
     )
 
 
@@ -152,10 +152,10 @@ def require_command(spec: AgentSpec) -> None:
     command = spec.command[0]
     path = dict(spec.env).get("PATH")
     if shutil.which(command, path=path) is None:
-        raise AgentMissing(command, "no such command, or it cannot be run")
+        raise AgentMissing(command, "not found or not executable")
 
 
 def _catalogue_spec(name: str) -> AgentSpec:
     if not any(entry.name == name for entry in catalog()):
-        raise AgentMissing(name, "no such agent; `catena agents` lists those that there are")
+        raise AgentMissing(name, "no such agent; see `catena agents`")
     return find_spec(name)

@@ -73,7 +73,7 @@ def _setting_status(setting: AgentSetting, settings: Settings) -> AgentStatus:
         spec = agent_of_setting(setting, settings)
     except AgentMissing as error:
         return AgentStatus(setting.name, setting.title or setting.name, (), None, str(error), None)
-    return _status(setting.name, spec, install="its command in the settings is not there", login=None)
+    return _status(setting.name, spec, install="its command in the settings was not found", login=None)
 
 
 def _catalogue_status(found: Installation, settings: Settings) -> AgentStatus:
@@ -82,7 +82,7 @@ def _catalogue_status(found: Installation, settings: Settings) -> AgentStatus:
     if setting is not None and setting.command:
         spec = agent_of_setting(setting, settings)
         return _status(
-            entry.name, spec, install="its command in the settings is not there", login=entry.login
+            entry.name, spec, install="its command in the settings was not found", login=entry.login
         )
     if found.spec is None:
         return AgentStatus(entry.name, entry.title, (), None, entry.install, entry.login)

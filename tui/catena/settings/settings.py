@@ -116,7 +116,7 @@ def load_settings(path: Path | None = None) -> Settings:
     except OSError as error:
         raise InvalidSettings(path, None, f"cannot be read: {error.strerror}") from error
     if len(data) > _MOST_BYTES:
-        raise InvalidSettings(path, None, f"has more than {_MOST_BYTES} bytes")
+        raise InvalidSettings(path, None, f"is larger than {_MOST_BYTES} bytes")
     return _Reading(path, text).settings()
 
 
@@ -157,13 +157,13 @@ class _Reading:
             found = re.search(r"\s*\(at line (\d+), column \d+\)$", str(error))
             line = int(found[1]) if found else len(self._text.splitlines())
             why = str(error)[: found.start()] if found else str(error).removesuffix(" (at end of document)")
-            raise InvalidSettings(self._path, line, f"not TOML: {why}") from error
+            raise InvalidSettings(self._path, line, f"invalid TOML: {why}") from error
         except RecursionError as error:
             line = self._line_that_raises(RecursionError)
-            raise InvalidSettings(self._path, line, "not TOML that can be read: nested too deep") from error
+            raise InvalidSettings(self._path, line, "invalid TOML: nested too deeply") from error
         except ValueError as error:
             line = self._line_that_raises(ValueError)
-            raise InvalidSettings(self._path, line, f"not TOML that can be read: {error}") from error
+            raise InvalidSettings(self._path, line, f"invalid TOML: {error}") from error
 
     def _line_that_raises(self, kind: type[Exception]) -> int:
         """The line with which the file begins to raise an error that tells no line."""
@@ -186,7 +186,7 @@ class _Reading:
     def _tables(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = document.get(key, {})
         if not isinstance(value, dict):
-            raise self._wrong((key,), f"must be tables: [{key}.NAME]")
+            raise self._wrong((key,), f"must be a table: [{key}.NAME]")
         return value
 
     def _column(self, document: Mapping[str, Any]) -> int:
@@ -214,10 +214,10 @@ class _Reading:
         profile = self._text_at(value, (*at, "profile"))
         if agent and "command" in value:
             raise self._wrong(
-                (*at, "command"), "cannot stand beside `agent`: a profile runs its agent's command"
+                (*at, "command"), "cannot be combined with `agent`: a profile uses its agent's command"
             )
         if profile and not agent:
-            raise self._wrong((*at, "profile"), "needs `agent`: whose profile it is")
+            raise self._wrong((*at, "profile"), "needs `agent`, the agent it belongs to")
         return AgentSetting(
             name=name,
             command=self._command(value, (*at, "command")),
@@ -241,14 +241,14 @@ class _Reading:
             whose = agents.get(each.agent or "")
             if each.name in known:
                 raise self._wrong(
-                    (*at, "agent"), f"cannot be: “{each.name}” is an agent itself; name it otherwise"
+                    (*at, "agent"), f"is already the name of an agent: “{each.name}”; choose another"
                 )
             if each.agent not in known and (whose is None or not whose.command):
-                why = f'"{each.agent}" is no agent that a profile can be of (`catena agents` lists them)'
+                why = f'"{each.agent}" is not an agent that can have profiles; see `catena agents`'
                 raise self._wrong((*at, "agent"), why)
             other = seen.setdefault((each.agent or "", each.profile), each.name)
             if other != each.name:
-                raise self._wrong((*at, "profile"), f'"{each.profile}" is [agents.{other}] already')
+                raise self._wrong((*at, "profile"), f'"{each.profile}" is already used by [agents.{other}]')
 
     def _command(self, table: Mapping[str, Any], at: tuple[str, ...]) -> tuple[str, ...]:
         value = table.get(at[-1])
@@ -260,7 +260,7 @@ class _Reading:
             try:
                 words: list[Any] = shlex.split(value)
             except ValueError as error:
-                raise self._wrong(at, f"cannot be split into words: {error}") from error
+                raise self._wrong(at, f"cannot be parsed as a command: {error}") from error
         else:
             words = value if isinstance(value, list) else []
         if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
@@ -270,14 +270,14 @@ class _Reading:
     def _env(self, table: Mapping[str, Any], at: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         value = table.get(at[-1], {})
         if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            raise self._wrong(at, 'must be a table of texts: { KEY = "value" }')
+            raise self._wrong(at, 'must be a table of strings: { KEY = "value" }')
         for name, text in value.items():
             if not name or "=" in name or "\0" in name:
                 raise self._wrong(
-                    (*at, name), "is no name of a variable: it is empty, or has an = or a NUL in it"
+                    (*at, name), "is not a valid variable name: it is empty, or contains = or NUL"
                 )
             if "\0" in text:
-                raise self._wrong((*at, name), "has a NUL in it, which no variable can")
+                raise self._wrong((*at, name), "contains a NUL character")
         return tuple(value.items())
 
     def _permissions(self, document: Mapping[str, Any]) -> Permissions:
@@ -288,7 +288,7 @@ class _Reading:
             return Permissions(text)
         except ValueError as error:
             known = ", ".join(Permissions)
-            raise self._wrong(("permissions",), f'"{text}" is none of {known}') from error
+            raise self._wrong(("permissions",), f'must be one of {known}; it is "{text}"') from error
 
     def _switch(self, document: Mapping[str, Any], name: str, *, default: bool) -> bool:
         value = document.get(name, default)
@@ -306,10 +306,12 @@ class _Reading:
         before = CheckpointSetting()
         frequency = self._text_at(table, (*at, "frequency")) or before.frequency
         if frequency not in FREQUENCIES:
-            raise self._wrong((*at, "frequency"), f'"{frequency}" is none of {", ".join(FREQUENCIES)}')
+            raise self._wrong(
+                (*at, "frequency"), f'must be one of {", ".join(FREQUENCIES)}; it is "{frequency}"'
+            )
         keep, tools = table.get("keep", before.keep), table.get("tools", before.tools)
         if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
-            raise self._wrong((*at, "keep"), "must be a number from 1 on")
+            raise self._wrong((*at, "keep"), "must be a number, 1 or more")
         if not isinstance(tools, bool):
             raise self._wrong((*at, "tools"), "must be true or false")
         return CheckpointSetting(frequency, keep, tools)
@@ -318,12 +320,12 @@ class _Reading:
         value = table.get(at[-1])
         if value is None or (isinstance(value, str) and value):
             return value
-        raise self._wrong(at, "must be a text that is not empty")
+        raise self._wrong(at, "must be a non-empty string")
 
     def _only(self, table: Mapping[str, Any], at: tuple[str, ...], known: tuple[str, ...]) -> None:
         for key in table:
             if key not in known:
-                raise self._wrong((*at, key), f"is not a setting; there are {', '.join(known)}")
+                raise self._wrong((*at, key), f"is not a setting; known: {', '.join(known)}")
 
     def _wrong(self, at: tuple[str, ...], why: str) -> InvalidSettings:
         return InvalidSettings(self._path, line_of(self._text, at), f"`{'.'.join(at)}` {why}")

@@ -116,7 +116,7 @@ def editor_command(environment: Mapping[str, str]) -> list[str]:
     try:
         return shlex.split(named)
     except ValueError as error:
-        raise EditorFailed(f"$EDITOR cannot be understood: {error}") from error
+        raise EditorFailed(f"$EDITOR cannot be parsed: {error}") from error
 
 
 async def edit_text(app: App[Any], text: str, environment: Mapping[str, str]) -> str:
@@ -132,7 +132,7 @@ async def edit_text(app: App[Any], text: str, environment: Mapping[str, str]) ->
             return _decoded(path.read_bytes()).rstrip("\n")
         except OSError as error:
             raise EditorFailed(
-                f"{command[0]} left no text that can be read ({error.strerror}); the text is as it was."
+                f"{command[0]} left no readable text ({error.strerror}); your text is unchanged."
             ) from error
 
 
@@ -150,7 +150,7 @@ async def _run_editor(command: Sequence[str], app: App[Any]) -> str:
     try:
         status = await run_in_terminal(app, command)
     except OSError as error:
-        return f"{command[0]} cannot be started: {error.strerror}. $EDITOR names another one."
+        return f"{command[0]} cannot be started: {error.strerror}. Set $EDITOR to use another."
     except TerminalUnavailable:
-        return "This terminal cannot be lent to an editor."
-    return f"{command[0]} ended with status {status}; the text is as it was." if status else ""
+        return "This terminal cannot be used for an editor."
+    return f"{command[0]} exited with status {status}; your text is unchanged." if status else ""

@@ -14,7 +14,7 @@ from catena_acp.port import AgentSpec
 from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations.lineage import Kin, Lineage
 
-_LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "not known"}
+_LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "unknown"}
 
 
 def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
@@ -23,7 +23,7 @@ def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
     yield "session", link.session_id
     yield "agent", f"{link.agent} · {link.profile}" if link.profile else link.agent
     yield "directory", link.cwd
-    yield "why", entry.cause
+    yield "created", entry.cause
     if entry.ended:
         yield "ended", entry.ended
     yield "state", f"{entry.state} · {'on this branch' if entry.here else 'not on this branch'}"
@@ -35,10 +35,10 @@ def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
     yield "knows", f"{entry.knows}; {entry.reach}"
     yield "next", entry.next
     looked = f", {_when(probe.at)}" if probe.at else ""
-    yield "loads", f"{_LOADS[probe.loads]}: {probe.words}{looked}"
+    yield "loadable", f"{_LOADS[probe.loads]}: {probe.words}{looked}"
     for number, event in enumerate(entry.events):
         detail = f" · {event.detail}" if event.detail else ""
-        yield "" if number else "record", f"{_when(event.at)}  {event.event}{detail}"
+        yield "" if number else "log", f"{_when(event.at)}  {event.event}{detail}"
 
 
 def agent_title(
@@ -63,9 +63,9 @@ def chain_lines(chain: Chain) -> Iterator[str]:
         for name, value in link_facts(entry):
             yield f"   {name:<10}{safe_line(value)}".rstrip()
     if not chain.entries:
-        yield "no session has carried this conversation yet"
+        yield "no sessions yet"
     if chain.folded:
-        yield f"\n{chain.folded:,} more, set apart: parked forks, asides, probes, and sessions that carried nothing"
+        yield f"\n{chain.folded:,} more, internal: saved forks, side questions, tests, and unused sessions"
     if chain.entries:
         yield f"\n{next_line(chain)}"
 

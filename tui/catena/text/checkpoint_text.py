@@ -13,12 +13,12 @@ from catena_store.conversations.checkpoints import Checkpoint, Frequency
 from catena_store.records import ContextSource
 
 FREQUENCY_SENTENCES = {
-    Frequency.TURN: "Checkpoints are made at the start of every turn here.",
-    Frequency.TOOL: "Checkpoints are made at the start of every turn and after every tool call here.",
-    Frequency.MANUAL: "Checkpoints are made here only when you ask for one.",
-    Frequency.OFF: "No checkpoints are made here; those that there are stay.",
+    Frequency.TURN: "A checkpoint is saved at the start of every turn.",
+    Frequency.TOOL: "A checkpoint is saved at the start of every turn and after every tool call.",
+    Frequency.MANUAL: "Checkpoints are saved only when you ask.",
+    Frequency.OFF: "Checkpoints are off; existing ones are kept.",
 }
-FREQUENCY_CHOICES = "turn (at the start of each), tool (after each call, too), manual, off"
+FREQUENCY_CHOICES = "turn (each turn), tool (also after each tool call), manual, off"
 
 
 def checkpoint_name(checkpoint: Checkpoint) -> str:

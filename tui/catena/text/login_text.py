@@ -12,27 +12,25 @@ from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, Variable
 
 def no_login_text(title: str, own_way: str | None) -> str:
     """Text for an agent that offers no login method."""
-    way = f" Its own way: {own_way}." if own_way else ""
-    return f"{safe_line(title)} names no way to log in from here.{way}"
+    way = f" Try: {own_way}." if own_way else ""
+    return f"{safe_line(title)} offers no login from here.{way}"
 
 
 def login_refused_text(title: str, why: str, own_way: str | None) -> str:
     """Text for a failed login by the agent itself."""
-    way = f" Another way: {own_way}." if own_way else ""
-    return f"{safe_line(title)} did not log you in: {safe_line(why)}. Everything is as it was.{way}"
+    way = f" Or try: {own_way}." if own_way else ""
+    return f"{safe_line(title)} login failed: {safe_line(why)}. Nothing changed.{way}"
 
 
 def login_failed_text(program: str, status: int) -> str:
     """Text for a failed login in the terminal."""
-    how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
-    return f"The login did not succeed: {safe_line(program)} {how}. Everything is as it was."
+    how = f"exited with status {status}" if status >= 0 else f"was killed by signal {-status}"
+    return f"Login failed: {safe_line(program)} {how}. Nothing changed."
 
 
 def login_not_started_text(program: str, why: str | None) -> str:
     """Text for a login program that cannot be started."""
-    return (
-        f"The login cannot be started: {safe_line(program)}: {why or 'not found'}. Everything is as it was."
-    )
+    return f"Login could not start: {safe_line(program)}: {why or 'not found'}. Nothing changed."
 
 
 def method_kind_text(method: AuthMethod) -> str:
@@ -51,13 +49,13 @@ def method_kind_text(method: AuthMethod) -> str:
 def login_wait_text(title: str, method: AuthMethod) -> str:
     """Text while the agent carries out a login."""
     if method.by_key:
-        return f"{safe_line(title)} logs in with your API key; ctrl+c gives up."
-    return f"Waiting until {safe_line(title)} has logged you in; a browser may open. Ctrl+C gives up."
+        return f"{safe_line(title)} logs in with your API key. Ctrl+C cancels."
+    return f"Waiting for {safe_line(title)} to log in; a browser may open. Ctrl+C cancels."
 
 
 def terminal_login_lines(argv: Sequence[str]) -> list[str]:
     """The command of a login in the terminal, and how to leave it: some of them start a server and never end."""
-    return [f"$ {safe_line(shlex.join(argv))}", "Ctrl+C ends it and brings you back."]
+    return [f"$ {safe_line(shlex.join(argv))}", "Ctrl+C stops it and returns."]
 
 
 def variable_lines(
@@ -72,11 +70,11 @@ def variable_lines(
         *(f"  {safe_line(each.name)}: {'is set' if each.is_set else 'is not set'}" for each in variables),
     ]
     if not variables:
-        lines.append("  It does not name the variables.")
+        lines.append("  The agent does not say which variables.")
     lines += [
         "",
         f"Set them under [agents.{name}.env] in {settings_path}",
-        "or in the shell before Catena starts; then start Catena again. Your tabs come back.",
+        "or in your shell, then restart Catena. Your tabs are restored.",
     ]
     return lines
 

@@ -71,14 +71,14 @@ def usage_text(spent: Sequence[Expense], what: str = "turn") -> str:
         parts.append(_amounts(amounts))
     parts += _tokens(spent)
     if not amounts and len(parts) == 1:
-        parts.append("no cost or tokens told")
+        parts.append("cost and tokens not reported")
     return " · ".join(parts)
 
 
 def usage_lines(spending: Spending) -> Iterator[tuple[str, str]]:
     """Yield title and text of each part; an empty title continues the previous part."""
     if not spending.conversation and not spending.asides:
-        yield "", "Nothing was spent yet."
+        yield "", "No usage yet."
         return
     yield "last turn", usage_text(spending.turn)
     if spending.context:
@@ -86,13 +86,13 @@ def usage_lines(spending: Spending) -> Iterator[tuple[str, str]]:
     yield "this branch", usage_text(spending.branch)
     yield "all branches", usage_text(spending.conversation)
     if spending.asides:
-        yield "asides", usage_text(spending.asides, "question")
+        yield "side questions", usage_text(spending.asides, "question")
         if amounts := costs([*spending.conversation, *spending.asides]):
-            yield "in all", _amounts(amounts)
+            yield "total", _amounts(amounts)
     if len(costs([*spending.conversation, *spending.asides])) > 1:
-        yield "", "Several currencies: they are listed beside each other, not added up."
+        yield "", "Several currencies: listed separately, not added up."
     for index, (who, spent) in enumerate(_by_agent(spending.conversation)):
-        yield "of that" if index == 0 else "", f"{who}: {usage_text(spent)}"
+        yield "per model" if index == 0 else "", f"{who}: {usage_text(spent)}"
 
 
 def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:

@@ -150,11 +150,11 @@ def _agent_row(command: Command, *, hidden: bool) -> Row:
         return Row(
             _AGENT + command.name,
             label,
-            detail="the agent's",
-            note="hidden: ours has the same name",
+            detail="from the agent",
+            note="hidden: Catena has a command of that name",
             dim=True,
         )
-    return Row(_AGENT + command.name, label, detail="the agent's", note=command.description)
+    return Row(_AGENT + command.name, label, detail="from the agent", note=command.description)
 
 
 _LONGEST = 8_192  # characters

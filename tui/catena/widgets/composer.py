@@ -28,14 +28,14 @@ class Composer(SafeTextArea):
         Binding("enter", "send", "send", id="composer.send"),
         Binding("ctrl+j", "newline", "new line", id="composer.newline"),
         Binding("tab", "complete", "complete", id="composer.complete"),
-        Binding("ctrl+r", "search_inputs", "search what was typed", id="composer.search"),
+        Binding("ctrl+r", "search_inputs", "search prompt history", id="composer.search"),
         Binding(
             "end", "line_end_or_follow", "end of the line; of the transcript, when empty", id="composer.end"
         ),
         Binding("ctrl+g", "editor", "your editor", id="composer.editor"),
         # A terminal sends the same for Ctrl+_ and Ctrl+/; with the kitty protocol they differ.
         Binding("ctrl+underscore,ctrl+shift+minus,ctrl+slash", "undo", "undo typing", id="composer.undo"),
-        Binding("ctrl+d", "leave_or_delete", "leave, when empty", id="composer.leave"),
+        Binding("ctrl+d", "leave_or_delete", "quit, when empty", id="composer.leave"),
     ]
     DEFAULT_CSS = """
     Composer {

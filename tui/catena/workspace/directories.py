@@ -24,5 +24,5 @@ def existing_directory(named: str | None, *, base: str | None = None) -> str:
     try:
         str(path).encode()
     except UnicodeEncodeError as error:  # neither the protocol nor the store has a way to name it
-        raise CommandRefused(f"{path}: its name is not UTF-8") from error
+        raise CommandRefused(f"{path}: the name is not UTF-8") from error
     return str(path)

@@ -17,9 +17,7 @@ async def find_conversation(reader: Reader, *, directory: str, named: str | None
         return await conversations.find(reader, named)
     newest = await conversations.latest(reader, cwd=directory)
     if newest is None:
-        raise CommandRefused(
-            f"there is no conversation yet in {directory} (`catena list` shows those of other directories)"
-        )
+        raise CommandRefused(f"no conversations in {directory}; `catena list` shows all")
     return newest
 
 

@@ -186,11 +186,11 @@ def unsaved_draft_lines(unsaved_drafts: Sequence[tuple[str, StoreError]]) -> lis
     return [
         line
         for draft, error in unsaved_drafts
-        for line in (f"A draft could not be kept: {safe_line(str(error))}. It was:", safe(draft))
+        for line in (f"A draft could not be saved: {safe_line(str(error))}. The text:", safe(draft))
     ]
 
 
 def unstored_lines(texts: Sequence[str]) -> list[str]:
     """Lines with the texts that no tab can keep."""
     typed = [safe(text) for text in texts if text.strip()]
-    return ["What you had typed:", *typed] if typed else []
+    return ["Unsaved text:", *typed] if typed else []

@@ -318,7 +318,7 @@ def waiting_prompt_lines(tabs: Iterable[Tab], now: datetime) -> list[str]:
     """The lines that name, on exit, the prompts that wait for the end of a limit."""
     return [
         f"Not sent: the prompt of “{safe_line(tab.name())}” that waited until "
-        f"{format_time(tab.trouble.standing.problem.resets_at or now, now)}; it is kept where it stood."
+        f"{format_time(tab.trouble.standing.problem.resets_at or now, now)}; it is still in the conversation."
         for tab in tabs
         if tab.trouble.standing is not None and tab.trouble.standing.waits_until is not None
     ]

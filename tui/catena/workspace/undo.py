@@ -202,20 +202,20 @@ def what(done: JournalLine) -> str:
         case Act.REWIND:
             return "the rewind"
         case Act.SIBLING:
-            return "going to another branch"
+            return "switching branches"
         case Act.GO_TO:
             return "the jump to another branch"
         case Act.PICK:
-            return "going on from an older session"
+            return "continuing from an older session"
         case Act.AGENT:
             return f"the change to {_agent(after)}"
         case Act.RENAME:
             title = after.get("title")
-            return f"the title “{safe_line(str(title))}”" if title else "taking the title away"
+            return f"the title “{safe_line(str(title))}”" if title else "removing the title"
         case Act.DELETE:
             return f"deleting {name}"
         case Act.ARCHIVE:
-            return f"archiving {name}" if after.get("archived") else f"taking {name} out of the archive"
+            return f"archiving {name}" if after.get("archived") else f"unarchiving {name}"
         case Act.CLOSE:
             return f"closing the tab {name}"
         case act:
@@ -224,14 +224,14 @@ def what(done: JournalLine) -> str:
 
 def undone(taken: UndoResult) -> str:
     """Text on what was undone, and what one more `/undo` would undo."""
-    coming = f"/undo once more: {what(taken.next)}." if taken.next else "There is nothing more to undo."
-    return f"Undone: {_acts(taken)}. {coming} /redo does it again."
+    coming = f"/undo again for: {what(taken.next)}." if taken.next else "Nothing more to undo."
+    return f"Undone: {_acts(taken)}. {coming} /redo to redo."
 
 
 def done_again(taken: UndoResult) -> str:
     """Text on what was redone, and what one more `/redo` would redo."""
-    coming = f" /redo once more: {what(taken.next)}." if taken.next else ""
-    return f"Done again: {_acts(taken)}.{coming}"
+    coming = f" /redo again for: {what(taken.next)}." if taken.next else ""
+    return f"Redone: {_acts(taken)}.{coming}"
 
 
 def _acts(taken: UndoResult) -> str:

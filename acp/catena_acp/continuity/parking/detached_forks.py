@@ -33,11 +33,11 @@ async def fork_apart(
     try:
         opened = await asyncio.shield(request)
         if opened.session_id == live.session_id:
-            raise ForkWrong(f"{context.spec.title} answered the fork with its source's own id")
+            raise ForkWrong(f"{context.spec.title} answered the fork with the original session's id")
         if held := await _holder(context, opened):
             # An id that is handed out twice is trusted by nobody.
-            await context.lose(held, "the agent gave its session id to a fork")
-            raise ForkWrong(f"{context.spec.title} gave a session id that it had given before")
+            await context.lose(held, "the agent reused its session id for a fork")
+            raise ForkWrong(f"{context.spec.title} reused an earlier session id")
     except (asyncio.CancelledError, ReadOnly, StoreError):
         # Also where the fork is there already, and only the look at whose it is was broken off.
         later(_take_away_when_it_comes(context, live, cause, request))
@@ -67,7 +67,7 @@ async def _take_away_when_it_comes(
         if opened.session_id == live.session_id:
             return
         if held := await _holder(context, opened):
-            await context.lose(held, "the agent gave its session id to a fork")
+            await context.lose(held, "the agent reused its session id for a fork")
             return
     await take_away(context, live, opened, cause)
 
@@ -94,4 +94,4 @@ async def _keep_in_mind(context: SendContext, live: LiveSession, opened: Session
                 state=LinkState.LOST,
             ),
         )
-        await links.move(tx, link.id, ended="it was not needed")
+        await links.move(tx, link.id, ended="not needed")

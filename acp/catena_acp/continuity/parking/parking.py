@@ -164,6 +164,6 @@ async def _tell_once(context: SendContext, live: LiveSession, window_id: str) ->
 
 
 TELLS = (
-    "Catena keeps a closed fork of where each turn ended, so that {title} can go on from there natively; "
-    'they show in its own list of sessions. park = "off" in the settings ends that.'
+    "Catena saves a fork after each turn, so that editing a prompt needs no replay. "
+    'They appear in {title}\'s session list; park = "off" in the settings disables this.'
 )

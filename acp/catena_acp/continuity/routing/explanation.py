@@ -23,13 +23,15 @@ def explanation_words(explanation: Explanation, *, past: bool = False) -> str:
         case route.Fork():
             done = f"be forked ({why})", f"forked ({why})"
         case route.Use():
-            done = "be prompted", "prompted"
+            done = "be used", "used"
         case _:
-            return f"not taken: {why}" if why else "not taken"
+            return f"not used: {why}" if why else "not used"
     if explanation.taken:
         return f"was {done[1]}" if past else f"would {done[0]}"
     return (
-        f"could have been {done[1]}; another came first" if past else f"could {done[0]}; another comes first"
+        f"could have been {done[1]}; another was preferred"
+        if past
+        else f"could {done[0]}; another is preferred"
     )
 
 
@@ -49,36 +51,36 @@ def _why(explanation: Explanation, *, past: bool) -> str:
 _REASONS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
     {
         Reason.LOST: ("it is lost", "it was lost"),
-        Reason.OTHER_AGENT: ("it is another agent's", "it was another agent's"),
-        Reason.OTHER_PROFILE: ("it is of another profile", "it was of another profile"),
+        Reason.OTHER_AGENT: ("it belongs to another agent", "it belonged to another agent"),
+        Reason.OTHER_PROFILE: ("it belongs to another profile", "it belonged to another profile"),
         Reason.OTHER_DIRECTORY: ("it works in another directory", "it worked in another directory"),
-        Reason.ASIDE: ("it was an aside's", "it was an aside's"),
-        Reason.SUSPECT: ("what it holds is not certain", "what it held was not certain"),
-        Reason.BUSY: ("a turn is under way in it", "a turn was under way in it"),
+        Reason.ASIDE: ("it was for a side question", "it was for a side question"),
+        Reason.SUSPECT: ("its content is uncertain", "its content was uncertain"),
+        Reason.BUSY: ("a turn is running in it", "a turn was running in it"),
         Reason.BEYOND_BRANCH: (
-            "it may hold what is not on this branch",
-            "it might have held what was not on this branch",
+            "it may contain messages of other branches",
+            "it might have contained messages of other branches",
         ),
-        Reason.PARKED: ("it is parked", "it was parked"),
+        Reason.PARKED: ("it is a saved fork", "it was a saved fork"),
         Reason.OTHER_CONVERSATION: (
             "it belongs to another conversation",
             "it belonged to another conversation",
         ),
-        Reason.OTHER_WINDOW: ("it carries another window", "it carried another window"),
-        Reason.NOT_REOPENABLE: ("its agent cannot open it again", "its agent could not open it again"),
+        Reason.OTHER_WINDOW: ("another tab uses it", "another tab used it"),
+        Reason.NOT_REOPENABLE: ("its agent cannot reopen it", "its agent could not reopen it"),
     }
 )
 _OBSTACLES: Mapping[ForkObstacle, tuple[str, str]] = MappingProxyType(
     {
         ForkObstacle.CANNOT_FORK: ("its agent cannot fork", "its agent could not fork"),
-        ForkObstacle.HOLDS_NOTHING: ("there is nothing in it to fork", "there was nothing in it to fork"),
+        ForkObstacle.HOLDS_NOTHING: ("it is empty", "it was empty"),
         ForkObstacle.ONLY_AT_ITS_END: (
-            "its agent forks a session only at its end",
-            "its agent forked a session only at its end",
+            "its agent can fork it only at its end",
+            "its agent could fork it only at its end",
         ),
         ForkObstacle.NO_TURN_HERE: (
-            "no turn of it ended on this branch",
-            "no turn of it ended on this branch",
+            "none of its turns ended on this branch",
+            "none of its turns ended on this branch",
         ),
     }
 )

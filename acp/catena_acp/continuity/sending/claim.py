@@ -186,8 +186,8 @@ class Claim:
 
 
 _COMMAND_FIRST = (
-    "{title} has not seen this conversation yet, and a command cannot carry it. "
-    "Send a message first; then the command."
+    "{title} has not seen this conversation yet, and a command cannot be sent with a replay. "
+    "Send a message first, then the command."
 )
 
 

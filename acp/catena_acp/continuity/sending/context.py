@@ -175,7 +175,7 @@ class SendContext:
         async with self.services.db.read() as reader:
             twice = await links.get(reader, held.link_id) if held.link_id else None
         if twice:
-            await self.lose(twice, "the agent gave its session id to a fork", window_id)
+            await self.lose(twice, "the agent reused its session id for a fork", window_id)
 
     async def _lose(self, tx: Writer, link: Link, why: str) -> Link:
         lost = await links.move(tx, link.id, state=LinkState.LOST, ended=why, event="lost", detail=why)
@@ -192,7 +192,7 @@ class SendContext:
         opened = await agent.new_session(place)
         async with _closed_without_link(agent, opened), self.tenure.write() as tx:
             held = await links.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
-            why = "the agent gave its session id to another session"
+            why = "the agent reused its session id for another session"
             lost = await self._lose(tx, held, why) if held else None
             link = await self._add(tx, opened, Cause.NEW, window_id)
         if lost:
@@ -238,7 +238,7 @@ class SendContext:
                 raise
             opened = await agent.fork_session(source.session_id, place, anchor)
         if opened.session_id == source.session_id:
-            raise SessionContradicts(f"{self.spec.title} answered the fork with its source's own id")
+            raise SessionContradicts(f"{self.spec.title} answered the fork with the original session's id")
         pointers = _pointers(source, at[0] if at else None)
         opened = await self.sessions.open_fork(agent, opened, place, pointers)
         cause = Cause.FORK_AT if at else Cause.FORK

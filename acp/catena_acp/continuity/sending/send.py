@@ -200,9 +200,9 @@ class PromptCarrier:
             if live := await self._context.fork(agent, link, self._window_id, at):
                 self._made.add(live.link_id)
             else:
-                self._route.failed(link.id, f"{_FORK_FAILED}: it went on meanwhile")
+                self._route.failed(link.id, f"{_FORK_FAILED}: it continued meanwhile")
         except SessionHeld as held:
-            self._route.failed(link.id, f"{_FORK_FAILED}: its agent answered with a session that is known")
+            self._route.failed(link.id, f"{_FORK_FAILED}: its agent answered with a known session")
             await self._context.distrust(held, self._window_id)
         except ForkWrong as error:
             self._route.failed(link.id, f"{_FORK_FAILED}: {short(str(error))}")
@@ -284,7 +284,7 @@ _FORKED = frozenset({ContextSource.FORKED, ContextSource.FORKED_AT})
 
 
 _FORK_FAILED = "fork failed"
-_TOO_FULL = "not taken: the context was full when the prompt went out before"
+_TOO_FULL = "not used: its context window was full for this prompt"
 
 # Errors of the account: a new session would fail the same way.
 _ABOUT_THE_ACCOUNT = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.LOGIN_NEEDED})

@@ -177,7 +177,7 @@ class Environment:
         if moved:
             self._publish(Remarked(window_id, moved))
         if gone:
-            self._publish(Remarked(window_id, f"No longer there, and left out: {', '.join(gone)}."))
+            self._publish(Remarked(window_id, f"No longer exists, left out: {', '.join(gone)}."))
 
     async def apply_settings(self, live: LiveSession, leaf_id: str | None, window_id: str) -> None:
         """Apply the branch's mode, model and options to a session that was just opened; publish what was refused."""
@@ -187,7 +187,7 @@ class Environment:
         if wanted is None:
             return
         if refused := await apply_settings(live, wanted):
-            text = f"{live.state.agent_title} did not take all settings of before: {'; '.join(refused)}."
+            text = f"{live.state.agent_title} did not accept all earlier settings: {'; '.join(refused)}."
             self._publish(Troubled(window_id, Problem(Trouble.REFUSED, text)))
 
     def _tell_of_directories(self, live: LiveSession, window_id: str) -> None:
@@ -200,8 +200,8 @@ class Environment:
             self._publish(
                 Remarked(
                     window_id,
-                    f"{live.state.agent_title} cannot be given further directories; "
-                    f"it may still ask Catena for files in {where}.",
+                    f"{live.state.agent_title} does not support additional directories; "
+                    f"it can still ask Catena for files in {where}.",
                 )
             )
 
@@ -254,7 +254,7 @@ def difference(before: TurnEnvironment, now: GitPlace | None) -> str | None:
     if before.git_worktree is None:
         return None
     if now is None:
-        return f"The directory was in a git work tree{_on(before.git_branch, None)}, and is in none now."
+        return f"The directory was in a git work tree{_on(before.git_branch, None)}; it no longer is."
     if before.git_worktree != now.worktree:
         was = f"{before.git_worktree}{_on(before.git_branch, None)}"
         return f"The work tree was {was}, now it is {now.worktree}{_on(now.branch, None)}."

@@ -52,6 +52,6 @@ def _line(event: TranscriptEvent) -> str:
         case NoticeReported(text=text):
             return text
         case UnknownUpdate(kind=kind):
-            return f"The agent sent “{kind}”, which is not known here."
+            return f"The agent sent an unknown update: “{kind}”."
         case _:
             return ""

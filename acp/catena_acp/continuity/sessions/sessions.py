@@ -294,10 +294,10 @@ class Sessions:
         elif abilities.resume:
             opened = await agent.resume_session(link.session_id, place)
         else:
-            raise NotOffered(-32601, f"{agent.spec.title} cannot open a session again")
+            raise NotOffered(-32601, f"{agent.spec.title} cannot reopen a session")
         if opened.session_id != link.session_id:
             await agent.close_session(opened.session_id)
-            raise SessionContradicts(f"{agent.spec.title} opened another session than the one asked for")
+            raise SessionContradicts(f"{agent.spec.title} opened a different session than the one requested")
         if look:
             await self._compare(link, agent, opened, learn=faithful is None)
         history = None
@@ -334,8 +334,8 @@ class Sessions:
             found = Verdict.CONTRADICTS
         await agent.close_session(forked.session_id)
         if found is Verdict.EMPTY:
-            raise ForkEmpty(f"{agent.spec.title}'s fork holds nothing")
-        raise ForkWrong(f"{agent.spec.title}'s fork is not what was asked for")
+            raise ForkEmpty(f"{agent.spec.title}'s fork is empty")
+        raise ForkWrong(f"{agent.spec.title}'s fork is not what was requested")
 
     async def _woken(
         self, agent: AgentPort, forked: SessionOpened, place: SessionSetup, *, can_load: bool

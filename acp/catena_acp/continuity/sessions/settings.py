@@ -93,7 +93,7 @@ async def apply_settings(live: LiveSession, wanted: WantedSettings) -> list[str]
                 continue
             if option.kind == "select" and value not in {choice.id for choice in option.choices}:
                 if option.category in _FIRST:
-                    refused.append(f"it offers no {option.name} “{_name_of(value, wanted, option)}” any more")
+                    refused.append(f"{option.name} “{_name_of(value, wanted, option)}” is no longer offered")
                 continue
             try:
                 await set_option(live, option.id, value)

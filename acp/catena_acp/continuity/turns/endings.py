@@ -61,7 +61,7 @@ def problem_of_end(
         case Ending(stop=StopReason.CANCELLED | StopReason.INTERRUPTED):
             return None
         case Ending(error=NotKept() as error):
-            return problem_about(Trouble.STORE, f"{title} could not go on: {error}.")
+            return problem_about(Trouble.STORE, f"{title} could not continue: {error}.")
         case Ending(error=AgentError() as error):
             return problem_of(title, error, now=now, kept=answered)
         case Ending(stop=StopReason.END_TURN | StopReason.REFUSAL) if only_words:

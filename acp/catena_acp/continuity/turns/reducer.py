@@ -33,7 +33,7 @@ from catena_store.records import Kind, MessageState, NewMessage
 _OVER = frozenset({"completed", "failed", "cancelled"})
 _NOT_DONE = frozenset({"in_progress", "pending", "failed", "cancelled"})
 
-WORDS = "the agent shortened its own context · all of it stays here"
+WORDS = "the agent shortened its own context (the transcript stays)"
 
 
 @dataclass(slots=True)
@@ -277,7 +277,7 @@ class Reducer:
             raws.append(update.raw)
             return [Change(row_id, {"unknown": update.kind, "raw": list(raws)})]
         data = {"unknown": update.kind, "raw": [update.raw]}
-        insert = self._insert(Kind.NOTICE, f"The agent sent “{update.kind}”, which is not known here.", data)
+        insert = self._insert(Kind.NOTICE, f"The agent sent an unknown update: “{update.kind}”.", data)
         self._unknown[update.kind] = (insert.row.id, [update.raw])
         return self._end_text_before(insert)
 

@@ -157,7 +157,7 @@ class RunningTurn:
         except AgentError as error:
             return Ending(StopReason.ERROR, error)
         if self._unkept:
-            return Ending(StopReason.ERROR, NotKept(f"what it says cannot be kept: {self._unkept}"), answer)
+            return Ending(StopReason.ERROR, NotKept(f"its answer cannot be saved: {self._unkept}"), answer)
         stop = stop_reason_of(answer.stop_reason)
         if self.stopping and stop is StopReason.END_TURN:
             # OpenCode, stopped while it waits to ask its model again, says that it came to its end, also in the middle

@@ -55,9 +55,11 @@ _INTRODUCTION: Final = (
     "conversation, and by reading only: change no file, and run nothing that changes anything. Do not go on with the "
     "work of the conversation; the aside is thrown away afterwards."
 )
-_BEGUN_ANEW: Final = "The agent had to be started anew: it was told the questions above."
+_BEGUN_ANEW: Final = "The agent was restarted; the questions above were replayed."
 _OTHER_MODEL: Final = "{title} answers with other settings than in the conversation: {what}."
-_REFUSED: Final = "{title} wanted to do more than read: {what}. An aside only reads, so that was refused."
+_REFUSED: Final = (
+    "{title} tried to do more than read: {what}. Side questions are read-only, so this was denied."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ class Aside:
         """Go back to the start of a question; the session, which has heard it, is thrown away."""
         start = await self._checkpoints.get(question_id)
         if start is None:
-            raise NoCheckpoint("This question is not in the aside any more.")
+            raise NoCheckpoint("This question is no longer here.")
         for later in await self._checkpoints.list(start.conversation_id):
             await self._checkpoints.remove(later.id)
             if later.id == start.id:
@@ -321,7 +323,7 @@ class Aside:
             agent.answer_permission(ask.ask_id, by_kind["allow_once"])
             return []
         agent.answer_permission(ask.ask_id, by_kind.get("reject_once"))
-        what = " ".join(str(call.title or known.get("title") or "it did not say what").split())
+        what = " ".join(str(call.title or known.get("title") or "unspecified").split())
         return self._rows.add_notice(_REFUSED.format(title=self.title, what=what))
 
     def _over(self, ending: Ending) -> list[AsideEvent]:
@@ -331,9 +333,9 @@ class Aside:
         problem = problem_of_end(ending, self.title, answered=self._rows.answered, only_words=None, now=now)
         words = problem.text if problem else None
         if problem and problem.trouble is Trouble.EMPTY_TURN:
-            words = f"{self.title} ended without a word."
+            words = f"{self.title} returned an empty answer."
         elif problem is None and ending.stop is StopReason.REFUSAL:
-            words = f"{self.title} refused to answer this."
+            words = f"{self.title} refused to answer."
         elif problem is None and ending.stop is not StopReason.CANCELLED:
             words = ending_words(self.title, ending.stop)
         return [*event, AsideEnded(ending.stop, words)]

@@ -141,7 +141,7 @@ class AsideSessionOpener:
                     anchor = await anchor_of(reader, turn, agent.abilities.quirks)
             opened = await agent.fork_session(source.session_id, context.place, anchor)
             if opened.session_id == source.session_id:
-                raise ForkWrong(f"{context.spec.title} answered the fork with its source's own id")
+                raise ForkWrong(f"{context.spec.title} answered the fork with the original session's id")
             holds = (
                 replace(source, knows=turn.last_id, reach=turn.last_id, unabridged_from=turn.unabridged_from)
                 if turn
@@ -188,7 +188,7 @@ class AsideSessionOpener:
                 return await self._add(tx, opened, None), opened
         except SessionHeld as held:
             await context.distrust(held, self._window_id)
-            raise AgentError(f"{context.spec.title} gave a session id that it had given before") from held
+            raise AgentError(f"{context.spec.title} reused an earlier session id") from held
         except (StoreError, ReadOnly):
             await end_upstream(agent, opened.session_id)
             raise
@@ -253,11 +253,11 @@ async def end_upstream(agent: AgentPort, session_id: str) -> bool:
 
 
 async def throw_away(context: SendContext, session: AsideSession) -> None:
-    """End the session of an aside that is over; where the agent is gone, that is done when it runs again."""
+    """End the session of an aside that is over; where the agent has exited, that is done when it runs again."""
     try:
         if await end_upstream(session.agent, session.link.session_id):
             with contextlib.suppress(StoreError, ReadOnly):
-                await context.lose(session.link, "the aside is over")
+                await context.lose(session.link, "the side question was closed")
     finally:
         session.release()
 
@@ -273,4 +273,4 @@ async def sweep(context: SendContext, agent: AgentPort, open_here: Callable[[], 
         left = link.cause is Cause.ASIDE and link.state is not LinkState.LOST
         ours = (link.agent, link.profile) == (agent.spec.name, agent.spec.profile)
         if left and ours and link.id not in open_here() and await end_upstream(agent, link.session_id):
-            await context.lose(link, "the aside was left open")
+            await context.lose(link, "the side question was left open")

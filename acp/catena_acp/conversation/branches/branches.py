@@ -60,7 +60,7 @@ class WindowLeaf:
         """Move the window in the caller's transaction; ``agent`` answers from there on."""
         window = await windows.get(tx, self.window_id)
         if window and window.conversation_id != self._runtime.record.id:
-            raise StoreError("this tab shows another conversation by now")
+            raise StoreError("this tab now shows another conversation")
         await move_window(
             tx,
             window_id=self.window_id,
@@ -127,9 +127,9 @@ async def prompt_of(reader: Reader, record: ConversationRecord, prompt_id: str) 
     if prompt is None:
         raise NotFound("message", prompt_id)
     if prompt.kind is not Kind.USER:
-        raise NotOfThisBranch("That is no prompt; only what you said can be said anew.")
+        raise NotOfThisBranch("That is not a prompt; only prompts can be edited.")
     if prompt.data.get("steered"):
-        raise NotOfThisBranch("That was said into a turn; the prompt that the turn began with can be edited.")
+        raise NotOfThisBranch("That was sent into a running turn; edit the prompt that started the turn.")
     if not await is_part_of(reader, record, prompt_id):
         raise NotOfThisBranch
     return prompt

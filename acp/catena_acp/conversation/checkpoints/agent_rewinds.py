@@ -154,13 +154,13 @@ class RewindRequests:
         except (AgentError, ReadOnly, StoreError) as error:
             await noted
             await self._note(request, RewindAnswer.FAILED)
-            why = f"The rewind that you allowed could not be done: {error}"
+            why = f"The rewind failed: {error}"
             open_still = self._runtime.windows  # the others are told where the one that was asked is gone
             for told in {window_id} & open_still or open_still:
                 self._runtime.publish(Troubled(told, Problem(Trouble.STORE, why)))
 
 
-UNTOUCHED = "Files are as they were; what came later is still there."
+UNTOUCHED = "Files are unchanged; later messages are kept."
 
 
 def words_of(checkpoint: Checkpoint, now: datetime) -> str:

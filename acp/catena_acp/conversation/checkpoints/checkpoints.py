@@ -45,7 +45,7 @@ from catena_store.windows import windows
 
 MOST_LABEL = 60  # characters
 _ENDED = ("completed", "failed")  # states of a tool call
-_OFF = "Checkpoints are off in this conversation; /checkpoints manual lets you make them."
+_OFF = "Checkpoints are off in this conversation; turn them on with /checkpoints manual."
 
 
 class Checkpoints:
@@ -301,7 +301,7 @@ def found(newest_first: Sequence[Checkpoint], key: str | None) -> Checkpoint:
     Raises NoCheckpoint.
     """
     if not newest_first:
-        raise NoCheckpoint("There is no checkpoint yet; /checkpoint makes one of where you stand.")
+        raise NoCheckpoint("No checkpoints yet; /checkpoint saves one here.")
     if key is None:
         return newest_first[0]
     named = [each for each in newest_first if each.label == key] or [
@@ -311,8 +311,8 @@ def found(newest_first: Sequence[Checkpoint], key: str | None) -> Checkpoint:
     if len(begun) == 1:
         return begun[0]
     if begun:
-        raise NoCheckpoint(f"{len(begun)} checkpoints begin with “{key}”; give more of the id.")
-    raise NoCheckpoint(f"There is no checkpoint “{key}” here; /checkpoints shows all of them.")
+        raise NoCheckpoint(f"{len(begun)} checkpoints start with “{key}”; type more of the id.")
+    raise NoCheckpoint(f"No checkpoint “{key}”; /checkpoints lists them.")
 
 
 def label_of(text: str | None) -> str | None:

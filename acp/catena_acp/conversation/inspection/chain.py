@@ -151,24 +151,24 @@ def _cause(link: Link, ends: LinkExtent) -> str:
         case Cause.NEW:
             born = "new session"
         case Cause.FORK | Cause.PARK | Cause.ASIDE:
-            born = "fork of another"
+            born = "fork of another session"
         case Cause.FORK_AT:
             born = "fork at an earlier message"
         case Cause.PROBE:
-            born = "made to learn what the agent can do"
+            born = "created to test what the agent can do"
         case Cause.IMPORT:
-            born = "brought in from the agent's own list"
+            born = "imported from the agent's session list"
     return f"{born}: {ends.cause}" if ends.cause else born
 
 
 def _ended(link: Link, ends: LinkExtent) -> str | None:
     match link.state:
         case LinkState.LOST:
-            return f"lost: {link.ended or 'the agent does not know it any more'}"
+            return f"lost: {link.ended or 'the agent no longer has it'}"
         case LinkState.SUSPECT:
-            return f"not prompted any more: {link.ended or 'what it holds is not certain'}"
+            return f"unused: {link.ended or 'its content is uncertain'}"
         case LinkState.PARKED:
-            return "parked: to be forked, never prompted"
+            return "saved fork"
         case LinkState.OPEN:
             return link.ended or _last_trouble(ends)
 
@@ -179,7 +179,7 @@ def _last_trouble(ends: LinkExtent) -> str | None:
         case StopReason.AGENT_GONE:
             return f"its agent {ends.error or 'ended'}"
         case StopReason.INTERRUPTED:
-            return "Catena ended in the middle of its last turn"
+            return "Catena exited during its last turn"
         case StopReason.ERROR | StopReason.REFUSAL:
             return f"its last turn failed: {ends.error}" if ends.error else "its last turn failed"
         case _:
@@ -191,10 +191,10 @@ def _session_check(link: Link, events: tuple[LinkEvent, ...], *, warm: bool) -> 
         lost = next((event.at for event in reversed(events) if event.event == "lost"), None)
         return SessionCheck(Loads.NO, link.ended or "it is lost", lost)
     if warm:
-        return SessionCheck(Loads.YES, "it is open here", None)
+        return SessionCheck(Loads.YES, "open now", None)
     looked = next((event for event in reversed(events) if event.event == links.LOOKED), None)
     if looked is None:
-        return SessionCheck(Loads.UNKNOWN, "nobody has looked", None)
+        return SessionCheck(Loads.UNKNOWN, "not checked", None)
     loads, _, words = (looked.detail or "").partition(": ")
     return SessionCheck(Loads(loads) if loads in set(Loads) else Loads.UNKNOWN, words, looked.at)
 
@@ -209,10 +209,10 @@ def _knows(link: Link, marks: dict[str, MessagePreview]) -> str:
 def _reach(link: Link, marks: dict[str, MessagePreview]) -> str:
     if link.reach == link.knows:
         return "nothing beyond that"
-    return f"perhaps more, up to {_named(marks.get(link.reach or ''))}"
+    return f"possibly more, up to {_named(marks.get(link.reach or ''))}"
 
 
 def _named(preview: MessagePreview | None) -> str:
     if preview is None:
-        return "a message that is gone"
-    return shortened(preview.text) if preview.text.strip() else f"a {preview.kind} without words"
+        return "a deleted message"
+    return shortened(preview.text) if preview.text.strip() else f"an empty {preview.kind} message"

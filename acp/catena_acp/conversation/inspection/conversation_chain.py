@@ -114,7 +114,7 @@ class ConversationChain:
         try:
             return await window.run_exclusively(lambda: self._pick(window, link_id))
         except StillAtWork as error:
-            raise NotToBePicked("A turn is under way here; stop it first.") from error
+            raise NotToBePicked("A turn is running here; stop it first.") from error
 
     async def _pick(self, window: Window, link_id: str) -> Price:
         spec, leaf_id = await self._pickable(link_id)
@@ -134,11 +134,11 @@ class ConversationChain:
             return Loads.UNKNOWN, f"{link.agent} could not be asked: {error}"
         abilities = agent.abilities
         if context.sessions.of(link):
-            return Loads.YES, "it is open here"
+            return Loads.YES, "open now"
         if abilities.quirks.load_destroys:
-            return Loads.UNKNOWN, f"looking could harm it: {spec.title} may lose a session by opening it"
+            return Loads.UNKNOWN, f"not checked: {spec.title} may lose a session by opening it"
         if not abilities.reopens:
-            return Loads.NO, f"{spec.title} cannot open a session again"
+            return Loads.NO, f"{spec.title} cannot reopen a session"
         release = context.agents.hold(agent)
         try:
             await context.sessions.look(link, agent, replace(context.place, cwd=link.cwd), context.host)
@@ -160,23 +160,19 @@ class ConversationChain:
             reach = await messages.get(reader, link.reach) if link.reach else None
         match link.state:
             case LinkState.LOST:
-                raise NotToBePicked(
-                    f"This session is lost ({link.ended or 'the agent does not know it any more'})."
-                )
+                raise NotToBePicked(f"This session is lost ({link.ended or 'the agent no longer has it'}).")
             case LinkState.SUSPECT:
-                raise NotToBePicked("What this session holds is not certain, so nothing more is said to it.")
+                raise NotToBePicked("This session's content is uncertain, so it is not used.")
             case LinkState.PARKED:
-                raise NotToBePicked(
-                    "This session is parked: it is forked where it is needed, never prompted."
-                )
+                raise NotToBePicked("This session is a saved fork: forked when needed, never used directly.")
             case LinkState.OPEN:
                 pass
         if link.conversation_id != self._runtime.record.id:
-            raise NotToBePicked("This session belongs to the conversation that this one was forked from.")
+            raise NotToBePicked("This session belongs to the parent conversation.")
         if busy:
-            raise NotToBePicked("A turn is under way in this session; stop it first.")
+            raise NotToBePicked("A turn is running in this session; stop it first.")
         if reach is None:
-            raise NotToBePicked("This session holds nothing yet.")
+            raise NotToBePicked("This session is empty.")
         try:
             spec = self._runtime.spec_of(link.agent, link.profile)
         except AgentMissing as error:
@@ -185,7 +181,7 @@ class ConversationChain:
         refused = reach.state is MessageState.REFUSED
         leaf_id = reach.parent_id if refused else reach.id
         if leaf_id is None:
-            raise NotToBePicked("This session holds nothing yet.")
+            raise NotToBePicked("This session is empty.")
         return spec, leaf_id
 
     async def _existing(self, link_id: str) -> Link:

@@ -220,14 +220,14 @@ class QueuedSettings:
         self._ours = _in_force(live.state)
         missing = _not_in_force(live.state, item.mode, item.model)
         if missing:
-            because = f": {why}" if why else " offers no such thing now"
+            because = f": {why}" if why else " no longer offers that"
             self._runtime.publish(
                 Troubled(
                     self._window_id,
                     Problem(
                         Trouble.REFUSED,
-                        f"A waiting prompt was typed in {' and '.join(missing)}, and {state.agent_title}"
-                        f"{' did not take that' if why else ''}{because}. It goes out as the session is.",
+                        f"A queued prompt was written for {' and '.join(missing)}, but {state.agent_title}"
+                        f"{' did not accept that' if why else ''}{because}. It is sent with the current settings.",
                     ),
                 )
             )
@@ -245,7 +245,7 @@ class QueuedSettings:
             # The turn before tells what the waiting prompt was typed in; this is what comes back after a restart.
             await self._runtime.environment.note_in_force(self._window_id, live)
         if why:
-            text = f"{live.state.agent_title} did not go back to the mode and model of before: {why}."
+            text = f"{live.state.agent_title} did not switch back to the earlier mode and model: {why}."
             self._runtime.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
 
     async def _set(self, live: LiveSession, mode: str | None, model: str | None) -> str | None:

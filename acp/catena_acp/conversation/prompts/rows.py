@@ -170,7 +170,7 @@ class PromptRows:
         """Where the window stands. Raises StoreError if that is in another conversation by now."""
         window = await windows.get(tx, self._window_id)
         if window and window.conversation_id != self._runtime.record.id:
-            raise StoreError("this tab shows another conversation by now")
+            raise StoreError("this tab now shows another conversation")
         return window.leaf_id if window else None
 
     async def restore(self, attempt: Attempt, claimed: RunningTurn | None) -> list[Attachment]:

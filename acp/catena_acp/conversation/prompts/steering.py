@@ -1,4 +1,4 @@
-"""Steering: a waiting prompt is said into the running turn, if the agent offers that.
+"""Steering: a waiting prompt is sent to the running turn, if the agent offers that.
 
 What may have been heard is never said again, and what was not heard is never lost. So the prompt is marked before it
 goes out; it leaves the queue only with the row that it becomes; and where nobody can tell whether the agent heard it,
@@ -104,12 +104,12 @@ class Steering:
                 return await self._heard(running, item, mark["row"])
             case "startedNewTurn":
                 self.elsewhere = True
-                self._say("answers it in a turn of its own. What still waits is held until you send it.")
+                self._say("answers it in a separate turn. The other queued prompts wait until you send them.")
                 return await self._heard(running, item, mark["row"])
             case "promptRequired":
                 return await self._not_taken(item, None)
             case "failed":
-                return await self._not_taken(item, "it says that it failed")
+                return await self._not_taken(item, "it reported a failure")
             case _:
                 return await self._heard(running, item, mark["row"], doubtful=True)
 
@@ -137,7 +137,7 @@ class Steering:
         self._queue.unserved = True
         await self._queue.publish()
         if why:
-            self._say(f"did not take it into the running turn ({why}); it is sent when that ends.")
+            self._say(f"did not accept it during the turn ({why}); it is sent when the turn ends.")
         return False
 
     def _say(self, text: str) -> None:

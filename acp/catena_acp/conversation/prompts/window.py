@@ -272,7 +272,7 @@ class Window:
             )
         self.leaf.switch_agent(spec)
 
-    # --- going to another branch
+    # --- switching branches
 
     async def go_to(self, leaf_id: str | None, act: Act = Act.GO_TO) -> None:
         """Move the leaf to another row, None for the beginning; also in a conversation that can only be read.

@@ -212,7 +212,7 @@ async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_
             await windows.advance(tx, window.id, notice.id)
     link = await links.get(tx, turn.link_id)
     suspect = link is not None and link.state is LinkState.OPEN and not proved
-    why = "its last turn was left in the middle"
+    why = "its last turn was interrupted"
     if suspect:
         await links.move(
             tx,

@@ -1,4 +1,4 @@
-"""Scenes of failure: exits, limits, silence, and lines that no agent should send."""
+"""Scenes of failure: exits, limits, silence, and sends invalid lines."""
 
 from __future__ import annotations
 
@@ -202,47 +202,49 @@ def _banner(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 FAILURES: Final[dict[str, Scene]] = {
-    "crash": Scene(NOTHING, _crash, "crash", "kills itself in the middle of a sentence"),
-    "exit": Scene(r"(?P<status>\d{1,3})", _exit, "exit N", "ends with that status"),
-    "orphan": Scene(OPTIONAL_SECONDS, _orphan, "orphan [S]", "ends, while a child keeps its output open"),
-    "hang": Scene(r"(?P<hard>hard)?", _hang, "hang [hard]", "never answers; hard: not even when stopped"),
-    "deaf": Scene(NOTHING, _deaf, "deaf", "reads no more input"),
+    "crash": Scene(NOTHING, _crash, "crash", "kills itself in mid-sentence"),
+    "exit": Scene(r"(?P<status>\d{1,3})", _exit, "exit N", "exits with that status"),
+    "orphan": Scene(
+        OPTIONAL_SECONDS, _orphan, "orphan [S]", "exits while a child process keeps its output open"
+    ),
+    "hang": Scene(r"(?P<hard>hard)?", _hang, "hang [hard]", "never answers; hard: not even to a stop"),
+    "deaf": Scene(NOTHING, _deaf, "deaf", "stops reading input"),
     "ratelimit": Scene(
         r"(?P<early>early)?\s*(?P<seconds>\d+)?",
         _rate_limit,
         "ratelimit [early] [S]",
         "429; resets in S",
     ),
-    "credit": Scene(NOTHING, _credit, "credit", "the month's money is spent"),
+    "credit": Scene(NOTHING, _credit, "credit", "no credit left"),
     "overload": Scene(NOTHING, _overload, "overload", "529"),
-    "login": Scene(NOTHING, _login, "login", "wants a login, now and until it gets one"),
+    "login": Scene(NOTHING, _login, "login", "requires a login until you log in"),
     "error": Scene(
         r"(?P<code>-?\d+)(?: (?P<text>.*))?",
         _error,
         "error CODE WORDS",
-        "refuses with these words",
+        "fails with this message",
     ),
-    "empty": Scene(NOTHING, _empty, "empty", "ends with nothing said"),
+    "empty": Scene(NOTHING, _empty, "empty", "returns an empty answer"),
     "errortext": Scene(
         NOTHING,
         _stop_with("end_turn", prose.LIMIT_AS_TEXT),
         "errortext",
-        "an error that pretends to be an answer",
+        "an error sent as an answer",
     ),
     "refuse": Scene(NOTHING, _stop_with("refusal", "I would rather not."), "refuse", "stops with a refusal"),
-    "maxtokens": Scene(NOTHING, _stop_with("max_tokens", _PARTIAL), "maxtokens", "runs out of tokens"),
+    "maxtokens": Scene(NOTHING, _stop_with("max_tokens", _PARTIAL), "maxtokens", "stops at the token limit"),
     "stopreason": Scene(WORD, _stop_reason, "stopreason X", "stops with that reason"),
-    "late": Scene(NOTHING, _late, "late", "goes on after its answer"),
+    "late": Scene(NOTHING, _late, "late", "continues after its answer"),
     "between": Scene(
         f"(?:{CUE}|{OPTIONAL_SECONDS})",
         _between,
         "between [S | cue NAME]",
-        "speaks S seconds, or at a cue, after the turn",
+        "sends a message S seconds after the turn, or at a cue",
     ),
-    "garbage": Scene(NOTHING, _garbage, "garbage", "lines that no agent should send"),
-    "flood": Scene(r"stderr (?P<size>\d+)", _flood, "flood stderr N", "N kB of complaints"),
+    "garbage": Scene(NOTHING, _garbage, "garbage", "sends invalid lines"),
+    "flood": Scene(r"stderr (?P<size>\d+)", _flood, "flood stderr N", "writes N kB to standard error"),
     "twice": Scene(NOTHING, _twice, "twice", "answers twice"),
-    "wrongid": Scene(r"(?P<only>only)?", _wrong_id, "wrongid [only]", "answers what nobody asked"),
-    "invalid-utf8": Scene(NOTHING, _invalid_utf8, "invalid-utf8", "bytes that are no text"),
-    "banner": Scene(NOTHING, _banner, "banner", "plain text between messages"),
+    "wrongid": Scene(r"(?P<only>only)?", _wrong_id, "wrongid [only]", "answers a request nobody made"),
+    "invalid-utf8": Scene(NOTHING, _invalid_utf8, "invalid-utf8", "sends bytes that are not text"),
+    "banner": Scene(NOTHING, _banner, "banner", "sends plain text between messages"),
 }

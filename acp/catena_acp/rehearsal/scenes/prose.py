@@ -47,19 +47,19 @@ def stream_of_words(count: int, end: str | None = None) -> Iterator[str]:
 
 
 FREE_ANSWER: Final = """\
-## A rehearsal
+## Rehearsal
 
-I am the **rehearsal agent**: a script, not a model. I understood nothing of this, but I did hear it:
+I am the **rehearsal agent**: a script, not a model. I can't understand prompts; I received:
 
 > {heard}
 
-What you can try here:
+Try one of these:
 
-- type `help` to see every scene
-- type `tool read README.md` or `edit notes.txt` to see tools and permissions
-- type `stream 200 rate 40` to watch an answer arrive
+- `help` lists all commands
+- `tool read README.md` or `edit notes.txt` shows tools and permissions
+- `stream 200 rate 40` streams an answer
 
-A scene is a line, or stands between semicolons:
+One command per line, or separate them with semicolons:
 
 ```text
 think about it; plan; say done
@@ -67,10 +67,10 @@ think about it; plan; say done
 """
 
 HELP: Final = """\
-# What can be rehearsed
+# Commands
 
-I have **no model**. A prompt picks my scenes: one a line, or several with `;` between.
-Anything else I only hear.
+I have **no model**: a prompt is a command, or several, one per line or separated with `;`.
+I repeat anything else.
 
 {scenes}
 """

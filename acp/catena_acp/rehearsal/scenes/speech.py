@@ -28,7 +28,7 @@ def _say(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _think(turn: ScriptedTurn, step: ScriptStep) -> None:
     for part in re.findall(
-        r"\S+\s*", step.word("text") or "First the curtain, then the light, then the first line."
+        r"\S+\s*", step.word("text") or "First the question, then the code, then the answer."
     ):
         turn.think(part)
 
@@ -49,7 +49,7 @@ def _cue(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _heed(turn: ScriptedTurn, step: ScriptStep) -> None:
     said = turn.next_steered(step.number("seconds", 5))
-    turn.say("Nothing was said into it." if said is None else prose.HEEDED.format(heard=said))
+    turn.say("Nothing was sent to this turn." if said is None else prose.HEEDED.format(heard=said))
 
 
 def _text(text: str) -> RunScene:
@@ -61,7 +61,7 @@ def _text(text: str) -> RunScene:
 
 def _code(turn: ScriptedTurn, step: ScriptStep) -> None:
     language = step.word("text") or "python"
-    unknown = "no such language was rehearsed\n"
+    unknown = "no example in this language\n"
     turn.say(f"```{language}\n{prose.CODE.get(language, unknown)}```\n")
 
 
@@ -86,7 +86,7 @@ def _huge(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _plan(turn: ScriptedTurn, step: ScriptStep) -> None:
-    lines = (("Read the lines", "high"), ("Rehearse them", "medium"), ("Bow", "low"))
+    lines = (("Read the code", "high"), ("Make the change", "medium"), ("Run the tests", "low"))
     for done in range(len(lines) + 1):
         turn.plan(
             [
@@ -131,7 +131,7 @@ def _usage(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _notice(turn: ScriptedTurn, step: ScriptStep) -> None:
-    title = step.word("text") or "The curtain is stuck"
+    title = step.word("text") or "The disk is almost full"
     turn.update(
         {"sessionUpdate": "notice", "severity": "warning", "title": title, "description": "Nothing is lost."}
     )
@@ -141,7 +141,7 @@ def _compact(turn: ScriptedTurn, step: ScriptStep) -> None:
     compaction = {"sessionUpdate": "compaction_update", "compactionId": f"compaction-{turn.new_id()}"}
     turn.update({**compaction, "status": "in_progress"})
     turn.update(
-        {**compaction, "status": "completed", "summary": [{"type": "text", "text": "We rehearsed a while."}]}
+        {**compaction, "status": "completed", "summary": [{"type": "text", "text": "We talked for a while."}]}
     )
 
 
@@ -183,34 +183,34 @@ def _settings(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 SPEECH: Final[dict[str, Scene]] = {
-    "say": Scene(TEXT, _say, "say TEXT", "says it"),
+    "say": Scene(TEXT, _say, "say TEXT", "answers with TEXT"),
     "stream": Scene(
         r"(?P<count>\d+)(?: rate (?P<rate>\d+(?:\.\d+)?))?(?: end=(?P<end>\S+))?",
         _stream,
         "stream N [rate R] [end=WORD]",
-        "N words of Markdown, a chunk each, R a second",
+        "streams N words of Markdown, R per second",
     ),
     "think": Scene(OPTIONAL_TEXT, _think, "think [TEXT]", "a thought"),
-    "markdown": Scene(NOTHING, _text(prose.MARKDOWN), "markdown", "every construct there is"),
+    "markdown": Scene(NOTHING, _text(prose.MARKDOWN), "markdown", "every Markdown element"),
     "table": Scene(NOTHING, _text(prose.TABLE), "table", "a table"),
     "code": Scene(r"(?P<text>\w*)", _code, "code [LANGUAGE]", "a block of code"),
-    "todo": Scene(NOTHING, _text(prose.TODO), "todo", "an answer that leaves things open"),
+    "todo": Scene(NOTHING, _text(prose.TODO), "todo", "an answer with open tasks"),
     "image": Scene(NOTHING, _image, "image", "a picture"),
     "huge": Scene(r"(?P<size>\d+)", _huge, "huge N", "one chunk of N kB"),
-    "plan": Scene(NOTHING, _plan, "plan", "three entries that make progress"),
-    "mode": Scene(r"(?P<word>ask|code|plan)", _mode, "mode ask|code|plan", "the agent changes its mode"),
-    "title": Scene(TEXT, _title, "title TEXT", "names the session"),
-    "commands": Scene(NOTHING, _commands, "commands", "learns a command"),
-    "usage": Scene(r"(?P<used>\d+)/(?P<size>\d+)", _usage, "usage N/M", "reports its context"),
-    "notice": Scene(OPTIONAL_TEXT, _notice, "notice [TEXT]", "something to know"),
-    "compact": Scene(NOTHING, _compact, "compact", "tells that it shortened its context"),
-    "unknown": Scene(NOTHING, _unknown, "unknown", "an update that nobody knows"),
+    "plan": Scene(NOTHING, _plan, "plan", "a plan of three steps that progresses"),
+    "mode": Scene(r"(?P<word>ask|code|plan)", _mode, "mode ask|code|plan", "changes the agent's mode"),
+    "title": Scene(TEXT, _title, "title TEXT", "sets the session's title"),
+    "commands": Scene(NOTHING, _commands, "commands", "adds a slash command"),
+    "usage": Scene(r"(?P<used>\d+)/(?P<size>\d+)", _usage, "usage N/M", "reports context usage"),
+    "notice": Scene(OPTIONAL_TEXT, _notice, "notice [TEXT]", "shows a notice"),
+    "compact": Scene(NOTHING, _compact, "compact", "reports that it shortened its context"),
+    "unknown": Scene(NOTHING, _unknown, "unknown", "sends an unknown update"),
     "escape": Scene(NOTHING, _escape, "escape", "control sequences and markup everywhere"),
-    "wait": Scene(OPTIONAL_SECONDS, _wait, "wait [SECONDS]", "says nothing for a while"),
-    "cue": Scene(r"(?P<cue>[\w-]+)", _cue, "cue NAME", "waits until the file cues/NAME is in its home"),
-    "heed": Scene(OPTIONAL_SECONDS, _heed, "heed [SECONDS]", "waits until something is said into the turn"),
-    "history": Scene(r"(?P<count>\d+)", _history, "history N", "pretends that N more turns took place"),
-    "echo": Scene(NOTHING, _echo, "echo", "what this session has heard"),
-    "context": Scene(NOTHING, _context, "context", "the same, whole"),
-    "settings": Scene(NOTHING, _settings, "settings", "mode, model and options in force"),
+    "wait": Scene(OPTIONAL_SECONDS, _wait, "wait [SECONDS]", "pauses"),
+    "cue": Scene(r"(?P<cue>[\w-]+)", _cue, "cue NAME", "waits until the file cues/NAME exists in its home"),
+    "heed": Scene(OPTIONAL_SECONDS, _heed, "heed [SECONDS]", "waits for a message sent into the turn"),
+    "history": Scene(r"(?P<count>\d+)", _history, "history N", "adds N pretend turns to its history"),
+    "echo": Scene(NOTHING, _echo, "echo", "what this session has received"),
+    "context": Scene(NOTHING, _context, "context", "the same, in full"),
+    "settings": Scene(NOTHING, _settings, "settings", "current mode, model and options"),
 }

@@ -64,7 +64,7 @@ def _change_file(turn: ScriptedTurn, step: ScriptStep, *, ask: bool) -> None:
     )
     if ask and not turn.ask_permission(call_id).startswith("yes"):
         turn.update_tool(call_id, status="failed")
-        turn.say(f"You said no, so I did not pretend to change `{step.word('word')}`.")
+        turn.say(f"Rejected: I did not pretend to change `{step.word('word')}`.")
         return
     turn.update_tool(call_id, status="in_progress")
     turn.update_tool(call_id, status="completed", rawOutput={"changed": path})
@@ -82,7 +82,7 @@ def _run(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _ask(turn: ScriptedTurn, step: ScriptStep) -> None:
-    title = step.word("text") or "Do something that needs leave"
+    title = step.word("text") or "Do something that needs permission"
     call_id = turn.start_tool(title=title, kind="execute", rawInput={"title": title})
     chosen = turn.ask_permission(call_id)
     turn.update_tool(call_id, status="completed" if chosen.startswith("yes") else "failed")
@@ -108,7 +108,7 @@ def _read(turn: ScriptedTurn, step: ScriptStep) -> None:
     call_id = turn.start_tool(title=f"Read {step.word('word')}", kind="read", locations=[{"path": path}])
     if not turn.client_offers("fs", "readTextFile"):
         turn.update_tool(
-            call_id, status="failed", content=[text_content("The client reads no files for agents.\n")]
+            call_id, status="failed", content=[text_content("The client does not read files for agents.\n")]
         )
         return
     _finish(turn, call_id, turn.ask_client("fs/read_text_file", path=path), "content")
@@ -119,7 +119,7 @@ def _write(turn: ScriptedTurn, step: ScriptStep) -> None:
     call_id = turn.start_tool(title=f"Write {step.word('word')}", kind="edit", locations=[{"path": path}])
     if not turn.client_offers("fs", "writeTextFile"):
         turn.update_tool(
-            call_id, status="failed", content=[text_content("The client writes no files for agents.\n")]
+            call_id, status="failed", content=[text_content("The client does not write files for agents.\n")]
         )
         return
     answer = turn.ask_client("fs/write_text_file", path=path, content=(step.word("text") or "") + "\n")
@@ -133,7 +133,9 @@ def _terminal(turn: ScriptedTurn, step: ScriptStep) -> None:
     )
     if not turn.client_offers("terminal"):
         turn.update_tool(
-            call_id, status="failed", content=[text_content("The client runs no terminals for agents.\n")]
+            call_id,
+            status="failed",
+            content=[text_content("The client does not run terminals for agents.\n")],
         )
         return
     made = turn.ask_client("terminal/create", command=command, args=args, cwd=turn.session.transcript.cwd)
@@ -198,11 +200,11 @@ TOOLS: Final[dict[str, Scene]] = {
     "tool": Scene(_TOOL, _tool, "tool [KIND] [TITLE]", "a tool call, from pending to completed"),
     "begin": Scene(_TOOL, _begin, "begin [KIND] [TITLE]", "a tool call that stays in progress"),
     "fail": Scene(_TOOL, _fail, "fail [KIND] [TITLE]", "a tool call that fails"),
-    "redo": Scene(TEXT, _redo, "redo TITLE", "a tool call, unless it heard that it is done"),
-    "edit": Scene(WORD, _edit, "edit PATH", "a diff; asks first, and changes nothing"),
+    "redo": Scene(TEXT, _redo, "redo TITLE", "a tool call, unless its history says it is done"),
+    "edit": Scene(WORD, _edit, "edit PATH", "shows a diff, asks first; changes nothing"),
     "edit!": Scene(WORD, _edit_unasked, "edit! PATH", "the same without asking"),
-    "run": Scene(TEXT, _run, "run COMMAND", "output of a command that is not run"),
-    "ask": Scene(OPTIONAL_TEXT, _ask, "ask [TITLE]", "a permission"),
+    "run": Scene(TEXT, _run, "run COMMAND", "shows the output of a command without running it"),
+    "ask": Scene(OPTIONAL_TEXT, _ask, "ask [TITLE]", "asks for a permission"),
     "read": Scene(WORD, _read, "read PATH", "reads a file through the client"),
     "write": Scene(
         r"(?P<word>\S+)(?: (?P<text>.*))?",
@@ -212,5 +214,5 @@ TOOLS: Final[dict[str, Scene]] = {
     ),
     "terminal": Scene(TEXT, _terminal, "terminal COMMAND", "runs a command through the client"),
     "form": Scene(NOTHING, _form, "form", "asks for a few fields"),
-    "url": Scene(NOTHING, _url, "url", "asks to open an address"),
+    "url": Scene(NOTHING, _url, "url", "asks to open a URL"),
 }

@@ -131,12 +131,12 @@ async def check_messages(db: Database, record: Record, request: BranchRequest) -
     at = await _message(db, record, request.at)
     edited = await _message(db, record, request.edit)
     if at is not None and at.kind is Kind.USER:
-        raise CommandRefused(f"{at.id} is a prompt: --edit says it anew, and --at goes on after an answer")
+        raise CommandRefused(f"{at.id} is a prompt: use --edit to replace it; --at takes an answer")
     if edited is not None and edited.kind is not Kind.USER:
         raise CommandRefused(
-            f"{edited.id} is no prompt: --edit says a prompt anew, and --at goes on after a message"
+            f"{edited.id} is not a prompt: use --at to continue after it; --edit takes a prompt"
         )
     if edited is not None and edited.data.get("steered"):
         raise CommandRefused(
-            f"{edited.id} was said into a turn; --edit takes the prompt that the turn began with"
+            f"{edited.id} was sent into a running turn; --edit takes the prompt that started the turn"
         )

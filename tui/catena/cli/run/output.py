@@ -79,7 +79,7 @@ class PlainOutput:
 
     def branch(self, branch: NewBranch) -> None:
         if branch.act == "fork":
-            self._note(f"forked as {self._conversation_id}: {branch.price.words}")
+            self._note(f"Forked as {self._conversation_id}: {branch.price.words}")
         elif branch.price.before_logout:
             self._note(branch.price.words)
 
@@ -114,9 +114,7 @@ class PlainOutput:
 
     def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None:
         if by == "policy" and (option is None or option.kind.startswith("reject")):
-            self._note(
-                f"refused: {asked.tool_call.title or 'a tool call'} (--permissions says what to allow)"
-            )
+            self._note(f"denied: {asked.tool_call.title or 'a tool call'} (use --permissions to allow it)")
 
     def usage(self, usage: Usage) -> None:
         return

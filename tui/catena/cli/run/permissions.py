@@ -115,7 +115,7 @@ class Terminal:
 
 def _question(asked: PermissionOpened) -> Iterator[str]:
     call = asked.tool_call
-    yield f"? {safe_line(call.title or call.kind or 'The agent asks for a permission')}"
+    yield f"? {safe_line(call.title or call.kind or 'Permission request')}"
     for location in call.locations or ():
         yield f"  {safe_line(location.path)}"
     for content in call.content or ():

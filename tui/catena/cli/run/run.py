@@ -198,7 +198,7 @@ class _HeadlessRun:
 def _read_files(paths: Sequence[str]) -> list[Attachment]:
     """Read the files to attach. Raises CommandRefused."""
     if len(paths) > MOST_FILES:
-        raise CommandRefused(f"a prompt takes {MOST_FILES} files, not {len(paths)}")
+        raise CommandRefused(f"at most {MOST_FILES} files per prompt, not {len(paths)}")
     try:
         return [read_file(path) for path in paths]
     except NotAttachable as error:

@@ -48,7 +48,7 @@ from catena_store.database.database import Database
 from catena_store.records import Attachment, Kind, Message, StopReason
 
 _SETTLING_SECONDS = 2.0
-CLEARED = "Context cleared: nothing said so far is sent to an agent again. The transcript stays."
+CLEARED = "Context cleared: the agent no longer sees earlier messages. The transcript stays."
 _GROWING = frozenset({Kind.AGENT, Kind.THOUGHT})
 
 

@@ -47,13 +47,13 @@ def write_new(directory: str, stem: str, text: str) -> Path:
         except FileExistsError:
             continue
         return path
-    raise FileExistsError(17, f"{stem}-{_MOST}.md and all before it are there already")
+    raise FileExistsError(17, f"{stem}.md to {stem}-{_MOST}.md already exist")
 
 
 _SLOW_FRAME = 0.1  # seconds between two drawings over a slow line
 _READING_SECONDS = 4.0  # for a message, before the time of the answer replaces it
-_NO_ANSWER = "There is no answer yet."
-_NOT_WHOLE = "One question after the other: this answer is not whole yet."
+_NO_ANSWER = "No answer yet."
+_NOT_WHOLE = "Wait for this answer first."
 
 
 class Destination(Enum):
@@ -79,10 +79,10 @@ class AsideTranscript(Transcript):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,a", "screen.ask", "ask more", id="aside.ask"),
         Binding("y", "screen.copy", "copy the answer", id="aside.copy"),
-        Binding("i", "screen.insert", "into the composer", id="aside.insert"),
-        Binding("s", "screen.save", "into a new file", id="aside.save"),
-        Binding("n", "screen.begin", "begin a conversation with it", id="aside.begin"),
-        Binding("e", "screen.edit", "ask a question otherwise", id="aside.edit"),
+        Binding("i", "screen.insert", "put into the composer", id="aside.insert"),
+        Binding("s", "screen.save", "save to a new file", id="aside.save"),
+        Binding("n", "screen.begin", "new conversation with it as draft", id="aside.begin"),
+        Binding("e", "screen.edit", "edit a question", id="aside.edit"),
         Binding("j,down", "screen.scroll(1)", show=False),
         Binding("k,up", "screen.scroll(-1)", show=False),
     ]
@@ -152,7 +152,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     def on_mount(self) -> None:
         """Show the price, and ask the question."""
-        self._more.placeholder = "Ask something beside the conversation"
+        self._more.placeholder = "Ask a side question (not saved)"
         self._show_context(f"{self._aside.title} · {self._aside.price.words}")
         self.set_interval(1.0, self._tick)
         self.set_focus(self._transcript)
@@ -216,14 +216,14 @@ class AsideScreen(ReadingScreen[AsideResult]):
         super().say(text)
 
     def _show_context(self, words: str) -> None:
-        self.show_title(safe_line(f"aside · {words}"))
+        self.show_title(safe_line(f"side question · {words}"))
 
     def _show_hints(self) -> None:
         if self.has_class("-asking"):
             hints = [("enter ask instead" if self._edit else "enter ask", "send"), ("esc back", "leave")]
         elif self._transcript.choosing:
             hints = [
-                ("enter ask this otherwise", "ask"),
+                ("enter ask again", "ask"),
                 ("↑ before", "scroll(-1)"),
                 ("↓ after", "scroll(1)"),
                 ("esc back", "leave"),
@@ -335,7 +335,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         """Copy the answer."""
         if answer := self._answer():
             self.app.copy_to_clipboard(answer)
-            self.say("Sent the answer to the terminal for its clipboard.")
+            self.say("Sent the answer to the terminal's clipboard.")
 
     def action_insert(self) -> None:
         """Close the screen; the answer goes into the composer."""
@@ -356,9 +356,9 @@ class AsideScreen(ReadingScreen[AsideResult]):
         try:
             path = await asyncio.to_thread(write_new, self._directory, self._stem, answer)
         except OSError as error:
-            self.say(f"It could not be written: {error.strerror or error}.")
+            self.say(f"Could not save: {error.strerror or error}.")
         else:
-            self.say(f"It is in {path.name} now, in {self._directory}.")
+            self.say(f"Saved as {path.name} in {self._directory}.")
 
     @property
     def reader(self) -> Transcript:

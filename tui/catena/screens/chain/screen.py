@@ -26,13 +26,13 @@ _OLDER = "older"  # the key of the row for the links that are not shown
 class ChainScreen(ListScreen[str | None]):
     """The links of a chain; its result is the id of the link to continue, whose price was shown before."""
 
-    HEADING = "the chain"
-    EMPTY = "no session has carried this conversation yet"
+    HEADING = "Sessions"
+    EMPTY = "no sessions yet"
     HINTS = (
         ("enter details", "open"),
-        ("p look", "probe"),
-        ("P at all", "probe_all"),
-        ("r go on from it", "go_on"),
+        ("p check", "probe"),
+        ("P check all", "probe_all"),
+        ("r continue from it", "go_on"),
         ("y copy id", "copy"),
         ("esc back", "leave"),
     )
@@ -40,9 +40,9 @@ class ChainScreen(ListScreen[str | None]):
         Binding("escape,q,ctrl+c", "leave", "back", priority=True),
         *LETTER_KEYS,
         Binding("enter", "open", "details", id="chain.details"),
-        Binding("p", "probe", "does it load?", id="chain.probe"),
-        Binding("P,shift+p", "probe_all", "do they load?", id="chain.probe_all"),
-        Binding("r", "go_on", "go on from it", id="chain.go_on"),
+        Binding("p", "probe", "check if it loads", id="chain.probe"),
+        Binding("P,shift+p", "probe_all", "check all", id="chain.probe_all"),
+        Binding("r", "go_on", "continue from it", id="chain.go_on"),
         Binding("y", "copy", "copy its session id", id="chain.copy"),
         Binding("a", "all", "all of them", id="chain.all"),
     ]
@@ -73,9 +73,9 @@ class ChainScreen(ListScreen[str | None]):
         self._chain = await self._conversation_chain.read(self._of_window, cap=self._cap)
         self.row_list.show(self._rows(), keep=self.chosen_key)
         count = len(self._chain.entries) + self._chain.older
-        title = f"the chain: {count:,} session{'' if count == 1 else 's'}, newest last"
+        title = f"Sessions ({count:,}), newest last"
         if self._chain.folded:
-            title += f" · {self._chain.folded:,} set apart"
+            title += f" · {self._chain.folded:,} internal"
         self.show_title(title)
 
     def _rows(self) -> list[Row]:
@@ -131,7 +131,7 @@ class ChainScreen(ListScreen[str | None]):
         """Copy the session id of the link."""
         if (entry := self._entry) is not None:
             self.app.copy_to_clipboard(entry.link.session_id)
-            self.say("Sent the session's id to the terminal for its clipboard.")
+            self.say("Sent the session id to the terminal's clipboard.")
 
     def action_probe(self) -> None:
         """Check whether the session of the link still loads."""
@@ -153,7 +153,7 @@ class ChainScreen(ListScreen[str | None]):
         self._busy = True
         try:
             for entry in entries:
-                self.say(f"looking at {entry.agent_title}'s session …")
+                self.say(f"checking {entry.agent_title}'s session …")
                 probe = await self._conversation_chain.check_session(entry.link.id)
                 await self._read()
                 self.say(f"{_VERDICTS[probe.loads]}: {probe.words}.")
@@ -161,7 +161,7 @@ class ChainScreen(ListScreen[str | None]):
                 loads = [each.check.loads for each in self._chain.entries]
                 self.say(
                     f"{loads.count(Loads.YES)} load, {loads.count(Loads.NO)} do not,"
-                    f" {loads.count(Loads.UNKNOWN)} could not be asked."
+                    f" {loads.count(Loads.UNKNOWN)} not checked."
                 )
         finally:
             self._busy = False
@@ -169,9 +169,7 @@ class ChainScreen(ListScreen[str | None]):
     async def _show_price(self, entry: ChainEntry) -> None:
         price = await self._conversation_chain.price_of(self._of_window, entry.link.id)
         self._offer = entry.link.id
-        self.say(
-            f"Go on from here: {price.words}. What came later stays where it is. enter goes on · esc stays"
-        )
+        self.say(f"Continue from here: {price.words}. Later messages are kept. enter continue · esc cancel")
 
 
 class LinkPage(PageScreen):
@@ -196,7 +194,7 @@ class LinkPage(PageScreen):
 _VERDICTS = {
     Loads.YES: "It loads",
     Loads.NO: "It does not load",
-    Loads.UNKNOWN: "Whether it loads is not known",
+    Loads.UNKNOWN: "Not known whether it loads",
 }
 
 
@@ -215,6 +213,6 @@ def _loads(entry: ChainEntry) -> str:
         case Loads.YES:
             return "loads"
         case Loads.NO:
-            return "lost" if entry.state is LinkState.LOST else "loads not"
+            return "lost" if entry.state is LinkState.LOST else "does not load"
         case Loads.UNKNOWN:
             return ""

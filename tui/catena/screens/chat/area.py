@@ -42,12 +42,12 @@ _HINTS = {
         "f1 help",
     ),
     "busy": ("enter queue", "esc stop", "ctrl+j newline", "/ commands", "shift+tab browse", "f1 help"),
-    "completing": ("↑ ↓ choose", "tab complete", "enter do it", "esc close"),
+    "completing": ("↑ ↓ choose", "tab complete", "enter run", "esc close"),
     "browsing": (
         "j k message",
         "J K prompt",
         "e edit",
-        "r again",
+        "r retry",
         "f F fork",
         "h l version",
         "enter fold",
@@ -55,14 +55,14 @@ _HINTS = {
         "esc back",
         "f1 help",
     ),
-    "choosing": ("↑ ↓ choose a prompt", "enter edit it", "r again", "f F fork", "esc back"),
-    "branch": ("enter do it", "esc leave it"),
-    "editing": ("enter send", "esc your draft back", "ctrl+j newline", "f1 help"),
-    "editing_busy": ("enter stops the turn and sends", "esc your draft back", "ctrl+j newline", "f1 help"),
-    "question": ("1–9 y n answer", "d the change", "r reject with a reason", "esc leave it open"),
-    "trouble": ("the letters choose", "esc back to the composer, again: put it away"),
+    "choosing": ("↑ ↓ choose a prompt", "enter edit", "r retry", "f F fork", "esc back"),
+    "branch": ("enter run", "esc cancel"),
+    "editing": ("enter send", "esc cancel", "ctrl+j newline", "f1 help"),
+    "editing_busy": ("enter stop and send", "esc cancel", "ctrl+j newline", "f1 help"),
+    "question": ("1–9 y n choose", "d full diff", "r reject with a reason", "esc decide later"),
+    "trouble": ("press a letter", "esc back · esc esc dismiss"),
     "queue": ("↑ ↓ choose", "J K move", "enter change", "d delete", "s send now", "esc back"),
-    "reason": ("enter reject and send this", "esc back"),
+    "reason": ("enter reject and send", "esc back"),
     "finding": ("enter ↓ next", "↑ previous", "esc close"),
 }
 _WIDE = 60  # cells
@@ -242,10 +242,10 @@ class ChatArea(Vertical):
             self.panels.permission.drop_reason()
         elif place == "question":
             self.write_here()
-            self.say("The question stays open; tab goes back to it. Esc once more stops the turn.")
+            self.say("The request stays open: Tab returns to it, Esc again stops the turn.")
         elif place == "trouble":
             self.write_here()
-            self.say("Tab goes back to it; esc once more puts it away.")
+            self.say("Tab goes back to it; Esc again dismisses it.")
         elif place == "branch":
             self.panels.fork.leave()
         elif place == "choosing":

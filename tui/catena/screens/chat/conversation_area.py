@@ -43,23 +43,23 @@ class ConversationArea(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "step(1)", "next message", id="browse.next"),
-        Binding("k,up", "step(-1)", "message before", id="browse.previous"),
+        Binding("k,up", "step(-1)", "previous message", id="browse.previous"),
         Binding("J,shift+j", "step(1, True)", "next prompt", id="browse.next_prompt"),
-        Binding("K,shift+k", "step(-1, True)", "prompt before", id="browse.previous_prompt"),
+        Binding("K,shift+k", "step(-1, True)", "previous prompt", id="browse.previous_prompt"),
         Binding("g,home", "go_top", "top", id="browse.top"),
         Binding("G,shift+g,end", "go_end", "end", id="browse.end"),
         Binding("enter,space", "fold", "fold", id="browse.fold"),
         Binding("y", "copy_message", "copy message", id="browse.copy"),
         Binding("Y,shift+y", "copy_code", "copy code block", id="browse.copy_code"),
         Binding("q", "quote", "quote", id="browse.quote"),
-        Binding("c", "act('context')", "what it knows", id="browse.context"),
+        Binding("c", "act('context')", "what the agent knows", id="browse.context"),
         Binding("u", "act('undo')", "undo", id="browse.undo"),
-        Binding("t", "act('tree')", "every branch", id="browse.tree"),
-        Binding("e", "act('edit')", "edit the prompt", id="browse.edit"),
-        Binding("r", "act('again')", "the prompt again", id="browse.retry"),
+        Binding("t", "act('tree')", "tree of branches", id="browse.tree"),
+        Binding("e", "act('edit')", "edit and resend the prompt", id="browse.edit"),
+        Binding("r", "act('again')", "retry the prompt", id="browse.retry"),
         Binding("f", "act('fork')", "fork from here", id="browse.fork"),
-        Binding("F,shift+f", "act('fork-beside')", "fork side by side", id="browse.fork_beside"),
-        Binding("h,left", "act('sibling-before')", "version before", id="browse.sibling_before"),
+        Binding("F,shift+f", "act('fork-beside')", "fork in a new tab", id="browse.fork_beside"),
+        Binding("h,left", "act('sibling-before')", "previous version", id="browse.sibling_before"),
         Binding("l,right", "act('sibling-after')", "next version", id="browse.sibling_after"),
         Binding(
             "left_square_bracket",
@@ -169,7 +169,7 @@ class ConversationArea(Vertical):
         if self.transcript is not None and self.transcript.display:
             self.screen.set_focus(self.transcript)
         else:
-            self.post_message(self.NothingThere("There is nothing to browse yet."))
+            self.post_message(self.NothingThere("Nothing to browse yet."))
 
     def page(self, step: int) -> None:
         """Scroll by a screenful; the focus stays."""
@@ -225,7 +225,7 @@ class ConversationArea(Vertical):
         if blocks := self.transcript.code_blocks_of(self.transcript.current):
             self.post_message(self.Copied("\n\n".join(blocks)))
         else:
-            self.post_message(self.NothingThere("There is no code block in this message."))
+            self.post_message(self.NothingThere("No code block in this message."))
 
     def action_quote(self) -> None:
         """Quote the message into the composer."""

@@ -75,7 +75,7 @@ class PanelStack(Vertical):
     def question_hints(self, hints: Sequence[str]) -> tuple[str, ...]:
         """The hints of a permission request without those of keys that do not apply to it."""
         absent = {
-            "d the change": not self.permission.has_change,
+            "d full diff": not self.permission.has_change,
             "r reject with a reason": not self.permission.can_be_rejected,
         }
         return tuple(hint for hint in hints if not absent.get(hint))
@@ -112,7 +112,7 @@ class PanelStack(Vertical):
 
         event.stop()
         change = styled_diff(change_in_words(event.ask.tool_call))
-        self.app.push_screen(PageScreen("the change that is asked for", change))
+        self.app.push_screen(PageScreen("Requested change", change))
 
     @on(PermissionPanel.Mistyped)
     @on(TroublePanel.Mistyped)

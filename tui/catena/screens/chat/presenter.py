@@ -69,17 +69,17 @@ def status_of(tab: Tab, *, stopping_for: float | None) -> Status:
         return Status(who, meter(session.usage), f"{len(tab.queue)} waiting" if tab.queue else "")
     doing, ways = _doing(tab.doing, session.agent_title)
     if _unheeded(tab, stopping_for):
-        ways = "esc again ends the agent's process"
+        ways = "esc again kills the agent's process"
     return Status(who, meter(session.usage), doing, tab.since, ways)
 
 
 def _hold(tab: Tab) -> str:
     holder = tab.conversation.holder
     if tab.conversation.free:
-        return "its Catena is gone: type, or /takeover, to go on here"
+        return "owner exited: type or /takeover to continue here"
     if holder is None:
-        return "read only: another Catena has it"
-    return f"read only: Catena on {safe_line(holder.host)} ({holder.pid}) has it"
+        return "read-only: open in another Catena"
+    return f"read-only: open in Catena ({holder.pid}) on {safe_line(holder.host)}"
 
 
 def unheeded_stop(tab: Tab, stopping_for: float | None) -> str:
@@ -87,7 +87,7 @@ def unheeded_stop(tab: Tab, stopping_for: float | None) -> str:
     if not _unheeded(tab, stopping_for):
         return ""
     agent = (tab.session or tab.window.session).agent_title
-    return f"{agent} does not stop. Esc ends its process; what it said is kept."
+    return f"{agent} is not stopping. Esc kills its process; its partial answer is saved."
 
 
 def _unheeded(tab: Tab, stopping_for: float | None) -> bool:
@@ -103,7 +103,7 @@ def _doing(doing: Doing, agent: str) -> tuple[str, str]:
         case Doing.OPENING:
             return "opening a session", "esc stop"
         case Doing.LOGGING_IN:
-            return f"waiting until {agent} has logged you in", "esc gives up"
+            return f"waiting for {agent} to log in", "esc cancel"
         case Doing.WORKING:
             return "", "esc stop"
         case Doing.ASKING:
@@ -316,7 +316,7 @@ class TabPresenter:
         """Show the prior context of a seam below it, byte for byte."""
         row = self._rows.get(message_id)
         told = await self._tabs.prior_context(row.turn_id) if row and row.turn_id else None
-        self._parts.transcript.set_seam_detail(message_id, told or "Nothing was told.")
+        self._parts.transcript.set_seam_detail(message_id, told or "Nothing was replayed.")
 
     def _draw_events(self) -> None:
         """Draw the events since the last frame, as far as there is time."""

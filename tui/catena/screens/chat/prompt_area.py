@@ -108,7 +108,7 @@ class PromptArea(Vertical):
 
     def _say_what_waits(self) -> None:
         if self.commands.text_waits:
-            self.hints.say("What you sent goes out as soon as what you asked for before it is done.")
+            self.hints.say("Queued behind your previous command.")
 
     def on_composer_sent_empty(self, event: Composer.SentEmpty) -> None:
         """Let held prompts go: Enter was pressed on nothing."""

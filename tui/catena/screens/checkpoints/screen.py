@@ -36,7 +36,7 @@ class CheckpointAct(Enum):
 
     REWIND = "rewind"
     FORK = "fork"
-    FORK_BESIDE = "fork beside"
+    FORK_BESIDE = "fork in a new tab"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
 
     CSS_PATH = [STYLES, "checkpoints.tcss"]  # noqa: RUF012 - as Textual declares them
     HEADING = "checkpoints"
-    EMPTY = "no checkpoint yet: /checkpoint makes one of where you stand"
+    EMPTY = "no checkpoints yet: /checkpoint saves one here"
     HINTS = (
         ("enter go back", "choose('REWIND')"),
         ("f fork", "choose('FORK')"),
-        ("F side by side", "choose('FORK_BESIDE')"),
+        ("F in a new tab", "choose('FORK_BESIDE')"),
         ("r name", "name"),
         ("d remove", "remove"),
         ("esc back", "leave"),
@@ -68,7 +68,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         Binding("enter", "choose('REWIND')", "go back to it", id="checkpoints.rewind"),
         Binding("f", "choose('FORK')", "fork there", id="checkpoints.fork"),
         Binding(
-            "F,shift+f", "choose('FORK_BESIDE')", "fork there, side by side", id="checkpoints.fork_beside"
+            "F,shift+f", "choose('FORK_BESIDE')", "fork there in a new tab", id="checkpoints.fork_beside"
         ),
         Binding("r", "name", "name it", id="checkpoints.name"),
         Binding("d", "remove", "remove it", id="checkpoints.remove"),
@@ -86,7 +86,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
 
     def compose_field(self) -> ComposeResult:
         """The field for a label, which is seen only while one is typed."""
-        field = SafeInput(placeholder="its label; nothing takes the label away", compact=True, id="label")
+        field = SafeInput(placeholder="label (empty removes it)", compact=True, id="label")
         field.cursor_blink = False
         yield field
 
@@ -153,7 +153,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         checkpoint = self._chosen
         price = self._prices.get(checkpoint.message_id) if checkpoint else None
         facts = checkpoint_facts(checkpoint) if checkpoint else ""
-        act = f"enter goes back to it: {price.words}. Files stay as they are." if price else ""
+        act = f"enter goes back to it: {price.words}. Files are not changed." if price else ""
         self.say(" · ".join(filter(None, (facts, act))))
         self._message = False
 
@@ -203,7 +203,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
     async def _relabel(self, checkpoint: Checkpoint, label: str) -> None:
         kept = await self._conversation.checkpoints.name(label, checkpoint.id)
         await self._read()
-        self.say(f"It is called {checkpoint_name(kept)} now." if kept.label else "Its label is gone.")
+        self.say(f"Renamed to {checkpoint_name(kept)}." if kept.label else "Label removed.")
 
     def action_remove(self) -> None:
         """Remove the checkpoint when d is pressed a second time."""
@@ -212,7 +212,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
             return
         if self._removal != checkpoint.id:
             self._removal = checkpoint.id
-            self.say(f"d once more removes {checkpoint_name(checkpoint)}; the messages stay.")
+            self.say(f"Press d again to remove {checkpoint_name(checkpoint)}. Messages are kept.")
         else:
             self._removal = None
             self.run_worker(self.attempt(self._remove(checkpoint)))
@@ -221,4 +221,4 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         await self._conversation.checkpoints.remove(checkpoint.id)
         await self._read()
         self._cursor_key = self.chosen_key  # the message stays although the cursor has moved
-        self.say(f"Removed {checkpoint_name(checkpoint)}; the messages are all there.")
+        self.say(f"Removed {checkpoint_name(checkpoint)}. Messages are kept.")

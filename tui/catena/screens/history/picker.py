@@ -37,27 +37,27 @@ class HistoryActs:
         """Delete or archive a conversation; restore one that is archived. Raises what `TabUndo` does."""
         if act is Act.ARCHIVE and archived:
             await self._undoing.unarchive(conversation_id)
-            place = "out of the archive again"
+            place = "no longer archived"
         else:
             await self._undoing.archive(conversation_id, act)
-            place = "deleted from every list" if act is Act.DELETE else "archived, at the end of this list"
+            place = "deleted" if act is Act.DELETE else "archived, at the end of this list"
         self._count += 1
         return f"“{safe_line(name)}” is {place} · ctrl+_ undo"
 
     async def undo(self) -> str:
         """Undo the newest act of this history. Raises what `TabUndo` does."""
         if not self._count:
-            return "Nothing was put away here · esc leave, and /undo takes back what was done before"
+            return "Nothing to undo here · esc cancel, then /undo for earlier changes"
         step = await self._undoing.undo(None)
         self._count -= 1
-        return undone(step) if step else "There is nothing to undo."
+        return undone(step) if step else "Nothing to undo."
 
 
 _FIRST = 100
 _MORE = 1_000
 _COLUMNS_FROM = 100  # cells of a screen on which agent and directory have columns
 
-_HINT = "enter open · ctrl+x delete · ctrl+e archive · ctrl+_ undo that · esc leave"
+_HINT = "enter open · ctrl+x delete · ctrl+e archive · ctrl+_ undo · esc cancel"
 
 
 class HistoryPages(Protocol):
@@ -77,7 +77,7 @@ class HistoryScreen(Picker):
         Binding(
             "ctrl+underscore,ctrl+shift+minus,ctrl+slash",
             "undo",
-            "undo that",
+            "undo",
             priority=True,
             id="history.undo",
         ),
@@ -99,7 +99,7 @@ class HistoryScreen(Picker):
         super().__init__(
             "history",
             hint=_HINT,
-            empty="no conversation yet",
+            empty="no conversations yet",
         )
         self.add_class("-whole")
         self._pages = pages

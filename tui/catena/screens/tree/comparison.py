@@ -17,7 +17,7 @@ _SHOWN_LINES = 40  # of one message
 
 def comparison_page(comparison: Comparison, titles: tuple[str, str], cwd: str) -> Content:
     """What each of two branches has and the other has not: files first, then messages."""
-    together = f"Both begin with the same {counted(comparison.shared_prompts, 'prompt')}."
+    together = f"Both start with the same {counted(comparison.shared_prompts, 'prompt')}."
     lines = [Content.styled(together if comparison.shared else "They have nothing in common.", "$muted")]
     lines += [Content(""), *_files(comparison, cwd), Content("")]
     for letter, title, tail in (("A", titles[0], comparison.left), ("B", titles[1], comparison.right)):
@@ -32,9 +32,9 @@ def comparison_page(comparison: Comparison, titles: tuple[str, str], cwd: str) -
 def _files(comparison: Comparison, cwd: str) -> Iterator[Content]:
     paths = list(dict.fromkeys([*comparison.left.files, *comparison.right.files]))
     if not paths:
-        yield Content.styled("On neither was a file read or changed from there on.", "$faint")
+        yield Content.styled("No files read or changed on either branch.", "$faint")
         return
-    yield Content.styled("Files, as the agents told it", "bold")
+    yield Content.styled("Files, as reported by the agents", "bold")
     for path in paths:
         yield Content(f"  {display_path(path, cwd)}")
         for letter, tail in (("A", comparison.left), ("B", comparison.right)):
@@ -47,7 +47,7 @@ def _messages(tail: BranchTail) -> Iterator[Content]:
     prompts = sum(row.kind is Kind.USER for row in tail.rows)
     calls = sum(row.kind is Kind.TOOL for row in tail.rows)
     if not tail.rows:
-        yield Content.styled("  ends where they part", "$faint")
+        yield Content.styled("  ends where the branches split", "$faint")
         return
     yield Content.styled(f"  {counted(prompts, 'prompt')} · {counted(calls, 'tool call')}", "$muted")
     if tail.left_out:

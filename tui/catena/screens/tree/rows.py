@@ -30,7 +30,7 @@ _STOPS = {
     StopReason.CANCELLED: "stopped",
     StopReason.ERROR: "failed",
     StopReason.AGENT_GONE: "failed",
-    StopReason.INTERRUPTED: "cut off",
+    StopReason.INTERRUPTED: "interrupted",
     StopReason.NOT_SENT: "not sent",
     StopReason.MAX_TOKENS: "cut short",
     StopReason.MAX_TURN_REQUESTS: "cut short",
@@ -40,7 +40,7 @@ _STOPS = {
 def tree_title(tree: TreeLayout) -> str:
     """How many prompts and other conversations a tree has."""
     kin = {node.conversation_id for node in tree.places.nodes if tree.foreign(node.id)}
-    words = f"the tree: {counted(len(tree.places.own), 'prompt')}"
+    words = f"Tree: {counted(len(tree.places.own), 'prompt')}"
     return f"{words} · {counted(len(kin), 'other conversation')}" if kin else words
 
 
@@ -66,7 +66,7 @@ def tree_row(
     name = f"{_name(tree, node)} · " if node.id in tree.heads else ""
     fold = "▸ " if line.folded else ""
     chosen = "* " if node.id in marked else ""
-    preview = node.preview.strip() or "(nothing but files)"
+    preview = node.preview.strip() or "(files only)"
     label = f"{_mark(tree, node, refused)} {chosen}{fold}{labels}{name}{preview}"
     if hit is not None:
         return Row(
@@ -108,7 +108,7 @@ def _mark(tree: TreeLayout, node: TreeNode, refused: bool) -> str:
 def _name(tree: TreeLayout, node: TreeNode) -> str:
     title = tree.places.names.get(node.conversation_id)
     above = tree.node(node.parent_id)
-    what = "its source" if above and above.conversation_id == node.conversation_id else "a fork"
+    what = "the original" if above and above.conversation_id == node.conversation_id else "a fork"
     return f"{what}, “{title}”" if title else what
 
 

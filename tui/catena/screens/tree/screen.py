@@ -40,7 +40,7 @@ def tree_hints(*, wide: bool, lines: bool, typing: bool, found: bool) -> Sequenc
     search = ("/ search", "search")
     if not lines:
         return (search, back) if found else (back,)
-    more = [("m mark", "mark"), ("d what differs", "compare"), ("f fork", "fork"), ("q quote", "quote")]
+    more = [("m mark", "mark"), ("d compare", "compare"), ("f fork", "fork"), ("q quote", "quote")]
     fold = [] if found else [("space fold", "fold")]
     if wide:
         return (("enter go there", "go"), *fold, search, *more, back)
@@ -48,12 +48,12 @@ def tree_hints(*, wide: bool, lines: bool, typing: bool, found: bool) -> Sequenc
 
 
 _WIDE, _WIDE_HINT = 60, 100
-_FOREIGN = "That is in another conversation: enter goes there, and there it can be forked."
-_NOTHING_THERE = "No agent took that prompt: there is nothing to go on from. q brings it into the composer."
+_FOREIGN = "That is in another conversation. Press Enter to go there, then fork."
+_NOTHING_THERE = "That prompt was never sent. q copies it to the composer."
 _MARKED = (
     "",
-    "Marked; d compares its branch with the one under the cursor, q quotes it.",
-    "Two are marked; d compares their branches, q quotes both.",
+    "Marked. d compares its branch with the one under the cursor, q quotes it.",
+    "Two marked. d compares their branches, q quotes both.",
 )
 
 
@@ -71,7 +71,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
 
     CSS_PATH = [STYLES, "tree.tcss"]  # noqa: RUF012 - as Textual declares them
     HEADING = "the tree"
-    EMPTY = "nothing was said here yet"
+    EMPTY = "no prompts yet"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "leave", "back", priority=True),
         *LETTER_KEYS,
@@ -79,12 +79,12 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         Binding("G,shift+g,end", "to_end(1)", show=False),
         Binding("enter", "go", "go there", id="tree.go"),
         Binding("space", "fold", "fold", id="tree.fold"),
-        Binding("left_square_bracket", "to_parting(-1)", "branch point before", id="tree.parting_before"),
+        Binding("left_square_bracket", "to_parting(-1)", "previous branch point", id="tree.parting_before"),
         Binding("right_square_bracket", "to_parting(1)", "next branch point", id="tree.parting_after"),
-        Binding("e", "to_end_of_branch", "the end of its branch", id="tree.branch_end"),
+        Binding("e", "to_end_of_branch", "end of its branch", id="tree.branch_end"),
         Binding("slash", "search", "search", id="tree.search"),
         Binding("m", "mark", "mark", id="tree.mark"),
-        Binding("d", "compare", "what differs", id="tree.compare"),
+        Binding("d", "compare", "compare", id="tree.compare"),
         Binding("f", "fork", "fork from there", id="tree.fork"),
         Binding("q", "quote", "quote it here", id="tree.quote"),
     ]
@@ -231,7 +231,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         if (node := self._node) is None or not self._tree.below(node.id):
             return
         if self._search.value:
-            self.say("What was found is a list; esc shows the tree.")
+            self.say("Search results are a list; Esc shows the tree.")
             return
         self._fold(self._folded ^ {node.id})
         self._draw()
@@ -326,10 +326,10 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         tree = self._tree
         pair = tree.pair(self._marked, node.id)
         if pair is None:
-            self.say("That is one branch. Mark another one with m, then d compares.")
+            self.say("Both are on one branch. Mark another with m, then press d.")
             return
         left, right = pair
         found = await self._branches.compare(left.end_id, right.end_id)
         titles = (branch_title(tree, left), branch_title(tree, right))
         page = comparison_page(found, titles, self._cwd)
-        await self.app.push_screen(PageScreen("what differs between two branches", page))
+        await self.app.push_screen(PageScreen("compare two branches", page))

@@ -48,10 +48,10 @@ class TreeSearch(SafeInput):
     def empty(self) -> str:
         """The words in place of lines, if there are none."""
         if not self.wanted:
-            return "nothing was said here yet"
+            return "no prompts yet"
         if self._hits_text != self.wanted:
-            return "no prompt like that; answers follow"
-        return "no prompt like that" if self._hits is None else "no prompt like that, and no answer"
+            return "no matching prompts; searching answers"
+        return "no matching prompts" if self._hits is None else "no match"
 
     def lines(self, tree: TreeLayout) -> list[TreeLine]:
         """The prompts that match, and those with a hit in their turn, as a list."""
@@ -112,6 +112,6 @@ class TreeSearch(SafeInput):
         else:
             self._hits = hits
             if hits.cut:
-                words = "Too many answers have that: only the newest are listed."
+                words = "Too many matches: only the newest answers are listed."
         self._hits_text = wanted
         self.post_message(self.Found(words))

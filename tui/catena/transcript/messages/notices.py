@@ -16,7 +16,7 @@ _CLAUSES = 2  # of a seam's line; all of it is in its detail
 _COMPACTING = {
     "in_progress": "the agent is shortening its own context",
     "failed": "the agent could not shorten its own context",
-    "cancelled": "the agent did not shorten its own context after all",
+    "cancelled": "the agent did not shorten its own context",
 }
 
 

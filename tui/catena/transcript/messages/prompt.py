@@ -57,12 +57,12 @@ def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
         for text in (line.shown for line in wrap_runs([(f"+ {attachment}", note)], options.width))
     ]
     if message.data.get("steered"):
-        said = "said into the running turn"
+        said = "sent to the running turn"
         if message.data.get("doubtful"):
-            said += "; whether it was heard is not known"
+            said += "; not confirmed by the agent"
         lines.append(line_of((said, note), text=""))
     if message.state is MessageState.REFUSED:
-        lines.append(line_of(("not sent: no agent took it", options.palette.prompt_failed), text=""))
+        lines.append(line_of(("not sent", options.palette.prompt_failed), text=""))
     return _band(lines, options)
 
 

@@ -167,7 +167,7 @@ def _content(record: ToolRecord) -> tuple[list[ToolDiff], list[str]]:
             case "text":
                 texts.append(_strip_fence(part.text))
             case "terminal":
-                texts.append(part.text or "output of a terminal that the agent keeps")
+                texts.append(part.text or "output of the agent's own terminal")
             case _:
                 texts.append(part.description or part.kind)
     return diffs, [text for text in texts if text.strip()]

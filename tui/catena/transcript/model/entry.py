@@ -313,9 +313,7 @@ class Entry:
         other = message.data.get("other")
         for item in other if isinstance(other, (list, tuple)) else ():
             if isinstance(item, dict):
-                words = safe_line(
-                    str(item.get("description") or item.get("kind") or "something that is not text")
-                )
+                words = safe_line(str(item.get("description") or item.get("kind") or "non-text content"))
                 draw = partial(_draw_other, words)
                 yield Part(draw, words, size=len(words), breaks=0, lead=lead)
                 lead = 0

@@ -45,7 +45,7 @@ class AsideActions:
 
         context = self._context
         if (tab := context.tab) is None:
-            context.say("There is no conversation yet to ask about.")
+            context.say("No conversation to ask about yet.")
             context.drafts.prefix(f"{typed}\n")
             return
         asked = context.tabs.outgoing.add(typed, tab, stage=Stage.HELD)
@@ -88,11 +88,11 @@ class AsideActions:
                 spec = choices.kept_agent(tab, context.settings)
                 if spec is None:
                     context.say(
-                        "The agent of this conversation is not here any more; i puts it into the composer."
+                        "This conversation's agent is no longer installed; press i to put the text into the composer."
                     )
                     return
                 cwd = tab.conversation.record.cwd
                 await self._tabs.open_with(spec, cwd=cwd, draft=f"{safe(left.answer)}\n\n")
-                context.say("Add what you want to be done, and send it: nothing is sent yet.")
+                context.say("Add your request and send it; nothing has been sent yet.")
             case _:
                 assert_never(left.destination)

@@ -57,7 +57,9 @@ class AttachmentActions:
         left: list[str] = []
         for path in paths:
             if len(tab.attachments) >= MOST_FILES:
-                self._context.say(f"A prompt takes {MOST_FILES} files; {path} is one too many.", wrong=True)
+                self._context.say(
+                    f"At most {MOST_FILES} files per prompt; {path} was not attached.", wrong=True
+                )
                 left.append(path)
                 continue
             try:

@@ -25,9 +25,9 @@ from catena_store.records import Kind, Message
 
 _SIDE = "side"
 _DIRECTORY = "--dir"
-_BEFORE_THE_FIRST = "Nothing stands before the first prompt that a fork could begin with; e says it anew."
-_PRICED_LATER = "the price is shown once the fork is yours"
-_DRAFT_STAYED = " Your draft stays with the source: /undo goes back to it."
+_BEFORE_THE_FIRST = "Nothing to fork before the first prompt. Press e to edit it."
+_PRICED_LATER = "price shown after the takeover"
+_DRAFT_STAYED = " Your draft stays in the original: /undo goes back to it."
 
 
 class BranchActions:
@@ -60,7 +60,9 @@ class BranchActions:
             return
         where, _, named = argument.partition(_DIRECTORY)
         if where.strip() not in ("", _SIDE) or (_DIRECTORY in argument and not named.strip()):
-            self._context.say(f"/fork {argument} is not understood: /fork [side] [--dir PATH]", wrong=True)
+            self._context.say(
+                f"Unknown argument: /fork {argument}. Usage: /fork [side] [--dir PATH]", wrong=True
+            )
             return
         directory: str | None = None
         if named:
@@ -86,7 +88,7 @@ class BranchActions:
     ) -> None:
         context = self._context
         if tab.untouched:
-            context.say("Nothing was said here yet that a fork could begin with.")
+            context.say("Nothing to fork yet.")
             return
         message = context.parts.transcript.record(message_id)
         at_prompt = message is not None and message.kind is Kind.USER and not message.data.get("steered")
@@ -106,14 +108,14 @@ class BranchActions:
         while True:
             only_beside = tab.at_work
             beside = beside or only_beside
-            note = "its words go into the composer" if at_prompt else ""
-            note = "the turn here goes on" if only_beside else note
+            note = "the prompt goes into the composer" if at_prompt else ""
+            note = "the running turn continues here" if only_beside else note
             key = await self._panel.ask(
                 ForkQuestion(
-                    f"{what}, {'side by side' if beside else 'in this tab'}",
+                    f"{what}, {'in a new tab' if beside else 'in this tab'}",
                     price,
-                    "forks",
-                    () if only_beside else (("s", "in this tab" if beside else "side by side"),),
+                    "fork",
+                    () if only_beside else (("s", "in this tab" if beside else "in a new tab"),),
                     note,
                 )
             )
@@ -164,9 +166,9 @@ class BranchActions:
         context.say("Forking …")
         draft, files = tab.draft, tab.draft_files
         shown, price = await context.tabs.fork(tab, at=message_id, beside=beside, cwd=directory)
-        stayed, where = "", "This tab shows the fork; its source is in the history"
+        stayed, where = "", "Forked in this tab; the original is in the history"
         if shown is not tab:
-            where = "This is the fork" if context.tab is tab else "The fork is in a tab of its own"
+            where = "Forked" if context.tab is tab else "Forked into another tab"
             await self._tabs.show(shown, way)
         else:
             if not tab.draft.strip() and not tab.draft_files:
@@ -176,7 +178,7 @@ class BranchActions:
                 stayed = _DRAFT_STAYED
             await self._shown_anew(tab, way)
             context.run(tab.window.prepare())
-        context.say(f"{where}. Its first prompt: {price.words}.{stayed}")
+        context.say(f"{where}. Your next prompt: {price.words}.{stayed}")
 
     # --- from branch to branch
 
@@ -192,7 +194,7 @@ class BranchActions:
         tab = self._context.seen
         prompt = self._context.parts.transcript.prompt_above(self._edits.here(), with_siblings=True)
         if tab is None or prompt is None:
-            self._context.say("No prompt from here up was said in other words.")
+            self._context.say("No edited prompts above.")
         else:
             await self.to_sibling(tab, prompt, step)
 
@@ -260,12 +262,12 @@ class BranchActions:
                 if oldest is before:
                     return
         else:
-            context.say("There is no branch point above.")
+            context.say("No branch point above.")
 
     async def branch_point_after(self) -> None:
         """Go to the next prompt below that has siblings."""
         if not self._context.parts.transcript.move_to_branch_point(1):
-            self._context.say("There is no branch point below.")
+            self._context.say("No branch point below.")
 
     async def lineage(self) -> None:
         """Open the conversation that this one was forked from, or a fork of it."""
@@ -274,10 +276,10 @@ class BranchActions:
             return
         lineage = await tab.conversation.branches.lineage()
         now = utc_now()
-        kin = [(lineage.source, "its source")] if lineage.source else []
-        kin += [(fork, "a fork of it") for fork in lineage.forks]
+        kin = [(lineage.source, "the original")] if lineage.source else []
+        kin += [(fork, "a fork") for fork in lineage.forks]
         if not kin:
-            context.say("This conversation was not forked, and is no fork; /fork makes one.")
+            context.say("This conversation has no forks; /fork creates one.")
             return
         chosen: str | None = kin[0][0].id
         if len(kin) > 1:
@@ -286,7 +288,7 @@ class BranchActions:
                 for each, what in kin
             ]
             chosen = await context.app.push_screen_wait(
-                Picker("forks", rows, hint="enter go there · esc leave")
+                Picker("fork", rows, hint="enter go there · esc cancel")
             )
         if chosen is not None:
             await self._tabs.open_conversation(chosen)

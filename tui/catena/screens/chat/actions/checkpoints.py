@@ -11,8 +11,8 @@ from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 
-_STAYED = "Files are as they were; what came later is still there, /undo goes back to it."
-_NOTHING_BEFORE = "Nothing was said before that checkpoint; a fork needs a beginning."
+_STAYED = "Files are unchanged. Later messages are kept; /undo goes back."
+_NOTHING_BEFORE = "Nothing to fork before that checkpoint."
 
 
 class CheckpointActions:
@@ -28,13 +28,13 @@ class CheckpointActions:
             made = await tab.conversation.checkpoints.make(tab.window, argument or None)
             known = f"“{made.label}”" if made.label else "without a label"
             back = f"/rewind {made.label or made.id[:6]}"
-            self._context.say(f"Checkpoint {known}: {back} comes back here. Files are not part of it.")
+            self._context.say(f"Saved checkpoint {known}: {back} returns here. Files are not included.")
 
     async def label(self, argument: str) -> None:
         """Label the newest checkpoint."""
         if tab := self._context.tab:
             kept = await tab.conversation.checkpoints.name(argument)
-            self._context.say(f"The newest checkpoint is called {checkpoint_name(kept)} now.")
+            self._context.say(f"Newest checkpoint renamed to {checkpoint_name(kept)}.")
 
     async def checkpoints(self, argument: str = "") -> None:
         """List the checkpoints; with an argument, set how often they are made here."""
@@ -68,7 +68,7 @@ class CheckpointActions:
     async def _rewind(self, tab: Tab, checkpoint: Checkpoint, way: UnplacedDraft) -> None:
         if checkpoint.message_id == tab.leaf_id:
             with self._context.drafts.under_way(way):
-                self._context.say(f"You stand at {checkpoint_name(checkpoint)} already.")
+                self._context.say(f"You are already at {checkpoint_name(checkpoint)}.")
             return
 
         async def go() -> bool:
@@ -91,7 +91,7 @@ class CheckpointActions:
         try:
             frequency = Frequency(argument.strip().lower())
         except ValueError:
-            self._context.say(f"Checkpoints can be made: {FREQUENCY_CHOICES}.", wrong=True)
+            self._context.say(f"How often: {FREQUENCY_CHOICES}.", wrong=True)
             return
         await tab.conversation.checkpoints.set_frequency(frequency)
         self._context.say(FREQUENCY_SENTENCES[frequency])

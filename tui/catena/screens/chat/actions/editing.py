@@ -20,10 +20,10 @@ from catena_acp.port import AgentSpec
 from catena_store.records import Attachment, Message
 
 _TWICE = 0.5  # seconds within which a second Esc belongs to the first
-_NO_PROMPT = "There is no prompt of yours here yet."
-_LEFT_CHANGED = "Your draft is back; what you changed comes back when you edit that prompt again."
-WENT_ON = "You went on meanwhile, and so nothing is asked here; the same key or command asks anew."
-_DRAFT_LEFT = "Your draft stays on the branch that you left; h goes back there while browsing."
+_NO_PROMPT = "No prompts here yet."
+_LEFT_CHANGED = "Your draft is back. Edit that prompt again to get your changes."
+WENT_ON = "You moved on, so nothing was done. Press the key again."
+_DRAFT_LEFT = "Your draft stays on the earlier branch; press h while browsing to go back."
 
 
 class EditActions:
@@ -233,17 +233,17 @@ class EditActions:
             context.say(WENT_ON)
             return
         question = ForkQuestion(
-            f"say this prompt again, to {safe_line(spec.title)}" if spec else "say this prompt again",
+            f"retry this prompt with {safe_line(spec.title)}" if spec else "retry this prompt",
             price.words,
-            "sends it",
-            (("a", "another agent answers it"),),
-            "the turn that runs is stopped" if tab.at_work else "",
+            "retry",
+            (("a", "with another agent"),),
+            "stops the running turn" if tab.at_work else "",
         )
         key = await self._panel.ask(question)
         if key == "a":
             last_used = choices.row_of((tab.agent, tab.profile), context.settings)
             spec = await choices.choose_agent(
-                context.app, "who answers it again?", context.settings, last_used, prices=prices
+                context.app, "Retry with which agent?", context.settings, last_used, prices=prices
             )
             key = ENTER if spec else None
         if key != ENTER or tab is not context.tab:

@@ -30,7 +30,7 @@ from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Reader
 from catena_store.ids import utc_now
 
-_NOTHING_YET = "Nothing was sent here yet: there is nothing that an agent could know."
+_NOTHING_YET = "Nothing has been sent yet."
 
 
 class ChainActions:
@@ -74,7 +74,7 @@ class ChainActions:
         return [price.words for price in await tab.conversation.chain.prices(tab.window, specs)]
 
 
-_BACK = "What came later stays in the tree; /undo goes back."
+_BACK = "Later messages stay in the tree; /undo goes back."
 
 
 class TreeActions:
@@ -132,7 +132,7 @@ class TreeActions:
     async def _go(self, tab: Tab, node: TreeNode) -> None:
         context = self._context
         if tab.leaf_id == node.end_id:
-            context.say("You are there.")
+            context.say("You are already there.")
             return
 
         async def go() -> bool:
@@ -141,7 +141,7 @@ class TreeActions:
 
         context.write_here()
         await self._branches.elsewhere(tab, go, context.drafts.set_out())
-        where = f"You are at “{title_of(node.preview)}”."
+        where = f"Now at “{title_of(node.preview)}”."
         try:
             price = await tab.conversation.chain.price(tab.window)
         except ReadOnly:
@@ -169,7 +169,7 @@ class UsageActions:
             tab, lambda reader, leaf: messages.newest_tools(reader, leaf, _TOOL_CALLS)
         )
         page = await asyncio.to_thread(lambda: files_page(files_touched(rows), tab.conversation.record.cwd))
-        await context.app.push_screen_wait(PageScreen("files on this branch", page))
+        await context.app.push_screen_wait(PageScreen("Files on this branch", page))
 
     async def usage(self) -> None:
         """Show what the last turn, this branch and all branches cost."""
@@ -186,7 +186,7 @@ class UsageActions:
             return Content("\n").join(pairs)
 
         page = await context.tabs.of_branch(tab, read)
-        await context.app.push_screen_wait(PageScreen("what this conversation cost", page))
+        await context.app.push_screen_wait(PageScreen("Cost of this conversation", page))
 
     async def add_directory(self, argument: str = "") -> None:
         """Add a directory to the conversation; without one, list its directories and remove the chosen one."""
@@ -209,19 +209,19 @@ class UsageActions:
             return
         shown = safe_line(path)
         if await tab.conversation.add_directory(path):
-            context.say(f"From the next prompt on this conversation also works in {shown}")
+            context.say(f"From the next prompt on, the agent also works in {shown}")
         else:
-            context.say(f"This conversation works already in {shown}")
+            context.say(f"The agent already works in {shown}")
 
     async def _list(self, tab: Tab) -> None:
         context = self._context
         paths = tab.conversation.directories
         if not paths:
-            context.say("This conversation has no further directory; /add-dir DIR gives it one.")
+            context.say("No additional directories; add one with /add-dir DIR.")
             return
         rows = [Row(path, safe_line(path)) for path in paths]
         chosen = await context.app.push_screen_wait(
-            Picker("further directories", rows, hint="enter take it away · esc leave")
+            Picker("Additional directories", rows, hint="enter remove · esc cancel")
         )
         if chosen is not None and await tab.conversation.remove_directory(chosen):
-            context.say(f"From the next prompt on this conversation works no more in {safe_line(chosen)}")
+            context.say(f"From the next prompt on, the agent no longer works in {safe_line(chosen)}")

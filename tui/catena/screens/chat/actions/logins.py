@@ -56,16 +56,16 @@ class LoginActions:
             return
         title = safe_line(_title(tab))
         picker = Picker(
-            f"log out of {title}?",
+            f"Log out of {title}?",
             [
                 Row("stay", "stay"),
-                Row("out", f"log out of {title}", note="nothing above is told again; all of it stays here"),
+                Row("out", f"log out of {title}", note="its context is cleared; the transcript stays"),
             ],
-            note=f"It is one account: every tab with {title} is logged out and begins anew like this one.",
+            note=f"This logs out every tab with {title} and clears their context.",
         )
         if await self._context.app.push_screen_wait(picker) == "out":
             await tab.conversation.logins.log_out(tab.window)
-            self._say(tab, f"You are logged out of {title}. /login logs in again.")
+            self._say(tab, f"Logged out of {title}. /login to log in again.")
 
     async def _chosen(self, tab: Tab, methods: Sequence[AuthMethod], named: str) -> AuthMethod | None:
         if len(methods) == 1:
@@ -82,7 +82,7 @@ class LoginActions:
             )
             for at, method in enumerate(methods)
         ]
-        chosen = await self._context.app.push_screen_wait(Picker(f"log in to {safe_line(_title(tab))}", rows))
+        chosen = await self._context.app.push_screen_wait(Picker(f"Log in to {safe_line(_title(tab))}", rows))
         return None if chosen is None else methods[int(chosen)]
 
     async def _by_agent(self, tab: Tab, method: AuthMethod) -> bool:
@@ -101,9 +101,9 @@ class LoginActions:
         program = login.argv[0]
         command, leaving = login_text.terminal_login_lines(login.argv)
         question = Picker(
-            f"log in to {safe_line(_title(tab))} in this terminal?",
+            f"Log in to {safe_line(_title(tab))} in this terminal?",
             [Row("run", "run it", note=command), Row("stay", "cancel")],
-            note=f"It gets this terminal until it ends. {leaving}",
+            note=f"It uses this terminal until it exits. {leaving}",
         )
         if await self._context.app.push_screen_wait(question) != "run":
             return False
@@ -114,7 +114,7 @@ class LoginActions:
                 environment=login.env,
                 directory=login.cwd,
                 heading=f"{command}\n{leaving}",
-                wait_message="The login did not succeed. Enter goes back to Catena.",
+                wait_message="Login failed. Press Enter to return to Catena.",
             )
         except OSError as error:
             self._say(tab, login_text.login_not_started_text(program, error.strerror), wrong=True)
@@ -122,7 +122,7 @@ class LoginActions:
         except TerminalUnavailable:
             self._say(
                 tab,
-                f"This terminal cannot be lent; run {command.removeprefix('$ ')} in another one.",
+                f"This terminal cannot be used; run {command.removeprefix('$ ')} in another one.",
                 wrong=True,
             )
             return False
@@ -148,12 +148,12 @@ class LoginActions:
     async def _send_owed(self, tab: Tab) -> None:
         """Send the prompt that needed the login again, as the same row, if it got no answer."""
         owed = await tab.conversation.logins.owed(tab.window)
-        done = f"You are logged in to {_title(tab)}."
+        done = f"Logged in to {_title(tab)}."
         if owed is None:
             self._say(tab, done)
             await tab.window.prepare()
         elif owed.begun:
-            self._say(tab, f"{done} Part of the answer had come: /retry asks for all of it again.")
+            self._say(tab, f"{done} The answer was incomplete: /retry asks again.")
         elif owed.returned is None:
             self._say(tab, done)
             await tab.window.retry()
@@ -161,7 +161,7 @@ class LoginActions:
             self._say(tab, done)
             await self._prompts.send(tab, owed.returned)
         else:
-            self._say(tab, f"{done} Your text has changed since; enter sends it as it stands.")
+            self._say(tab, f"{done} You edited the prompt: press Enter to send it.")
 
     def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
         """Remove the prompt from the draft and keep what was typed behind it; False if the prompt was changed."""

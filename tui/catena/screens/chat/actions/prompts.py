@@ -72,7 +72,7 @@ class InputHistory:
         return self._draft if self._at == -1 else self._older[self._at]
 
 
-BUSY = "The agent is still at work; esc stops it."
+BUSY = "The agent is still working; Esc stops it."
 
 
 class PromptActions:
@@ -134,7 +134,7 @@ class PromptActions:
         """Give the conversation a title."""
         if tab := self._context.tab:
             await tab.conversation.rename(argument, by=tab.window_id)
-            self._context.say(f"This conversation is now called “{argument}”.")
+            self._context.say(f"Renamed to “{argument}”.")
 
     async def stop(self) -> None:
         """Stop the turn; if the agent goes on for a while, end its process."""
@@ -142,7 +142,7 @@ class PromptActions:
         if tab is None or not tab.busy:
             return
         if tab.conversation.read_only:
-            self._context.say("Only the Catena that has this conversation can stop it.")
+            self._context.say("Only the Catena that this conversation is open in can stop it.")
             return
         if presenter.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
             presenter.stop_wanted_at = time.monotonic()
@@ -251,10 +251,10 @@ class PromptActions:
         rows = [Row(str(index), text) for index, text in enumerate(dict.fromkeys(texts))]
         chosen = await context.app.push_screen_wait(
             Picker(
-                "typed before",
+                "Prompt history",
                 rows,
                 filtered_by=stood,
-                hint="enter put it into the composer · esc leave",
+                hint="enter insert · esc cancel",
             )
         )
         if chosen is not None:
@@ -279,12 +279,12 @@ class QueueActions:
         elif context.tab and context.tab.queue:
             listed.enter()
         else:
-            context.say("Nothing waits. Enter while the agent works puts a prompt here.")
+            context.say("The queue is empty. Press Enter while the agent works to queue a prompt.")
 
     async def delete(self, tab: Tab, item: QueueItem) -> None:
         """Delete a waiting prompt."""
         await tab.window.queue.remove(item.id)
-        self._context.say("It waits no more. Ctrl+R still finds its text.")
+        self._context.say("Removed. Ctrl+R finds the text.")
 
     async def move(self, tab: Tab, item: QueueItem, position: int) -> None:
         """Move a waiting prompt to another place in the queue."""
@@ -294,6 +294,6 @@ class QueueActions:
         """Send a waiting prompt before all others."""
         busy = tab.busy
         if await tab.window.send_now(item.id):
-            self._context.say("Said into the running turn.")
+            self._context.say("Sent to the running turn.")
         elif busy:
-            self._context.say("It goes next, as soon as the turn has ended.")
+            self._context.say("Sent next, when the turn ends.")

@@ -63,13 +63,13 @@ def agent_rows(
                 Row(
                     entry.name,
                     entry.title,
-                    note="no model: a scripted agent to try Catena with",
+                    note="built-in demo, no account needed",
                     detail="ready",
                 )
             )
         else:
             version = found.version or (versions or {}).get(entry.name)
-            note = f"if it asks: {entry.login}" if entry.login else ""
+            note = f"login: {entry.login}" if entry.login else ""
             here.append(
                 Row(entry.name, entry.title, note=note, detail=f"{version} · ready" if version else "ready")
             )
@@ -102,7 +102,7 @@ async def choose_agent(
             title,
             rows,
             keep=keep,
-            hint="enter choose · type to filter · esc leave · other: catena --agent-command",
+            hint="enter select · type to filter · esc cancel · custom agent: catena --agent-command CMD",
             note=note,
             later=with_versions,
         )
@@ -114,7 +114,7 @@ async def choose_agent(
         except AgentMissing as error:
             how = next((row.note for row in rows if row.key == chosen), "")
             # The catalogue's words name the way to get it, too: it is said once.
-            note = f"{str(error).removesuffix(f'; {how}')}. To get it: {how}" if how else f"{error}"
+            note = f"{str(error).removesuffix(f'; {how}')}. To install: {how}" if how else f"{error}"
             keep = chosen
 
 
@@ -224,7 +224,7 @@ def _value_name(choose_option: Option) -> str:
     )
 
 
-_NO_SESSION = "The agent has not told yet what it offers; it does when its session is open."
+_NO_SESSION = "Not known yet: the agent reports its settings when its session opens."
 
 
 class SettingsActions:
@@ -251,7 +251,7 @@ class SettingsActions:
         else:
             kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
             last_used = row_of(kept, context.settings)
-            title = "go on with which agent?" if tab else "which agent?"
+            title = "Continue with which agent?" if tab else "Which agent?"
             chosen = await choose_agent(context.app, title, context.settings, last_used, prices=self._prices)
             if chosen is None:
                 return
@@ -259,13 +259,11 @@ class SettingsActions:
         if tab is None:
             await self._open_with(spec)
         elif tab.answered_by(spec):
-            context.say(f"{spec.title} answers here already.")
+            context.say(f"{spec.title} is already in use here.")
         else:
             (price,) = await self._prices([spec])
             await tab.window.set_agent(spec)
-            context.say(
-                f"{spec.title} answers from now on." + (f" Your next prompt: {price}." if price else "")
-            )
+            context.say(f"Switched to {spec.title}." + (f" Your next prompt: {price}." if price else ""))
             await tab.window.prepare()
 
     async def model(self, argument: str = "") -> None:
@@ -276,7 +274,7 @@ class SettingsActions:
         session = await _session(tab)
         option = option_of_category(session, "model")
         if option is None:
-            context.say("The agent offers no choice of models." if session.link_id else _NO_SESSION)
+            context.say("The agent offers no other models." if session.link_id else _NO_SESSION)
             return
         value = await choose_value(context.app, option, argument)
         if value is not None:
@@ -314,7 +312,7 @@ class SettingsActions:
         """Switch to another theme for as long as this Catena runs; the settings keep one for good."""
         context = self._context
         if await choose_theme(context.app, argument):
-            context.say(f'`theme = "{context.app.theme}"` in the settings file keeps it.')
+            context.say(f'To keep it, set `theme = "{context.app.theme}"` in the settings file.')
 
 
 async def _session(tab: Tab) -> SessionState:

@@ -49,16 +49,12 @@ class TabActions:
         if start.picker:
             await self.history()
         if not context.tabs.workspace_is_ours:
-            context.say(
-                "Another Catena has this directory's tabs; ctrl+o opens their conversations, read only."
-            )
+            context.say("Another Catena is open here. Ctrl+O opens its conversations read-only.")
 
     async def _begin_to_read(self, way: UnplacedDraft) -> None:
         """Begin with a store that may only be read: nothing can be sent."""
         context, start = self._context, self._context.start
-        context.say(
-            "The store may not be written: what was said can be read, and nothing be sent.", wrong=True
-        )
+        context.say("The database is read-only: you can read but not send.", wrong=True)
         if start.conversation_id is not None:
             await self.show(await context.tabs.open_conversation(start.conversation_id), way)
         elif context.tab is not None:
@@ -85,7 +81,7 @@ class TabActions:
         if spec is not None:
             await self.show(await context.tabs.open_new(spec), way)
         elif context.tab is None:
-            context.say("No agent is chosen: /agent lists them. Ctrl+O opens the history without one.")
+            context.say("No agent selected. /agent to choose one, Ctrl+O for history.")
 
     async def _first_agent(self) -> AgentSpec | None:
         """The agent that the person chooses; beside another Catena the last used one, if it is installed."""
@@ -95,7 +91,7 @@ class TabActions:
             with suppress(AgentMissing):
                 return default_agent(context.settings, last_used)
         return await choices.choose_agent(
-            context.app, "which agent?", context.settings, choices.row_of(last_used, context.settings)
+            context.app, "Which agent?", context.settings, choices.row_of(last_used, context.settings)
         )
 
     async def show(self, tab: Tab, way: UnplacedDraft | None = None) -> None:
@@ -300,10 +296,10 @@ class TabActions:
         if (tab := self._context.tab) is None:
             return
         if not tab.conversation.read_only:
-            self._context.say("This conversation is yours already.")
+            self._context.say("This conversation is already yours.")
             return
         await tab.window.take_over()
-        self._context.say("This conversation is yours now; what its Catena left open is closed.")
+        self._context.say("Taken over. Unfinished turns of the other Catena were closed.")
         await tab.window.prepare()
 
     async def suspend(self) -> None:

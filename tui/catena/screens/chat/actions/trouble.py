@@ -107,11 +107,11 @@ class TroubleActions:
             return
         lines = self._kept_lines(tab) or tab.conversation.last_lines()
         if not lines:
-            self._context.say("The agent has written nothing to its standard error.")
+            self._context.say("No error output.")
             return
         title = tab.window.session.agent_title
         page = PageScreen(
-            f"what {safe_line(title)} wrote last to its standard error",
+            f"Error output of {safe_line(title)}",
             Content(safe("\n".join(lines))),
             at_end=True,
         )
@@ -134,7 +134,7 @@ class TroubleActions:
         resets_at = standing.problem.resets_at
         if standing.waits_until is not None:
             tab.trouble.wait(None)
-            self._context.say("It is not sent by itself any more.")
+            self._context.say("Automatic retry cancelled.")
         elif resets_at is not None:
             waiting = tab.trouble.wait(resets_at + self.grace)
             if waiting is not None:
@@ -182,7 +182,7 @@ class TroubleActions:
         if prompt is None or rest is None:
             if shown:
                 context.write_here()
-                context.say("Your text has changed since; enter sends it as it stands.")
+                context.say("You edited the prompt: press Enter to send it.")
             else:
                 tab.failed = True
         elif shown and not rest:

@@ -16,11 +16,11 @@ from catena_acp.errors import AgentMissing, ReadOnly
 from catena_store.ids import utc_now
 from catena_store.windows.journal import Act
 
-_NOTHING = "There is nothing to undo: nothing was edited, forked, renamed, closed or put away here."
-_NOTHING_AGAIN = "There is nothing to do again."
-_IN_EDIT = "A prompt is being edited here: enter sends it, esc leaves it; then this can be done."
+_NOTHING = "Nothing to undo."
+_NOTHING_AGAIN = "Nothing to redo."
+_IN_EDIT = "Finish or cancel the edit first (Enter or Esc)."
 _TAKEN_ALONG = "Your next prompt includes messages from before you logged out. "
-_UNTOUCHED = "Nothing was said here yet; /close closes it, and it leaves no trace."
+_UNTOUCHED = "This conversation is empty; /close discards it."
 
 
 class UndoActions:
@@ -66,9 +66,9 @@ class UndoActions:
         ]
         chosen = await context.app.push_screen_wait(
             Picker(
-                "what was done here",
+                "Undo history",
                 rows,
-                hint="enter undo down to here, or do again what is undone up to here · esc leave",
+                hint="enter undo or redo up to here · esc cancel",
             )
         )
         if chosen is not None and not self._in_edit():
@@ -80,7 +80,7 @@ class UndoActions:
         taken = await self._moving(going, self._set_out())
         if taken is None:
             context.say(
-                "Something else was done since it was undone; it stays in the history and in the tree."
+                "Cannot redo: something else was changed since. It is still in the history and the tree."
                 if done.entry.undone
                 else _NOTHING
             )
@@ -90,11 +90,11 @@ class UndoActions:
 
     def delete(self) -> Awaitable[None]:
         """Delete this conversation: lists hide it, the tab closes, and /undo brings it back."""
-        return self._leave_by(Act.DELETE, "Deleted from every list, and still in the file")
+        return self._leave_by(Act.DELETE, "Deleted")
 
     def archive(self) -> Awaitable[None]:
         """Archive this conversation: it moves to the end of the history."""
-        return self._leave_by(Act.ARCHIVE, "Archived: it stands at the end of the history")
+        return self._leave_by(Act.ARCHIVE, "Archived: now at the end of the history")
 
     def _leave_by(self, act: Act, said: str) -> Awaitable[None]:
         tab = self._context.tab
@@ -111,7 +111,7 @@ class UndoActions:
             self._as_it_is()
             await context.tabs.undoing.archive(tab.conversation.id, act, by=tab)
             await self._tabs.show_what_is_left(tab, way)
-        context.say(f"{said}. /undo brings it back.")
+        context.say(f"{said}. /undo to restore it.")
 
     def _set_out(self) -> UnplacedDraft:
         return self._context.drafts.set_out(self._context.tab)

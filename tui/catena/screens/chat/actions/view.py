@@ -63,7 +63,7 @@ class ViewActions:
         """Copy the last answer."""
         answer = self._context.presenter.newest(Kind.AGENT)
         if answer is None:
-            self._context.say("There is no answer yet.")
+            self._context.say("No answer yet.")
         else:
             self._context.app.copy_to_clipboard(self._context.parts.transcript.text_of(answer.id))
 

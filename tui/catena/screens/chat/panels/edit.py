@@ -66,9 +66,9 @@ class EditPanel(Widget):
             return Content("")
         at, price, busy = self._words
         width = max(1, self.content_size.width)
-        sends = "enter stops the turn and sends" if busy else "enter sends"
-        leaves = Content.from_markup("[@click=leave]esc leaves[/]")
-        full = Content.assemble((f"editing a prompt of {at}", "$accent"), f" · {price} · {sends} · ", leaves)
+        sends = "enter stop the turn and send" if busy else "enter send"
+        leaves = Content.from_markup("[@click=leave]esc cancel[/]")
+        full = Content.assemble((f"editing prompt from {at}", "$accent"), f" · {price} · {sends} · ", leaves)
         brief = Content.assemble((f"editing {at}", "$accent"), f" · {price} · ", leaves)
         if full.cell_length <= width:
             return full

@@ -34,7 +34,7 @@ class ForkPanel(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "decide('enter')", "do it", id="branch.do"),
         Binding("a", "decide('a')", "another agent", id="branch.agent"),
-        Binding("s", "decide('s')", "side by side, or in place", id="branch.beside"),
+        Binding("s", "decide('s')", "in a new tab, or in this one", id="branch.beside"),
     ]
     DEFAULT_CSS = """
     ForkPanel {
@@ -99,7 +99,7 @@ class ForkPanel(Widget, can_focus=True):
         if question.note:
             said = Content.assemble(said, (f" · {safe_line(question.note)}", "$muted"))
         keys = [_key("enter", question.enter), *(_key(key, does) for key, does in question.others)]
-        keys.append(Content.from_markup("[@click=leave]esc leave[/]"))
+        keys.append(Content.from_markup("[@click=leave]esc cancel[/]"))
         return Content("\n").join([said, Content.styled(" · ", "$muted").join(keys)])
 
     def on_key(self, event: events.Key) -> None:

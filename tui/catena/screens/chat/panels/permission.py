@@ -24,17 +24,17 @@ if TYPE_CHECKING:  # not needed before there is a question
     from catena_acp.session_events import PermissionOption
 
 
-_TOO_FAST = "That came with other keys, and is no answer: press again."
+_TOO_FAST = "Press again to confirm."
 _KEY = "key"  # what a click on an answer says in its place
-_VERBS = {
-    "read": "read",
-    "edit": "edit",
-    "delete": "delete",
-    "move": "move",
-    "search": "search",
-    "execute": "run",
-    "fetch": "fetch",
-    "rewind": "take this conversation back",
+_ACTS = {
+    "read": ("Read", "reading"),
+    "edit": ("Edit", "the edit of"),
+    "delete": ("Delete", "deleting"),
+    "move": ("Move", "moving"),
+    "search": ("Search", "searching"),
+    "execute": ("Run", "running"),
+    "fetch": ("Fetch", "fetching"),
+    "rewind": ("", "the rewind"),
 }
 
 
@@ -47,7 +47,7 @@ class PermissionPanel(Vertical, can_focus=True):
         *(Binding(str(number), f"press_number({number})", show=False) for number in range(1, 10)),
         Binding("y", "press_kind('allow_once')", "allow once", id="permission.allow"),
         Binding("n", "press_kind('reject_once')", "reject once", id="permission.reject"),
-        Binding("d", "diff", "the whole change", id="permission.diff"),
+        Binding("d", "diff", "full diff", id="permission.diff"),
         Binding("r", "reason", "reject with a reason", id="permission.reason"),
     ]
     DEFAULT_CSS = """
@@ -103,9 +103,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self._waiting = 0
         self._lit = False  # its keys answer
         self.pace = KeyPace()  # of the keys, wherever they went
-        self._field = SafeInput(
-            placeholder="why not, and what instead? enter sends it as your next prompt", compact=True
-        )
+        self._field = SafeInput(placeholder="Reason (sent as your next prompt)", compact=True)
         self._field.cursor_blink = False
 
     def compose(self) -> ComposeResult:
@@ -158,11 +156,9 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def _question(self, ask: PermissionOpened) -> Content:
         call = ask.tool_call
-        verb = _VERBS.get(call.kind or "", "use a tool")
-        title = safe_line(call.title or "")
         count = f"   1 of {self._waiting}" if self._waiting > 1 else ""
         return Content.assemble(
-            ("? ", "$asking"), (f"May the agent {verb}?  ", "bold"), title, (count, "$muted")
+            ("? ", "$asking"), (_question(call.kind or "", call.title or ""), "bold"), (count, "$muted")
         )
 
     def _options(self, ask: PermissionOpened) -> Content:
@@ -176,10 +172,10 @@ class PermissionPanel(Vertical, can_focus=True):
             pieces.append(_clicked_as(str(number), key, f" {name}"))
         if diffs_of(ask.tool_call):
             key = Content.styled("d", "$accent" if lit else "$faint")
-            pieces.append(_clicked_as("d", key, " the change"))
+            pieces.append(_clicked_as("d", key, " full diff"))
         if _first_rejection(ask.options) is not None:
             key = Content.styled("r", "$accent" if lit else "$faint")
-            pieces.append(_clicked_as("r", key, " reject, with a reason"))
+            pieces.append(_clicked_as("r", key, " reject with a reason"))
         return _packed(pieces, self.size.width - 2)
 
     def on_resize(self) -> None:
@@ -215,7 +211,7 @@ class PermissionPanel(Vertical, can_focus=True):
             return
         option = _first_of(self._ask.options, kind)
         if option is None:
-            self.post_message(self.Mistyped("The agent offers no such answer; take one of the numbers."))
+            self.post_message(self.Mistyped("Not offered. Press one of the numbers."))
         else:
             self.post_message(self.Answered(self._ask, option))
 
@@ -301,3 +297,12 @@ def _first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOptio
 
 def _first_rejection(options: Sequence[PermissionOption]) -> PermissionOption | None:
     return _first_of(options, "reject_once") or _first_of(options, "reject_always")
+
+
+def _question(kind: str, title: str) -> str:
+    """The question for a tool call: `Allow the edit of notes.txt?`; the agent's title as it is where it has no verb."""
+    title, (verb, act) = safe_line(title).strip(), _ACTS.get(kind, ("", ""))
+    subject = title.removeprefix(f"{verb} ") if verb else title
+    if not act or (subject == title and " " in title and kind not in ("execute", "rewind")):
+        return f"Allow this: {title}?" if title else "Allow this tool call?"
+    return f"Allow {act} {subject}?" if subject else f"Allow {act.removesuffix(' of')}?"

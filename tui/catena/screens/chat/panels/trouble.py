@@ -81,20 +81,20 @@ def _does(offer: Offer, standing: StandingTrouble, now: datetime) -> str:
     waiting = standing.waits_until is not None
     match offer:
         case Offer.RETRY if waiting:
-            return "send it now"
+            return "retry now"
         case Offer.RETRY:
-            return "send it again" if standing.about_prompt else "try again"
+            return "retry"
         case Offer.WAIT if waiting:
             return "do not wait"
         case Offer.WAIT:
             resets_at = standing.problem.resets_at
-            return f"wait until {format_time(resets_at, now)}" if resets_at else "wait"
+            return f"wait and retry at {format_time(resets_at, now)}" if resets_at else "wait"
         case Offer.LOGIN:
             return "log in"
         case Offer.OTHER_AGENT:
             return "another agent"
         case Offer.LAST_LINES:
-            return "its last lines"
+            return "error output"
         case Offer.TAKE_OVER:
             return "take over"
         case _:
@@ -102,13 +102,13 @@ def _does(offer: Offer, standing: StandingTrouble, now: datetime) -> str:
 
 
 def _passed(resets_at: datetime | None, now: datetime) -> str:
-    return f"The limit ended at {format_time(resets_at, now)}." if resets_at else ""
+    return f"The limit reset at {format_time(resets_at, now)}." if resets_at else ""
 
 
 def _again(resets_at: datetime | None, until: datetime, now: datetime) -> str:
     if until <= now:
-        return "sends again now"
-    return f"sends again at {format_time(resets_at or until, now)} · in {duration(until - now)}"
+        return "retrying now"
+    return f"retries at {format_time(resets_at or until, now)} · in {duration(until - now)}"
 
 
 def duration(left: timedelta) -> str:
@@ -137,11 +137,11 @@ class TroublePanel(Widget, can_focus=True):
 
     FOCUS_ON_CLICK = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "take('retry')", "send again", id="trouble.retry"),
+        Binding("r", "take('retry')", "retry", id="trouble.retry"),
         Binding("w", "take('wait')", "wait, do not wait", id="trouble.wait"),
         Binding("l", "take('login')", "log in", id="trouble.login"),
         Binding("a", "take('other_agent')", "another agent", id="trouble.agent"),
-        Binding("e", "take('last_lines')", "the agent's last lines", id="trouble.last_lines"),
+        Binding("e", "take('last_lines')", "error output", id="trouble.last_lines"),
         Binding("t", "take('take_over')", "take over", id="trouble.take_over"),
         Binding("tab", "leave", "back to the composer", id="trouble.leave"),
     ]
@@ -317,7 +317,7 @@ class TroublePanel(Widget, can_focus=True):
             if offered == offer:
                 self.post_message(self.Taken(offered))
                 return
-        self.post_message(self.Mistyped("That is not offered here; take one of the letters that are shown."))
+        self.post_message(self.Mistyped("Not offered here. Press one of the letters shown."))
 
     def on_click(self, event: events.Click) -> None:
         """Take the offer that was clicked."""

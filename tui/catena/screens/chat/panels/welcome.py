@@ -40,7 +40,7 @@ class Welcome(Widget):
         for key, does in (
             ("/", "commands"),
             ("ctrl+o", "history"),
-            ("shift+tab", "browse" if narrow else "browse the transcript by keys"),
+            ("shift+tab", "browse" if narrow else "browse the transcript by keyboard"),
             ("f1", "help"),
         ):
             lines.append(Content.assemble((f"{key:<10}", "$foreground"), (does, "$faint")))
