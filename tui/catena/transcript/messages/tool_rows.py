@@ -306,7 +306,7 @@ def _body_parts(text: str, options: RenderOptions) -> Iterator[Part]:
 
 def _raw_parts(call: ToolCall, options: RenderOptions) -> Iterator[Part]:
     if not (call.raw_input or call.raw_output):
-        yield _label("nothing more is known of it")
+        yield _label("no further details")
     for label, value in (("input", call.raw_input), ("output", call.raw_output)):
         if value:
             yield _label(label)
