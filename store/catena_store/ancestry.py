@@ -162,6 +162,31 @@ async def oldest_content(r: Reader, leaf: str | None) -> str | None:
     return None if row is None else str(row[0])
 
 
+async def answered(r: Reader, leaf: str | None, prompts: Collection[str]) -> set[str]:
+    """Those of the prompts, all on the leaf's branch, behind which something of their own turns comes on it first."""
+    found = await r.all(
+        """
+        WITH RECURSIVE behind (prompt, id, parent_id, jump_id, base) AS (
+            SELECT p.uid, a.id, a.parent_id, a.jump_id, b.spoken + b.tools
+              FROM message l CROSS JOIN ancestry a ON a.id = l.id CROSS JOIN json_each(?2)
+             CROSS JOIN message p ON p.uid = value CROSS JOIN ancestry b ON b.id = p.id
+             WHERE l.uid = ?1 AND p.kind = 'user' AND a.spoken + a.tools > b.spoken + b.tools
+            UNION ALL
+            SELECT behind.prompt, a.id, a.parent_id, a.jump_id, behind.base
+              FROM behind LEFT JOIN ancestry j ON j.id = behind.jump_id
+             CROSS JOIN ancestry a
+                ON a.id = CASE WHEN j.spoken + j.tools > behind.base THEN j.id ELSE behind.parent_id END
+             WHERE a.spoken + a.tools > behind.base
+        )
+        SELECT first.prompt FROM (SELECT prompt, min(id) AS id FROM behind GROUP BY prompt) AS first
+         CROSS JOIN message m ON m.id = first.id
+         WHERE m.kind <> 'user' OR json_extract(m.data, '$.steered')
+        """,
+        (leaf, rows.as_list({*prompts})),
+    )
+    return {uid for (uid,) in found}
+
+
 async def newest_below(r: Reader, id: str, conversation_id: str) -> str:
     """The newest row that the conversation has at or below a message, refused prompts left out."""
     # A refused prompt ends no branch: what it hangs from does.

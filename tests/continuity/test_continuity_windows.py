@@ -12,8 +12,17 @@ from catena_acp.session_events import TextChunk
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, MessageState, StopReason
-from support.agents.model import Profile, Running, Upstream
-from support.conversations.modelled import another_window, answering, client, forked, how, rewind, waiting
+from support.agents.model import Profile, Running, Said, Upstream
+from support.conversations.modelled import (
+    another_window,
+    answering,
+    client,
+    forked,
+    how,
+    limited,
+    rewind,
+    waiting,
+)
 
 
 async def test_9_a_second_window_forks_and_both_sessions_hold_only_their_own_branch(tmp_path: Path) -> None:
@@ -174,3 +183,45 @@ async def test_what_a_session_says_after_it_refused_a_prompt_keeps_it_off_the_br
         late = next(row for row in rows if row.text == "an answer after all")
         assert late.id not in [row.id for row in await desk.branch()]
     assert model.prompts[-1][0] != "model-s1"
+
+
+async def test_what_a_session_says_after_it_refused_its_first_prompt_is_an_answer_and_no_greeting(
+    tmp_path: Path,
+) -> None:
+    """It once raised no ceiling, and was shown below the next prompt as what a new session says of its own accord."""
+    model = Upstream(profile=Profile(fork=False), scene=limited)
+    async with client(tmp_path, model) as desk:
+        await desk.say("one")
+        (prompt, _) = await desk.branch()
+        model.agents[-1].tell("model-s1", TextChunk("agent", "an answer after all", "late"))
+        late = await desk.until_told(MessageAdded, lambda news: news.message.text == "an answer after all")
+        assert late.message.kind is Kind.AGENT
+        (link,) = await desk.links()
+        assert (link.knows, link.reach) == (None, late.message.id)
+        await rewind(desk, prompt.id)
+        model.scene = answering
+        await desk.say("two")
+    assert [session for session, _ in model.prompts] == ["model-s1", "model-s2"]
+
+
+async def test_12_a_session_that_failed_at_a_prompt_is_not_used_where_another_answered_it(
+    tmp_path: Path,
+) -> None:
+    """It may have come to an answer of its own, which the client did not live to see."""
+    model = Upstream(profile=Profile(fork=False, greets="behind"), scene=answering)
+    async with client(tmp_path, model) as desk:
+        await desk.say("one")
+        answer = (await desk.stored_window()).leaf_id
+        (_, greeting, _) = await desk.branch()
+        await rewind(desk, greeting.id)
+        model.scene = limited
+        await desk.window.retry()
+        await desk.window.wait_idle()
+        assert [session for session, _ in model.prompts] == ["model-s1", "model-s2"]
+        model.kept["model-s2"].content.append(Said("agent", "an answer that nobody saw"))
+        model.agents[-1].die()
+        del model.kept["model-s1"]
+        model.scene = answering
+        await rewind(desk, answer)
+        assert how(await desk.say("two")) is ContextSource.TOLD
+    assert model.prompts[-1][0] == "model-s3"

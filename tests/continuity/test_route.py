@@ -74,6 +74,7 @@ def situation(
     warm: Sequence[str] = (),
     windows: Sequence[str] = ("w", "w2"),
     powers: SessionCapabilities = ALL,
+    answered: Sequence[str] = (),
 ) -> Situation:
     """What window `w` of conversation `c` faces when it prompts with the last of the rows."""
     return Situation(
@@ -87,6 +88,7 @@ def situation(
         open_windows=frozenset(windows),
         warm=frozenset(warm),
         powers=powers,
+        answered=frozenset(answered),
     )
 
 
@@ -191,6 +193,14 @@ def test_12_a_prompt_whose_end_nobody_saw_is_not_sent_again_into_the_same_sessio
     interrupted = link("A", "a1", "n2")  # the notice hangs below U2, beside the second attempt
     assert routed("U1 a1 U2", interrupted) == ["new"]
     assert routed("U1 a1 U2 n2 U3", interrupted) == ["use A", "new"]
+
+
+def test_12_a_session_that_failed_at_a_prompt_is_not_used_behind_the_answer_of_another() -> None:
+    failed = link("A", "a1", "U2")
+    assert routed("U1 a1 U2 n2 U3", failed) == ["use A", "new"]
+    assert routed("U1 a1 U2 a2 U3", failed, answered=["U2"]) == ["new"]
+    here = situation("U1 a1 U2 a2 U3", failed, answered=["U2"])
+    assert not may_claim(failed, here)
 
 
 def test_13_each_step_is_one_step_however_its_link_has_changed() -> None:

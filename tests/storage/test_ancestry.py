@@ -83,6 +83,7 @@ async def a_forest(tx: Writer, chance: random.Random, size: int) -> Forest:
             "text",
             MessageState.REFUSED if refused else MessageState.FINAL,
             barrier=kind is Kind.SEAM and chance.random() < 0.3,
+            data={"steered": True} if kind is Kind.USER and chance.random() < 0.3 else {},
         )
         await messages.insert_many(tx, [row])
         forest.rows[row.id] = row
@@ -107,6 +108,13 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
             assert (read.above.spoken, read.above.tools) == (len(spoken), len(tools))
             content = [id for id in path if id in {*spoken, *tools}]
             assert await ancestry.oldest_content(tx, leaf) == next(iter(content), None)
+            prompts = [id for id in path if forest.rows[id].kind is Kind.USER]
+            first = {
+                id: next((row for row in content if path.index(row) > path.index(id)), None) for id in prompts
+            }
+            answers = {id: forest.rows[row] for id, row in first.items() if row}
+            answered = {id for id, row in answers.items() if row.kind is not Kind.USER or row.data}
+            assert await ancestry.answered(tx, leaf, path) == answered
             depth = chance.randrange(len(branch) + 1)
             assert [row.id for row in await messages.page_from(tx, leaf, depth, 3)] == branch[depth:][:3]
             for id in path:
@@ -184,6 +192,7 @@ QUESTIONS: Mapping[str, Question] = {
     "whether a prompt above has siblings": lambda r, leaf: branches.fork_above(r, leaf, "c1"),
     "the siblings in a fork": lambda r, _: branches.siblings(r, "m0", "c2"),
     "the oldest message": ancestry.oldest_content,
+    "which prompts have an answer": lambda r, leaf: ancestry.answered(r, leaf, ["m0", "m500", leaf]),
     "a logout since": lambda r, leaf: logouts.logged_out_since(r, "c1", "m1", agent="rehearsal", profile=""),
     "an agent's last turn": lambda r, leaf: turns.newest_on(r, leaf, "rehearsal"),
     "another agent's last turn": lambda r, leaf: turns.newest_on(r, leaf, "other"),

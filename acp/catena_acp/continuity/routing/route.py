@@ -52,6 +52,7 @@ class Situation:
     warm: frozenset[str]  # links whose session is open in our agent process, in their newest version
     powers: SessionCapabilities
     spent: frozenset[str] = frozenset()  # links whose session cannot be opened again
+    answered: frozenset[str] = frozenset()  # prompts on the path that are ceilings, and have an answer on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +220,17 @@ def _reason(link: Link, situation: Situation) -> Reason | None:
 
 
 def fits(link: Link, situation: Situation) -> bool:
-    """True if the link's session holds nothing that is not on the path, for all that we know."""
+    """True if the link's session holds nothing that is not on the path, for all that we know.
+
+    Below a ceiling that is a prompt the session may hold an answer that came late, and that nobody saw.
+    """
     path = situation.path
     return (
         _is_for(link, situation.target)
         and link.state in (LinkState.OPEN, LinkState.PARKED)
         and link.id not in situation.busy
         and (link.knows is None or path.holds_before_prompt(link.knows))
-        and (link.reach is None or path.holds(link.reach))
+        and (link.reach is None or (path.holds(link.reach) and link.reach not in situation.answered))
     )
 
 

@@ -330,6 +330,8 @@ async def read_situation(
     path = await ancestry.path(
         reader, above, pointers | {turn.last_id for turn in clean}, prompt_id=prompt_id
     )
+    unsure = {link.reach for link in looked_at if link.reach and link.reach != link.knows}
+    ceilings = [row for row in unsure if path.holds_before_prompt(row)]
     return route.Situation(
         target=target,
         conversation_id=record.id,
@@ -342,6 +344,7 @@ async def read_situation(
         warm=frozenset(),
         powers=powers,
         spent=frozenset(await links.loaded(reader, ids) if powers.reopens_once else ()),
+        answered=frozenset(await ancestry.answered(reader, above, ceilings) if ceilings else ()),
     )
 
 

@@ -238,15 +238,17 @@ class PromptCarrier:
         if greeting := live.take_greeting():  # it came after the claim
             running.receive(NoticeReported(greeting, "info"))
         opened, live.opened = live.opened, ContextSource.CONTINUED
+        heard, live.prompted = live.prompted, True
         self._context.host.set_doing(self._window_id, Doing.WORKING)
         self.text_is_out = True
         try:
             return await running.run(blocks)
         except RefusedAtOnce as refused:
             live.opened = opened
-            return await self._refused(running, refused.error)
+            return await self._refused(running, refused.error, heard=heard)
 
-    async def _refused(self, running: RunningTurn, error: AgentRefused) -> Ending | None:
+    async def _refused(self, running: RunningTurn, error: AgentRefused, *, heard: bool) -> Ending | None:
+        """The ending of a turn that was refused at once, or None; ``heard``: its session had a prompt before."""
         if self._trouble(error) in _NOWHERE_BETTER:
             return Ending(StopReason.ERROR, error)
         self._last_error = error
@@ -255,6 +257,8 @@ class PromptCarrier:
         # A command goes to the agent's own program: what that does not serve no session hears.
         command = command_name(self._row.text) is not None and not isinstance(error, SessionGone)
         await shielded(with_retries(lambda: running.mark_not_sent(error, unheard=command)))
+        if command:
+            running.live.prompted = heard
         # What the session still tells is not this prompt's any more, and must raise the session's reach.
         self._context.host.detach(running)
         self.turn = None

@@ -58,6 +58,7 @@ class LiveSession:
     opened: ContextSource  # how its context got there; CONTINUED once it has taken a prompt
     state: SessionState
     listener: SessionListener
+    prompted: bool = False  # a text went out to it since it was opened, and may be in it
     loaded: bool = False  # by `session/load`
     early: list[TranscriptEvent] = field(default_factory=list)  # what it said before its first prompt
     history: LateHistory | None = (
@@ -77,11 +78,6 @@ class LiveSession:
         if state is not self.state:
             self.state = state
             self.listener.handle_state(self)
-
-    @property
-    def prompted(self) -> bool:
-        """True once it has taken a prompt since it was opened."""
-        return self.opened is ContextSource.CONTINUED
 
     def take_greeting(self) -> str | None:
         """Remove what the session said before its first prompt, and return it as the text of a notice.
