@@ -100,7 +100,7 @@ async def test_while_one_reads_above_what_comes_moves_nothing() -> None:
         assert shown(transcript) == before
         transcript.follow()
         await settled(transcript, pilot)
-        assert shown(transcript)[-1].endswith("short after all")
+        assert shown(transcript)[-2].endswith("short after all")
 
 
 async def test_keys_scroll_by_pages_and_to_both_ends() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from rich.style import Style
 from textual.geometry import Region
-from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -97,7 +96,7 @@ async def test_a_row_that_only_moved_is_the_strip_that_it_was(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, TERMINAL])
-async def test_rows_and_scroll_bar_look_as_textual_draws_them(tmp_path: Path, theme: str) -> None:
+async def test_rows_look_as_textual_draws_them(tmp_path: Path, theme: str) -> None:
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         person.app.theme = theme
         await person.say(LONG)
@@ -106,14 +105,32 @@ async def test_rows_and_scroll_bar_look_as_textual_draws_them(tmp_path: Path, th
         for _ in range(3):
             transcript.scroll_relative(y=-7, animate=False)
             await person.taken_in()
-            bar = transcript.vertical_scrollbar
-            for widget, drawn in ((transcript, Widget.render_lines), (bar, ScrollBar.render_lines)):
-                size = Region(0, 0, *widget.size)
-                widget._styles_cache.clear()
-                widget._render_content()
-                ours, theirs = widget.render_lines(size), drawn(widget, size)
-                width = widget.scrollable_content_region.width  # what is behind is the scroll bar's
-                assert [seen(strip, width) for strip in ours] == [seen(strip, width) for strip in theirs]
+            size = Region(0, 0, *transcript.size)
+            transcript._styles_cache.clear()
+            transcript._render_content()
+            ours, theirs = transcript.render_lines(size), Widget.render_lines(transcript, size)
+            assert [seen(strip, size.width) for strip in ours] == [
+                seen(strip, size.width) for strip in theirs
+            ]
+
+
+async def test_the_scroll_bar_stands_over_the_edge_of_the_rows_while_their_end_is_out_of_sight(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.say(LONG)
+        await person.idle()
+        transcript = person.transcript
+        bar = transcript.vertical_scrollbar
+        assert bar not in person.app.screen._compositor.visible_widgets
+        transcript.scroll_relative(y=-7, animate=False)
+        await person.taken_in()
+        assert bar in person.app.screen._compositor.visible_widgets
+        assert {strip.text for strip in bar.render_lines(Region(0, 0, *bar.size))} == {"▐"}
+        assert bar.region.right == transcript.region.right == 100
+        transcript.follow()
+        await person.taken_in()
+        assert bar not in person.app.screen._compositor.visible_widgets
 
 
 async def test_keys_read_no_styles_until_these_change(

@@ -125,6 +125,7 @@ class ConversationArea(Vertical):
         transcript = Transcript(
             directory=directory,
             frame=_STILL_FRAME if still else FRAME,
+            still=still,
             column=self._column,
             half_rows=self._half_rows,
         )

@@ -457,4 +457,6 @@ class TabPresenter:
         parts.edit.show(tab.editing, busy=tab.at_work)
         parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
         parts.status.show(status_of(tab, stopping_for=stopping))
+        works = tab.busy and tab.doing is not Doing.ASKING  # else it is the person's turn
+        parts.transcript.working(tab.since if works else None)
         self._changed()

@@ -65,6 +65,9 @@ class Palette:
     removed_word: Style
     removed_count: Style
 
+    scroll_thumb: Style
+    scroll_track: Style
+
     hit: Style
     hit_current: Style
     selection: Style

@@ -47,6 +47,7 @@ class Column:
         self.folds: dict[str, bool] = {}  # by message: folded or unfolded by the person
         self.group_folds: dict[str, bool] = {}  # by the first message of a group
         self.details: dict[str, str] = {}  # by message: prior context of a seam
+        self.tail = 0  # rows below the last message
         self._heights = Heights()
         self._positions: dict[str, int] = {}
         self._row_cache = RowCache()
@@ -55,6 +56,12 @@ class Column:
 
     @property
     def total(self) -> int:
+        """All rows, the tail included."""
+        return self._heights.total + self.tail
+
+    @property
+    def end(self) -> int:
+        """The row behind the last one of a message."""
         return self._heights.total
 
     def entry(self, message_id: str) -> Entry | None:
@@ -232,7 +239,7 @@ class Column:
 
     def anchor_at(self, top: int, height: int) -> Anchor | None:
         """Return the anchor of a screen that begins at ``top``, a measured row if there is one."""
-        total = self.total
+        total = self.end
         if not total:
             return None
         row = min(max(0, top), total - 1)
@@ -261,7 +268,7 @@ class Column:
 
     def rows(self, top: int, height: int) -> Iterator[ColumnRow]:
         """Yield the rows of a screen; they must be measured."""
-        row, end = max(0, top), min(self.total, top + height)
+        row, end = max(0, top), min(self.end, top + height)
         while row < end:
             place = self._position_at(row)
             entry = place.entry
@@ -319,7 +326,7 @@ class Column:
 
     def _draw(self, top: int, bottom: int) -> bool:
         """Draw the undrawn parts between two rows; return whether a height changed."""
-        if not self.entries or top >= self.total:
+        if not self.entries or top >= self.end:
             return False
         changed = False
         position = self._heights.find(max(0, top))

@@ -74,18 +74,27 @@ class RowRenderer:
         key = (self, focused)
         if line.strip is not None and line.strip_key == key:
             return line.strip
-        strip = Strip(safe_segments(self._segments(row, line, focused)))
-        strip = strip.adjust_cell_length(self.width, self._space)
-        line.strip, line.strip_key = strip, key
-        return strip
-
-    def _segments(self, row: ColumnRow, line: Line, focused: bool) -> list[Segment]:
-        layout, space = self.layout, self._space
-        ground = line.ground if line.ground is not None else space
         mark, mark_style = line.mark, line.mark_style
         if focused:
-            mark_style = mark_style if row.entry.message.kind is Kind.USER else self.palette.focus
-            mark = _FOCUSED_PROMPT if row.entry.message.kind is Kind.USER else _BAR
+            prompt = row.entry.message.kind is Kind.USER
+            mark = _FOCUSED_PROMPT if prompt else _BAR
+            mark_style = mark_style if prompt else self.palette.focus
+        line.strip, line.strip_key = self._strip(line, mark, mark_style), key
+        return line.strip
+
+    def below_the_end(self, line: Line | None, above: Line | None) -> Strip:
+        """Return a row below the last message, which depends on the line ``above`` where it is blank."""
+        if line is None:
+            return self._blank(False, self._padding(above), None)
+        return self._strip(line, line.mark, line.mark_style)
+
+    def _strip(self, line: Line, mark: str, mark_style: Style | None) -> Strip:
+        strip = Strip(safe_segments(self._segments(line, mark, mark_style)))
+        return strip.adjust_cell_length(self.width, self._space)
+
+    def _segments(self, line: Line, mark: str, mark_style: Style | None) -> list[Segment]:
+        layout, space = self.layout, self._space
+        ground = line.ground if line.ground is not None else space
         rest = layout.body + layout.right - line.cells
         after = self.width - layout.before - layout.left - line.cells - max(0, rest)
         gap = layout.body - line.cells - line.note_cells if line.note else -1

@@ -90,15 +90,18 @@ class Transcript(BrowsableTranscript):
         frame: float = FRAME,
         column: int = COLUMN,
         half_rows: bool = False,
+        still: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
+        """``still``: nothing turns while the agent works, as over a slow line."""
         super().__init__(
             directory=directory,
             clock=clock,
             frame=frame,
             column=column,
             half_rows=half_rows,
+            still=still,
             id=id,
             classes=classes,
         )

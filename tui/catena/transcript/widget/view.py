@@ -15,12 +15,14 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.text.safe_strips import SafeStrips
 from catena.transcript.drawing.highlight import HighlightCache, lex_all
 from catena.transcript.drawing.render_options import COLUMN, SHORT, Palette, RenderOptions
 from catena.transcript.markdown.markdown import parser
+from catena.transcript.messages.working import FRAMES_A_SECOND, draw_working
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.row_renderer import Overlay
@@ -119,6 +121,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         frame: float = FRAME,
         column: int = COLUMN,
         half_rows: bool = False,
+        still: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
@@ -131,7 +134,11 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._more_above = False
         self._older_requested = False
         self._strips: list[Strip] = []  # the rows on the screen
-        self._thumb = (0, 0)  # height and top of the scroll bar's thumb, in eighths of a cell
+        self._thumb = (0, 0)  # the rows of the scroll bar's thumb
+        self._bar_shown = False
+        self._working_since: float | None = None
+        self._still = still
+        self._ticks: Timer | None = None
         self._syncing_scroll = False  # the viewport sets the scroll position, not the person
         self._lex_running = False
         self._pending_text: dict[str, GrowingText] = {}
@@ -144,14 +151,22 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     @property
     def vertical_scrollbar(self) -> ScrollBar:
         """The scroll bar, made when it is first asked for, as Textual does."""
-        if self._vertical_scrollbar is None:
-            thickness = self.scrollbar_size_vertical
-            self._vertical_scrollbar = TranscriptScrollBar(
-                vertical=True, name="vertical", thickness=thickness
-            )
-            self._vertical_scrollbar.display = False
-            self.app._start_widget(self, self._vertical_scrollbar)
-        return self._vertical_scrollbar
+        return self._bar
+
+    @property
+    def _bar(self) -> TranscriptScrollBar:
+        bar = self._vertical_scrollbar
+        if not isinstance(bar, TranscriptScrollBar):
+            bar = self._vertical_scrollbar = TranscriptScrollBar(vertical=True, name="vertical", thickness=1)
+            bar.display = False
+            self.app._start_widget(self, bar)
+        return bar
+
+    def _arrange_scrollbars(self, region: Region) -> Iterable[tuple[Widget, Region]]:
+        """Place the scroll bar over the last cells of the rows, while their end is out of sight."""
+        if self._bar_shown and region.width:
+            self._bar.window_size = region.height
+            yield self._bar, Region(region.right - 1, region.y, 1, region.height)
 
     @property
     def following(self) -> bool:
@@ -203,11 +218,38 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         """Move the viewport after the person scrolled."""
         if self._viewport.ready and self.scrollable_content_region.height != self._viewport.height:
             return  # a resize, not the person; Textual scrolls before ``on_resize``
-        if not self._syncing_scroll and self.show_vertical_scrollbar:
-            self.vertical_scrollbar.position = new_value
         if not self._syncing_scroll and self._viewport.ready and round(new_value) != self._viewport.top:
             self._viewport.scroll_to(round(new_value))
             self._sync()
+
+    # Below the last message
+
+    def working(self, since: float | None) -> None:
+        """Show below the last message that the agent works since a time of the clock; None: it does not."""
+        if since == self._working_since:
+            return
+        self._working_since = since
+        if self._ticks is not None:
+            self._ticks.stop()
+            self._ticks = None
+        if since is not None:
+            self._ticks = self.set_interval(1.0 if self._still else 1 / FRAMES_A_SECOND, self._draw_tail)
+        anchor = self._viewport.anchor()
+        self._set_tail()
+        self._place(anchor)
+
+    def _draw_tail(self) -> None:
+        """Draw the next frame of what turns below the last message."""
+        self._set_tail()
+        self._repaint()
+
+    def _set_tail(self) -> None:
+        """Set the rows below the last message: always a blank one at the end."""
+        line = None
+        if self._working_since is not None:
+            elapsed = max(0.0, self._now() - self._working_since)
+            line = draw_working(elapsed, still=self._still, palette=self._column.options.palette)
+        self._viewport.tail = (None,) if line is None else (None, line, None)
 
     # Growing text
 
@@ -265,6 +307,8 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             palette = Palette.read(self.get_component_rich_style)
             short = self.app.size.height < SHORT
             self._viewport.resize(region.width, region.height, palette, short=short)
+            self._bar.set_palette(palette)
+            self._set_tail()
             self._strips = []
             self._sync()
 
@@ -297,13 +341,15 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self.call_later(self._lex)
 
     def _move_thumb(self, total: int) -> None:
-        """Update the scroll bar, and redraw it only where the thumb visibly changed."""
-        bar, viewport = self.vertical_scrollbar, self._viewport
+        """Update the scroll bar, and redraw it only where the thumb moved."""
+        bar, viewport = self._bar, self._viewport
         bar.set_reactive(ScrollBar.window_virtual_size, total)
         bar.set_reactive(ScrollBar.position, float(viewport.top))
-        eighths = 8 * viewport.height / max(1, total)
-        thumb = (round(viewport.height * eighths), round(viewport.top * eighths))
-        if thumb != self._thumb:
+        shown = not viewport.following and total > viewport.height
+        if shown != self._bar_shown:
+            self._bar_shown = bar.display = shown
+            self.refresh(layout=True)
+        elif shown and (thumb := bar.thumb()) != self._thumb:
             self._thumb = thumb
             bar.refresh()
 
@@ -318,7 +364,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             for y, strip in enumerate(strips)
             if y >= len(before) or (strip is not before[y] and strip != before[y])
         ]
-        width = self.scrollable_content_region.width  # without the scroll bar
+        width = self.size.width
         if len(changed) > len(strips) // 2:
             self.refresh(Region(0, 0, width, len(strips)))
             return

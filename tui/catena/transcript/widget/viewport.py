@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from textual.strip import Strip
 
+from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import COLUMN, Palette
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.model.entry import Entry
@@ -48,6 +49,7 @@ class Viewport:
         self.height = 0
         self.rows: list[ColumnRow] = []
         self._renderer: RowRenderer | None = None
+        self._tail: Sequence[Line | None] = ()
         self._pending_position: ReadingPosition | None = None  # restored as soon as there is a size
 
     @property
@@ -59,6 +61,15 @@ class Viewport:
     def renderer(self) -> RowRenderer:
         assert self._renderer is not None
         return self._renderer
+
+    @property
+    def tail(self) -> Sequence[Line | None]:
+        """The rows below the last message; None for a blank one."""
+        return self._tail
+
+    @tail.setter
+    def tail(self, rows: Sequence[Line | None]) -> None:
+        self._tail, self.column.tail = rows, len(rows)
 
     @property
     def at_end(self) -> bool:
@@ -112,9 +123,12 @@ class Viewport:
         head = IN_GAP if entry.gap else 0
         for _ in range(3):  # its height may be an estimate until it is drawn
             top = self.column.top(entry)
-            if self.top <= top + entry.gap and top + entry.rows <= self.top + self.height:
+            rows = entry.rows
+            if top + rows == self.column.end:
+                rows += len(self.tail)
+            if self.top <= top + entry.gap and top + rows <= self.top + self.height:
                 return
-            below = 0 if entry.rows >= self.height or top < self.top else self.height - entry.rows
+            below = 0 if rows >= self.height or top < self.top else self.height - rows
             self.go_to(Anchor(entry, head, 0, below))
 
     def show_row(self, anchor: Anchor) -> None:
@@ -154,6 +168,11 @@ class Viewport:
                 if over:
                     strip = renderer.overlay(strip, renderer.lead(row), over)
             strips.append(strip if decorate is None else decorate(row, strip))
+        if self.top + len(self.rows) >= self.column.end:
+            above = self.rows[-1].line if self.rows else None
+            for line in self.tail[max(0, self.top - self.column.end) : max(0, self.height - len(strips))]:
+                strips.append(renderer.below_the_end(line, above))
+                above = None
         strips += [renderer.empty] * (self.height - len(strips))
         return strips
 
