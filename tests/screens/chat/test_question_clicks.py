@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.geometry import Offset
 
+from catena.widgets.band import BandText
 from support.screen.pilot import Person, at_the_screen
 
 
@@ -18,7 +19,7 @@ async def _clicks(person: Person, words: str) -> None:
 
 async def _presses_and_lets_go(person: Person, words: str) -> None:
     """Hold the button down on these words until all that comes of it has come."""
-    options = person.area.panels.permission.query_one("#options")
+    options = person.area.panels.permission.query_one(BandText)
     rows = [strip.text for strip in options.render_lines(options.size.region)]
     y, row = next((y, row) for y, row in enumerate(rows) if words in row)
     at = Offset(row.index(words), y)
@@ -34,7 +35,7 @@ async def test_w01_a_click_on_an_answer_is_that_answer_and_a_click_beside_them_i
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("ask May I?; ask And this?")
         await person.sees("May I?")
-        await _clicks(person, "   2 Always")  # between two of them
+        await _clicks(person, "Allow running")  # the question itself
         assert [ask.tool_call.title for ask in person.tab.asks] == ["May I?"]
         await _clicks(person, "Reject")
         await person.sees("And this?")
@@ -47,11 +48,11 @@ async def test_w01_a_click_on_an_answer_is_that_answer_and_a_click_beside_them_i
 async def test_w01_the_change_and_the_reason_can_be_clicked(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("edit notes.txt")
-        await _clicks(person, "the change")
-        await person.sees("Requested change")
+        await _clicks(person, "full diff")
+        await person.sees("Full diff")
         await person.press("escape")
         await person.back()
-        await _clicks(person, "reject, with")
+        await _clicks(person, "Reject with")
         assert person.area.panels.permission.giving_reason
         await person.type("say use another file")
         await person.press("enter")
@@ -65,9 +66,8 @@ async def test_w01_a_click_while_one_types_takes_what_was_under_the_pointer_and_
         async with person.agent_held():
             await person.say("ask May I?")
             await person.type("half a sentence")
-        # With the keys here "tab to answer" goes, and what is under the pointer would be another answer.
-        await person.sees("tab to answer   1 y Allow   2 Always allow")
-        await person.pilot.mouse_down("#question")
+        await person.sees("tab to answer", "1 y     Allow")
+        await person.pilot.mouse_down(BandText)
         await person.taken_in()
         assert person.app.focused is person.composer
         await _presses_and_lets_go(person, "Reject")

@@ -307,7 +307,7 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
         await person.say("say well after all")
         await scene.troubled(Trouble.RATE_LIMIT, "wra")
         await scene.take("w")
-        await person.sees("retries at", "w do not wait")
+        await person.sees("Retrying at", "Stop waiting")
         await person.to_tab(3, "ctrl+pagedown")
         assert not person.area.panels.trouble.open
         person.commands.actions.trouble._clock = much_later

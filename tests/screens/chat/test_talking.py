@@ -220,7 +220,7 @@ async def test_d_shows_the_whole_change_that_is_asked_for(tmp_path: Path) -> Non
         await person.press("d")
         await person.sees("Requested change", '-    print("Hello")', '+    print(f"Hello, {name}!")')
         await person.press("escape")
-        await person.sees("Allow the edit of")
+        await person.sees("Allow the edit of notes.txt?")
 
 
 async def test_a_reason_rejects_and_becomes_the_next_prompt(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ async def test_w06_the_plan_is_pinned_while_it_has_open_items(tmp_path: Path) ->
         entries = [{"text": "Bow", "status": "pending"}]
         person.tab.plan = replace(person.tab.plan, data={"entries": entries})
         person.commands.context.presenter.refresh()
-        await person.sees("0 of 1 done", "· Bow")
+        await person.sees("0 of 1 done", "○ Bow")
 
 
 async def test_w02_mode_and_model_are_shown_and_switched(tmp_path: Path) -> None:

@@ -98,9 +98,15 @@ async def test_it_says_what_happened_and_offers_what_can_be_done_with_one_key_ea
         stage.panel.show(limit())
         await taken_in(pilot)
         said = "\n".join(stage.rows())
-        assert "! Rehearsal is rate limited. Its partial answer is saved." in said
         until = format_time(NOON + timedelta(minutes=12), NOON)
-        assert f"tab to choose   w wait until {until}   r retry   a another agent" in said
+        assert [" ".join(row.split()) for row in stage.rows()[1:-1]] == [
+            "▌ Rehearsal is rate limited. tab to choose",
+            "▌ What it said is kept.",
+            f"▌ w Wait and retry at {until}",
+            "▌ r Retry",
+            "▌ a Continue with another agent",
+        ]
+        assert said.startswith("▄") and said.endswith("▀")
         stage.panel.show(None)
         await taken_in(pilot)
         assert not stage.panel.display
@@ -136,34 +142,59 @@ async def test_a_click_on_an_offer_takes_it_and_leaves_the_focus_where_it_was() 
     async with on_stage() as (stage, pilot):
         stage.panel.show(gone(Offer.RETRY, Offer.LAST_LINES, Offer.OTHER_AGENT))
         await taken_in(pilot)
-        line = next(y for y, row in enumerate(stage.rows()) if "error output" in row)
-        column = stage.rows()[line].index("error output") + 1
+        line = next(y for y, row in enumerate(stage.rows()) if "Error output" in row)
+        column = stage.rows()[line].index("Error output") + 1
         assert await pilot.click(TroublePanel, offset=(column + 3, line))
         await taken_in(pilot)
         assert stage.taken == [Offer.LAST_LINES]
-        await pilot.click(TroublePanel, offset=(column + 3, line - 1))
+        await pilot.click(TroublePanel, offset=(column + 3, line - 2))
         await taken_in(pilot)
         assert stage.taken == [Offer.LAST_LINES]
         assert stage.focused is stage.query_one(Input)
 
 
-@pytest.mark.parametrize("size", [(40, 10), (40, 30), (100, 10)])
-async def test_s01_where_there_is_no_room_it_is_one_line_with_the_keys_and_a_click_on_one_takes_it(
+@pytest.mark.parametrize("size", [(40, 10), (100, 10)])
+async def test_s01_on_a_short_screen_what_happened_and_all_that_can_be_done_take_a_row_each(
     size: tuple[int, int],
 ) -> None:
     async with on_stage(size) as (stage, pilot):
         stage.panel.show(limit())
         await taken_in(pilot)
-        said = [row for row in stage.rows() if "Rehearsal" in row]
-        assert len(said) == 1 and said[0].endswith("tab w r a") and len(said[0]) <= size[0]
-        assert stage.panel.content_size.height == 1
+        assert stage.panel.content_size.height == 2
         line = next(y for y, row in enumerate(stage.rows()) if "Rehearsal" in row)
-        await pilot.click(TroublePanel, offset=(size[0] - 2, line))
+        keys = stage.rows()[line + 1]
+        assert [word for word in keys.split() if len(word) == 1 and word != "▌"] == ["w", "r", "a"]
+        assert max(map(len, stage.rows())) <= size[0]
+        await pilot.click(TroublePanel, offset=(keys.index(" a ") + 1, line + 1))
         await taken_in(pilot)
         assert stage.taken == [Offer.OTHER_AGENT]
-        stage.panel.focus()
+
+
+async def test_s01_on_a_narrow_screen_options_wrap_under_their_words_and_the_price_stands_below() -> None:
+    async with on_stage((40, 30)) as (stage, pilot):
+        stage.panel.show(standing := gone(Offer.RETRY, Offer.OTHER_AGENT))
+        stage.panel.show_price(standing, "14 of 57 messages replayed, ~6,200 tokens")
         await taken_in(pilot)
-        assert "another agent" in " ".join(stage.rows())
+        rows = [row.removeprefix("▌") for row in stage.rows()]
+        retry = next(y for y, row in enumerate(rows) if "Retry" in row)
+        assert rows[retry : retry + 4] == [
+            " r     Retry",
+            "       14 of 57 messages replayed,",
+            "       ~6,200 tokens",
+            " a     Continue with another agent",
+        ]
+
+
+async def test_the_price_of_a_retry_stands_at_the_right_edge_of_its_row_and_goes_with_its_trouble() -> None:
+    async with on_stage() as (stage, pilot):
+        stage.panel.show(standing := gone(Offer.RETRY))
+        stage.panel.show_price(standing, "same context, nothing replayed")
+        await taken_in(pilot)
+        row = next(strip.text for strip in stage.screen._compositor.render_strips() if "Retry" in strip.text)
+        assert row == f"▌ r       Retry{'same context, nothing replayed':>83}  "
+        stage.panel.show(gone(Offer.RETRY, Offer.LAST_LINES))
+        await taken_in(pilot)
+        assert "same context" not in "\n".join(stage.rows())
 
 
 async def test_the_time_that_is_left_is_counted_down_and_the_end_of_the_limit_is_told() -> None:
@@ -172,8 +203,8 @@ async def test_the_time_that_is_left_is_counted_down_and_the_end_of_the_limit_is
         stage.panel.show(waiting)
         await taken_in(pilot)
         at = format_time(NOON + timedelta(minutes=12), NOON)
-        assert f"retries at {at} · in 12 min" in "\n".join(stage.rows())
-        assert "w do not wait" in "\n".join(stage.rows())
+        assert f"Retrying at {at}, in 12 min." in "\n".join(stage.rows())
+        assert "Stop waiting" in "\n".join(stage.rows())
         stage.now = NOON + timedelta(minutes=11, seconds=18)
         stage.panel.show(replace(waiting, leaf_id="other"))
         await taken_in(pilot)
@@ -182,8 +213,8 @@ async def test_the_time_that_is_left_is_counted_down_and_the_end_of_the_limit_is
         stage.panel.show(limit())
         await taken_in(pilot)
         said = "\n".join(stage.rows())
-        assert f"The limit reset at {at}." in said
-        assert "r retry" in said and "w wait" not in said
+        assert f"The limit ended at {at}." in said
+        assert "Retry" in said and "Wait" not in said
 
 
 async def test_a_limit_that_ends_while_it_is_shown_says_so_by_itself() -> None:
@@ -226,7 +257,7 @@ async def test_a_long_story_is_cut_and_leaves_the_offers_on_the_screen() -> None
         )
         await taken_in(pilot)
         assert stage.panel.content_size.height == 4
-        assert stage.rows()[-1].endswith("r retry") and "…" in stage.rows()[-2]
+        assert stage.rows()[-2].endswith("Retry") and "…" in stage.rows()[-3]
 
 
 # What it says, without a screen.

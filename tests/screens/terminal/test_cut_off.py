@@ -63,18 +63,18 @@ def test_r17_what_a_killed_catena_left_is_offered_in_its_tab_and_nothing_is_sent
         terminal.signal(signal.SIGKILL)
         terminal.ended()
     with place.catena() as terminal:
-        terminal.wait_for(r"tab to choose +r retry +a another agent")
-        terminal.wait_for_words("`deploy` may or may not have finished: check before you retry.")
+        terminal.wait_for(r"tab to choose[\s\S]*r +Retry[\s\S]*a +Continue with another agent")
+        terminal.wait_for_words("Outcome unknown: deploy; look before you send it again.")
         terminal.press("ctrl+pagedown")
         terminal.wait_for("  the third")
-        terminal.wait_gone("retry")
+        terminal.wait_gone("Retry")
         terminal.press("ctrl+pagedown")
-        terminal.wait_for(r"▸1[\s\S]*r retry")
+        terminal.wait_for(r"▸1[\s\S]*r +Retry")
         terminal.say("say going on")
         terminal.wait_for(r"  going on[\s\S]*ctrl\+o history")
-        terminal.wait_gone("retry")
+        terminal.wait_gone("Retry")
         terminal.press("ctrl+pagedown")
-        terminal.wait_for(r"  half of it[\s\S]*r retry")
+        terminal.wait_for(r"  half of it[\s\S]*r +Retry")
         left = asyncio.run(prompts_and_ends(place))
         terminal.press("tab")
         terminal.wait_for("press a letter")
@@ -152,7 +152,7 @@ def test_r12_a_prompt_that_no_agent_had_when_catena_was_killed_is_in_the_compose
         terminal.ended()
     with place.catena() as terminal:
         text = terminal.wait_for(r"> say well after all[\s\S]*Understudy")
-        assert "▌ say well" not in text and "retry" not in text
+        assert "▌ say well" not in text and "Retry" not in text
         terminal.press("enter")
         terminal.wait_for(r"  well after all[\s\S]*ctrl\+o history")
     assert asyncio.run(prompts_and_ends(place))["say well after all"] == [StopReason.END_TURN]

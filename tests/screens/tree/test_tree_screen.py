@@ -211,7 +211,7 @@ async def test_t01_f_in_the_tree_forks_from_a_prompt_of_another_branch(world: Wo
         await open_tree(person)
         await person.press("k", "k", "k", "f")
         await closed(person)
-        await person.sees("fork from here")
+        await person.sees("Fork from here")
         await person.press("enter")
         await person.until(lambda: person.tab.conversation.id not in ("c1", "c2"), "the fork")
         assert person.tab.conversation.record.fork_point_id == "a2"

@@ -24,4 +24,4 @@ class ThemedApp(App[None]):
         return self._catalog.theme(theme_name) if theme is BUILTIN_THEMES.get(theme_name) else theme
 
     def get_css_variables(self) -> dict[str, str]:
-        return {**super().get_css_variables(), "column": "100"}
+        return {**super().get_css_variables(), "column": "100", "half-row": "block"}

@@ -76,7 +76,9 @@ class CatenaApp(App[None], inherit_bindings=False):
         no_color = bool(environment.get("NO_COLOR"))
         # Textual asks for the theme as it begins.
         self._start = start
-        self._themes = ThemeCatalog(colour_depth(environment), start.settings.themes)
+        depth = colour_depth(environment)
+        self._themes = ThemeCatalog(depth, start.settings.themes)
+        self._half_rows = start.settings.half_rows and depth is ColourDepth.FULL
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
         self._safe_strips = SafeStrips()
         self._dim_steps = DimSteps()
@@ -102,8 +104,12 @@ class CatenaApp(App[None], inherit_bindings=False):
         return theme
 
     def get_css_variables(self) -> dict[str, str]:
-        """The variables that styles are written in."""
-        return {**super().get_css_variables(), "column": str(self._start.settings.column)}
+        """The variables that styles are written in; `$half-row` is the border of a ground, which reaches half a row."""
+        own = {
+            "column": str(self._start.settings.column),
+            "half-row": "block" if self._half_rows else "blank",
+        }
+        return {**super().get_css_variables(), **own}
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The filters of every line of every widget."""

@@ -108,16 +108,17 @@ class ChatArea(Vertical):
         )
         self.find_bar = FindBar(id="find")
         self.prompt = PromptArea(self._startup, directory=start.directory, id="prompt")
-        self.panels = PanelStack(self._startup, composer=self.prompt.composer, id="panels")
+        self.panels = PanelStack(
+            self._startup, conversation=self.conversation, composer=self.prompt.composer, id="panels"
+        )
         self.panels.permission.pace = gate.pace
         self.status = StatusLine(still=self.still, id="status")
 
     def compose(self) -> ComposeResult:
         """Yield everything but the transcript, which the first frame does not need."""
         yield self.lineage
-        yield self.conversation
-        yield self.find_bar
         yield self.panels
+        yield self.find_bar
         yield self.prompt
         yield self.status
 
@@ -373,6 +374,7 @@ class ChatArea(Vertical):
 
     def _drawn(self) -> None:
         """Update the hints after a drawing, and move the focus if a permission request came or went."""
+        self.panels.fit()
         self._hint()
         self.commands.drawn()
         ask = self.panels.permission.ask

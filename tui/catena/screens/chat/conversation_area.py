@@ -111,6 +111,8 @@ class ConversationArea(Vertical):
         self._do = do
         self._column = column
         self._half_rows = half_rows
+        self._tight = False
+        self._most: int | None = None  # rows
         self.welcome = Welcome(id="welcome")
         self.transcript: Transcript | None = None
 
@@ -141,7 +143,21 @@ class ConversationArea(Vertical):
         if self.transcript is None or self.transcript.is_attached:
             return False
         await self.mount(self.transcript)
+        self.watch(self.transcript, "content_rows", self._limit, init=False)
         return True
+
+    def fit(self, tight: bool) -> None:
+        """Take no more rows than there are, if ``tight``; else all that there is room for."""
+        self._tight = tight
+        self._limit()
+
+    def _limit(self) -> None:
+        transcript, most = self.transcript, None
+        if self._tight and transcript is not None and transcript.display:
+            most = max(1, transcript.content_rows)
+        if most != self._most:
+            self._most = most
+            self.styles.max_height = most
 
     @property
     def browsing(self) -> bool:

@@ -1,4 +1,4 @@
-"""The panels above the composer: plan, queue, permission request, trouble, fork question."""
+"""The conversation, the panels at its end (permission request, trouble, fork question), and plan and queue below."""
 
 from __future__ import annotations
 
@@ -11,19 +11,27 @@ from textual.message import Message
 from textual.widget import Widget
 
 from catena.screens.chat.commands.area_commands import AreaCommands
+from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panels.fork import ForkPanel
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList
 from catena.screens.chat.panels.trouble import TroublePanel
-from catena.widgets.change_preview import change_in_words, styled_diff
 
 
 class PanelStack(Vertical):
-    """The panels of one chat, each visible only while it has content."""
+    """The conversation and the panels of one chat, each visible only while it has content.
+
+    While a question or a trouble is open, it stands right below the end of the conversation, which takes no more rows
+    than it has; plan and queue stand above the composer.
+    """
 
     DEFAULT_CSS = """
-    PanelStack { height: auto; }
+    PanelStack {
+        height: 1fr;
+        & > .column { height: auto; align-horizontal: center; }
+        & > #standing { dock: bottom; }
+    }
     """
 
     class HintPosted(Message):
@@ -33,24 +41,40 @@ class PanelStack(Vertical):
             super().__init__()
             self.text = text
 
-    def __init__(self, commands: AreaCommands, *, composer: Widget, id: str | None = None) -> None:
+    def __init__(
+        self,
+        commands: AreaCommands,
+        *,
+        conversation: ConversationArea,
+        composer: Widget,
+        id: str | None = None,
+    ) -> None:
         """``composer`` gets the focus after a decision."""
         super().__init__(id=id)
+        self.conversation = conversation
         self.commands = commands
         self._composer = composer
         self.plan = PlanPanel(id="plan")
         self.queue = QueueList(id="queue")
         self.permission = PermissionPanel(id="permission")
         self.trouble = TroublePanel(id="trouble")
-        self.fork = ForkPanel(give_keys=self._write, id="fork")
+        self.fork = ForkPanel(give_keys=self._write, changed=self.fit, id="fork")
 
     def compose(self) -> ComposeResult:
-        """Yield the panels, those without a decision first."""
-        yield self.plan
-        yield self.queue
-        yield self.permission
-        yield self.trouble
-        yield self.fork
+        """Yield the conversation with what is asked at its end, then what stands above the composer."""
+        yield self.conversation
+        with Vertical(classes="column"):
+            yield self.permission
+            yield self.trouble
+            yield self.fork
+        with Vertical(id="standing", classes="column"):
+            yield self.plan
+            yield self.queue
+
+    def fit(self) -> None:
+        """Let the conversation take no more rows than it has while a question stands below it."""
+        asked = self.permission.ask is not None or self.trouble.open or self.fork.open
+        self.conversation.fit(asked)
 
     def place_of(self, focused: Widget) -> str | None:
         """The place that a focused widget is in: question, reason, trouble, queue, branch; None if in no panel."""
@@ -109,10 +133,12 @@ class PanelStack(Vertical):
     def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
         """Show the whole change."""
         from catena.screens.common.page import PageScreen
+        from catena.transcript.widget.subject_block import SubjectBlock
 
         event.stop()
-        change = styled_diff(change_in_words(event.ask.tool_call))
-        self.app.push_screen(PageScreen("Requested change", change))
+        self.app.push_screen(
+            PageScreen("Full diff", SubjectBlock(event.ask.tool_call, event.directory, whole=True))
+        )
 
     @on(PermissionPanel.Mistyped)
     @on(TroublePanel.Mistyped)

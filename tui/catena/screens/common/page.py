@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
@@ -26,8 +27,10 @@ class PageScreen(ReadingScreen[None]):
         Binding("space", "page(1)", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, text: Content | Callable[[int], Content], *, at_end: bool = False) -> None:
-        """``text`` may be a function of the width; ``at_end``: begin at the end of the text."""
+    def __init__(
+        self, title: str, text: Content | Callable[[int], Content] | Widget, *, at_end: bool = False
+    ) -> None:
+        """``text`` may be a function of the width, or a widget; ``at_end``: begin at the end of the text."""
         super().__init__()
         self._at_end = at_end
         self._title = safe_line(title)
@@ -36,8 +39,14 @@ class PageScreen(ReadingScreen[None]):
     def compose(self) -> ComposeResult:
         """Title, text, key hints."""
         yield Static(self._title, id="title", markup=False)
-        with VerticalScroll(id="text"):
-            yield Static(self._text, markup=False) if isinstance(self._text, Content) else _Fitted(self._text)
+        with VerticalScroll(id="text", classes="-drawn" if isinstance(self._text, Widget) else None):
+            match self._text:
+                case Widget() as drawn:
+                    yield drawn
+                case Content() as text:
+                    yield Static(text, markup=False)
+                case text:
+                    yield _Fitted(text)
         yield Static(self.HINT, id="hint", markup=False)
 
     def on_mount(self) -> None:

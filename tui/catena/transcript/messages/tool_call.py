@@ -105,7 +105,7 @@ def _object(
     diffs: list[ToolDiff],
     directory: str,
 ) -> str:
-    title = _strip_verb(safe_line(record.title or text), kind)
+    title = without_verb(safe_line(record.title or text), kind)
     if kind in _FILE_KINDS:
         if locations:
             more = len(set(locations)) - 1
@@ -117,7 +117,8 @@ def _object(
     return title or (locations[0] if locations else record.name)
 
 
-def _strip_verb(title: str, kind: str) -> str:
+def without_verb(title: str, kind: str) -> str:
+    """Return a title without the verb of its kind at its beginning, and without backticks around it."""
     verb = _VERBS.get(kind)
     if verb and title.lower().startswith(verb.lower() + " "):
         title = title[len(verb) + 1 :]

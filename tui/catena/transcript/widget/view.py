@@ -113,6 +113,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     current: reactive[str | None] = reactive[str | None](None, repaint=False)
     """The message in focus while browsing."""
 
+    content_rows: reactive[int] = reactive(0, repaint=False)
+    """The rows of all messages that are loaded, as far as they are measured."""
+
     def __init__(
         self,
         *,
@@ -325,7 +328,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         viewport = self._viewport
         if not viewport.ready:
             return
-        total = self._column.total
+        total = self.content_rows = self._column.total
         # The usual assignment would lay out the whole screen at every streamed row.
         self.set_reactive(Widget.virtual_size, Size(self.size.width, total))
         moved = round(self.scroll_y) != viewport.top

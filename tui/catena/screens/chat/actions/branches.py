@@ -98,7 +98,7 @@ class BranchActions:
         here, place = self._edits.here(), context.place()
         price = await self._price_of_fork(tab, message if at_prompt else None, message_id)
         what = (
-            "fork before this prompt" if at_prompt else "fork from here" if message_id else "fork this branch"
+            "Fork before this prompt" if at_prompt else "Fork from here" if message_id else "Fork this branch"
         )
         if directory is not None:
             what = f"{what} into {safe_line(directory)}"
@@ -108,14 +108,14 @@ class BranchActions:
         while True:
             only_beside = tab.at_work
             beside = beside or only_beside
-            note = "the prompt goes into the composer" if at_prompt else ""
-            note = "the running turn continues here" if only_beside else note
+            note = "The prompt goes into the composer." if at_prompt else ""
+            note = "The running turn continues here." if only_beside else note
             key = await self._panel.ask(
                 ForkQuestion(
-                    f"{what}, {'in a new tab' if beside else 'in this tab'}",
+                    f"{what} in {'a new tab' if beside else 'this tab'}?",
                     price,
-                    "fork",
-                    () if only_beside else (("s", "in this tab" if beside else "in a new tab"),),
+                    "Fork",
+                    () if only_beside else (("s", "In this tab" if beside else "In a new tab"),),
                     note,
                 )
             )
@@ -288,7 +288,7 @@ class BranchActions:
                 for each, what in kin
             ]
             chosen = await context.app.push_screen_wait(
-                Picker("fork", rows, hint="enter go there · esc cancel")
+                Picker("Fork", rows, hint="enter go there · esc cancel")
             )
         if chosen is not None:
             await self._tabs.open_conversation(chosen)

@@ -233,11 +233,11 @@ class EditActions:
             context.say(WENT_ON)
             return
         question = ForkQuestion(
-            f"retry this prompt with {safe_line(spec.title)}" if spec else "retry this prompt",
+            f"Retry this prompt with {safe_line(spec.title)}?" if spec else "Retry this prompt?",
             price.words,
-            "retry",
-            (("a", "with another agent"),),
-            "stops the running turn" if tab.at_work else "",
+            "Retry",
+            (("a", "Retry with another agent"),),
+            "Stops the running turn." if tab.at_work else "",
         )
         key = await self._panel.ask(question)
         if key == "a":

@@ -16,6 +16,7 @@ from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.trouble.troubles import Offer
+from catena_store.chains.links import UNSET
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Kind
@@ -43,6 +44,7 @@ class TroubleActions:
         self._choose_agent = choose_agent
         self._clock = clock
         self.grace = GRACE
+        self._priced: StandingTrouble | None = None
 
     async def take(self, offer: Offer) -> None:
         """Do what the trouble panel of the active tab offers."""
@@ -65,6 +67,26 @@ class TroubleActions:
                 self._do("takeover")
             case _:
                 assert_never(offer)
+
+    def price(self) -> None:
+        """Show what a retry would need, once that is known."""
+        tab = self._context.tab
+        standing = tab.trouble_to_show if tab else None
+        if tab is None or standing is self._priced:
+            return
+        self._priced = standing
+        if standing is not None and standing.about_prompt and Offer.RETRY in standing.problem.offers:
+            self._context.run(self._price_retry(tab, standing))
+
+    async def _price_retry(self, tab: Tab, standing: StandingTrouble) -> None:
+        parts = self._context.parts
+        prompt = None if standing.problem.returned else parts.transcript.prompt_above(None)
+        leaf_id = UNSET if prompt is None else prompt.parent_id
+        try:
+            price = await tab.conversation.chain.price(tab.window, leaf_id=leaf_id)
+        except (AgentError, ReadOnly, StoreError):  # said where it is tried
+            return
+        parts.trouble.show_price(standing, price.words)
 
     async def retry(self, tab: Tab, standing: StandingTrouble) -> None:
         """Send the prompt again; a restored prompt only while the draft holds it unchanged."""

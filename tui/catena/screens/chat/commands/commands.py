@@ -211,8 +211,9 @@ class Commands:
             self.run(self.context.tabs.keep(tab))
 
     def drawn(self) -> None:
-        """Price an edit anew where what it depends on has changed."""
+        """Price an edit or a retry anew where what it depends on has changed."""
         self.actions.edits.price_anew()
+        self.actions.trouble.price()
 
     def stay(self) -> bool:
         """Withdraw the question whether to quit."""

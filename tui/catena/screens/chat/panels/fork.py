@@ -1,4 +1,4 @@
-"""The question before a fork or a retry: what it is, its price, and the keys that do it or leave it."""
+"""The question before a fork or a retry: what it is, its price, and the keys that do it or cancel it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widget import Widget
 
-from catena.text.safe_text import safe_line
+from catena.widgets.band import Band, BandWords, Choice
 
 ENTER = "enter"
+_CANCEL = "esc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,8 @@ class ForkQuestion:
     note: str = ""
 
 
-class ForkPanel(Widget, can_focus=True):
-    """The question before a fork or retry, focused while it is open; a click on a key's text acts like the key."""
+class ForkPanel(Band, can_focus=True):
+    """The question before a fork or retry, focused while it is open; a click on an option acts like its key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "decide('enter')", "do it", id="branch.do"),
@@ -38,20 +37,22 @@ class ForkPanel(Widget, can_focus=True):
     ]
     DEFAULT_CSS = """
     ForkPanel {
-        height: auto;
-        max-height: 5;
         display: none;
-        border-top: solid $accent;
-        padding: 0 1;
-        &.-asking { display: block; }
-        &:focus { border-top: solid $accent; }
+        &.-asking-now { display: block; }
     }
     """
 
-    def __init__(self, *, give_keys: Callable[[], None] = lambda: None, id: str | None = None) -> None:
-        """``give_keys`` moves the focus when the fork is decided."""
-        super().__init__(id=id)
+    def __init__(
+        self,
+        *,
+        give_keys: Callable[[], None] = lambda: None,
+        changed: Callable[[], None] = lambda: None,
+        id: str | None = None,
+    ) -> None:
+        """``give_keys`` moves the focus when the fork is decided; ``changed``: a question was opened or closed."""
+        super().__init__("accent", id=id)
         self._give_keys = give_keys
+        self._changed = changed
         self._question: ForkQuestion | None = None
         self._answer: asyncio.Future[str | None] | None = None
         self.had_keys = False  # the focus, when it was closed
@@ -62,7 +63,7 @@ class ForkPanel(Widget, can_focus=True):
         return self._question is not None
 
     async def ask(self, question: ForkQuestion) -> str | None:
-        """Ask, and wait for a key: `enter` or one of the others; None if the person leaves."""
+        """Ask, and wait for a key: `enter` or one of the others; None if the person cancels."""
         self._resolve(None)
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._answer = answer
@@ -71,7 +72,7 @@ class ForkPanel(Widget, can_focus=True):
         return await answer
 
     def leave(self) -> None:
-        """Leave the question without making a branch."""
+        """Cancel: no branch is made."""
         self._resolve(None)
 
     def _resolve(self, key: str | None) -> None:
@@ -85,22 +86,21 @@ class ForkPanel(Widget, can_focus=True):
 
     def _show(self, question: ForkQuestion | None) -> None:
         self._question = question
-        self.set_class(question is not None, "-asking")
-        self.refresh(layout=True)
-
-    def render(self) -> Content:
-        """The question and its price, then the keys."""
-        question = self._question
-        if question is None:
-            return Content("")
-        said = Content.assemble(
-            (safe_line(question.title), "$accent"), " · ", (safe_line(question.price), "$foreground")
-        )
-        if question.note:
-            said = Content.assemble(said, (f" · {safe_line(question.note)}", "$muted"))
-        keys = [_key("enter", question.enter), *(_key(key, does) for key, does in question.others)]
-        keys.append(Content.from_markup("[@click=leave]esc cancel[/]"))
-        return Content("\n").join([said, Content.styled(" · ", "$muted").join(keys)])
+        self.set_class(question is not None, "-asking-now")
+        if question is not None:
+            others = [Choice(key, key, does) for key, does in question.others]
+            self.text.show(
+                BandWords(
+                    question.title,
+                    note=question.note,
+                    choices=(
+                        Choice(ENTER, ENTER, question.enter, price=question.price),
+                        *others,
+                        Choice(_CANCEL, _CANCEL, "Cancel"),
+                    ),
+                )
+            )
+        self._changed()
 
     def on_key(self, event: events.Key) -> None:
         """Swallow letters without a binding: they must not be typed elsewhere."""
@@ -108,9 +108,17 @@ class ForkPanel(Widget, can_focus=True):
             event.prevent_default()
 
     def on_blur(self) -> None:
-        """Leave the question: a key that is pressed elsewhere must not decide it."""
+        """Cancel: a key that is pressed elsewhere must not decide it."""
         if self.app.app_focus:
             self._resolve(None)
+
+    def on_band_chosen(self, event: Band.Chosen) -> None:
+        """Do what the clicked option's key does."""
+        event.stop()
+        if event.name == _CANCEL:
+            self._resolve(None)
+        elif event.name:
+            self.action_decide(event.name)
 
     def action_decide(self, key: str) -> None:
         """Answer with the key, if the question offers it."""
@@ -119,11 +127,3 @@ class ForkPanel(Widget, can_focus=True):
             self._resolve(key)
             if key == ENTER:
                 self._give_keys()
-
-    def action_leave(self) -> None:
-        """Leave the question, as Esc does."""
-        self._resolve(None)
-
-
-def _key(key: str, does: str) -> Content:
-    return Content.from_markup(f"[@click=decide('{key}')][$accent]{key}[/] $does[/]", does=does)

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.message import Message
-from textual.style import Style
-from textual.widgets import Static
 
 from catena.terminal.key_pace import KeyPace
 from catena.text.safe_text import safe_line
-from catena.widgets.change_preview import diffs_of, preview
+from catena.widgets.band import Band, BandWords, Choice
+from catena.widgets.change_preview import diffs_of
 from catena.widgets.text_fields import SafeInput
+from catena_acp.continuity.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
+    from catena.transcript.widget.subject_block import SubjectBlock
     from catena_acp.continuity.conversation_events import PermissionOpened
-    from catena_acp.session_events import PermissionOption
+    from catena_acp.session_events import PermissionOption, ToolCallChanged
 
 
 _TOO_FAST = "Press again to confirm."
-_KEY = "key"  # what a click on an answer says in its place
-_ACTS = {
-    "read": ("Read", "reading"),
-    "edit": ("Edit", "the edit of"),
-    "delete": ("Delete", "deleting"),
-    "move": ("Move", "moving"),
-    "search": ("Search", "searching"),
-    "execute": ("Run", "running"),
-    "fetch": ("Fetch", "fetching"),
-    "rewind": ("", "the rewind"),
+_DIFF, _REASON = "d", "r"
+_WORDS = {
+    "read": "Allow reading {}?",
+    "edit": "Allow the edit of {}?",
+    "delete": "Allow deleting {}?",
+    "move": "Allow moving {}?",
+    "search": "Allow the search {}?",
+    "execute": "Allow running {}?",
+    "fetch": "Allow fetching {}?",
+    "rewind": "Allow the rewind {}?",
 }
+_ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 
 class PermissionPanel(Vertical, can_focus=True):
@@ -53,16 +54,10 @@ class PermissionPanel(Vertical, can_focus=True):
     DEFAULT_CSS = """
     PermissionPanel {
         height: auto;
-        max-height: 60vh;
         display: none;
-        border-top: solid $asking;
-        padding: 0 1;
         &.-asked { display: block; }
-        &:focus-within { border-top: solid $asking; }
-        & > Static { height: auto; }
-        & > #preview { max-height: 12; color: $muted; }
-        & > Input { display: none; border: none; height: 1; padding: 0; background: transparent; }
-        &.-reason > Input { display: block; }
+        & Input { display: none; border: none; height: 1; padding: 0; background: transparent; }
+        &.-reason Input { display: block; }
     }
     """
 
@@ -78,9 +73,10 @@ class PermissionPanel(Vertical, can_focus=True):
     class DiffWanted(Message):
         """The person wants to see the whole change."""
 
-        def __init__(self, ask: PermissionOpened) -> None:
+        def __init__(self, ask: PermissionOpened, directory: str) -> None:
             super().__init__()
             self.ask = ask
+            self.directory = directory  # paths below it are shown relative to it
 
     class ReasonLeft(Message):
         """The request was closed while a reason was being typed."""
@@ -101,17 +97,16 @@ class PermissionPanel(Vertical, can_focus=True):
         super().__init__(id=id)
         self._ask: PermissionOpened | None = None
         self._waiting = 0
-        self._lit = False  # its keys answer
+        self._directory = ""
+        self._subject: SubjectBlock | None = None  # made for the first request
         self.pace = KeyPace()  # of the keys, wherever they went
         self._field = SafeInput(placeholder="Reason (sent as your next prompt)", compact=True)
         self._field.cursor_blink = False
+        self._band = Band("asking", self._field, id="asked")
 
     def compose(self) -> ComposeResult:
-        """Yield the request, its subject, the options, and a field for a reason."""
-        yield Static(id="question", markup=False)
-        yield Static(id="preview", markup=False)
-        yield Static(id="options", markup=False)
-        yield self._field
+        """Yield the question with its options and the field for a reason; its subject is mounted above later."""
+        yield self._band
 
     @property
     def ask(self) -> PermissionOpened | None:
@@ -123,64 +118,68 @@ class PermissionPanel(Vertical, can_focus=True):
         """True while a reason is being typed."""
         return self.has_class("-reason")
 
-    def show(self, asks: Sequence[PermissionOpened]) -> None:
-        """Show the first of the open requests, or nothing."""
+    def show(self, asks: Sequence[PermissionOpened], *, directory: str = "") -> None:
+        """Show the first of the open requests, or nothing; paths below ``directory`` are shown relative to it."""
         ask = asks[0] if asks else None
         changed = ask != self._ask
         if not changed and len(asks) == self._waiting:
             return
-        before, self._ask, self._waiting = self._ask, ask, len(asks)
+        before, self._ask, self._waiting, self._directory = self._ask, ask, len(asks), directory
         self.set_class(ask is not None, "-asked")
         if changed:
             if before is not None and self.reason:
                 self.post_message(self.ReasonLeft(before, self.reason))
             self.remove_class("-reason")
             self.take_reason()
-        if ask is not None:
-            self.query_one("#question", Static).update(self._question(ask))
-            self.query_one("#preview", Static).update(preview(ask.tool_call))
-            self.query_one("#options", Static).update(self._options(ask))
+            self._show_subject()
+        self._lay_out()
 
-    def on_focus(self) -> None:
-        """Light the options: keys answer now."""
-        self._light(True)
+    def _show_subject(self) -> None:
+        """Show what the request is about: the change, the command, the places."""
+        if self._ask is None:
+            return
+        if self._subject is None:
+            from catena.transcript.widget.subject_block import SubjectBlock
 
-    def on_blur(self) -> None:
-        """Dim the options: keys do not answer."""
-        self._light(False)
+            self._subject = SubjectBlock(self._ask.tool_call, self._directory)
+            self.mount(self._subject, before=self._band)
+        else:
+            self._subject.show(self._ask.tool_call, self._directory)
 
-    def _light(self, lit: bool) -> None:
-        self._lit = lit
-        if self._ask is not None:
-            self.query_one("#options", Static).update(self._options(self._ask))
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Say how to get here while keys do not answer."""
+        super().watch_has_focus(has_focus)
+        self._lay_out()
 
-    def _question(self, ask: PermissionOpened) -> Content:
-        call = ask.tool_call
-        count = f"   1 of {self._waiting}" if self._waiting > 1 else ""
-        return Content.assemble(
-            ("? ", "$asking"), (_question(call.kind or "", call.title or ""), "bold"), (count, "$muted")
-        )
+    def _lay_out(self) -> None:
+        if (ask := self._ask) is not None:
+            reason = self.giving_reason
+            self._band.text.show(
+                BandWords(
+                    _question(ask.tool_call, self._directory),
+                    note="" if not reason else "Rejected with this reason:",
+                    choices=() if reason else tuple(self._choices(ask)),
+                    right=tuple(self._beside()),
+                )
+            )
 
-    def _options(self, ask: PermissionOpened) -> Content:
-        lit = self._lit
-        pieces = [] if lit else [Content.styled("tab to answer", "$asking")]
+    def _beside(self) -> Iterator[Choice]:
+        """What stands beside the question: how many wait, the key of the full diff, how to get here."""
+        if self._waiting > 1:
+            yield Choice("", "", f"1 of {self._waiting}")
+        if self.has_change:
+            yield Choice(_DIFF, "d", "full diff")
+        if not (self.has_focus or self.giving_reason):
+            yield Choice("", "tab", "to answer")
+
+    def _choices(self, ask: PermissionOpened) -> Iterator[Choice]:
+        """The agent's options in the agent's order, and a rejection with a reason."""
         for number, option in enumerate(ask.options, start=1):
-            name = safe_line(option.name)
-            letter = {"allow_once": " y", "reject_once": " n"}.get(option.kind, "")
+            letter = {"allow_once": "y", "reject_once": "n"}.get(option.kind, "")
             letter = letter if _first_of(ask.options, option.kind) is option else ""
-            key = Content.styled(f"{number}{letter}", "$accent" if lit else "$faint")
-            pieces.append(_clicked_as(str(number), key, f" {name}"))
-        if diffs_of(ask.tool_call):
-            key = Content.styled("d", "$accent" if lit else "$faint")
-            pieces.append(_clicked_as("d", key, " full diff"))
-        if _first_rejection(ask.options) is not None:
-            key = Content.styled("r", "$accent" if lit else "$faint")
-            pieces.append(_clicked_as("r", key, " reject with a reason"))
-        return _packed(pieces, self.size.width - 2)
-
-    def on_resize(self) -> None:
-        """Pack the options for the new width; none is broken over two lines."""
-        self._light(self._lit)
+            yield Choice(str(number), str(number), option.name, letter)
+        if self.can_be_rejected:
+            yield Choice(_REASON, "r", "Reject with a reason")
 
     def action_choose(self, number: int) -> None:
         """Take the option with this number."""
@@ -228,25 +227,29 @@ class PermissionPanel(Vertical, can_focus=True):
     def action_diff(self) -> None:
         """Show the whole change."""
         if self._ask is not None and diffs_of(self._ask.tool_call):
-            self.post_message(self.DiffWanted(self._ask))
+            self.post_message(self.DiffWanted(self._ask, self._directory))
 
     def action_reason(self) -> None:
         """Let the person type a reason for rejecting."""
         if self._ask is not None and _first_rejection(self._ask.options) is not None:
             self.add_class("-reason")
             self.screen.set_focus(self._field)
+            self._lay_out()
 
-    def on_click(self, event: events.Click) -> None:
-        """Treat a click on an answer as its key; a click beside the answers focuses the panel."""
-        match event.style.meta.get(_KEY):
+    def on_band_chosen(self, event: Band.Chosen) -> None:
+        """Treat a click on an option as its key; a click beside the options focuses the panel."""
+        event.stop()
+        match event.name:
             case "d":
                 self.action_diff()
             case "r":
                 self.action_reason()
-            case str(number):
-                self.action_choose(int(number))
-            case _ if not self.giving_reason:
+            case "" if not self.giving_reason:
                 self.screen.set_focus(self)
+            case "":
+                pass
+            case number:
+                self.action_choose(int(number))
 
     @property
     def reason(self) -> str:
@@ -261,6 +264,7 @@ class PermissionPanel(Vertical, can_focus=True):
         """Go back from the reason to the options."""
         self.remove_class("-reason")
         self.screen.set_focus(self)
+        self._lay_out()
 
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Answer with the finished reason."""
@@ -275,20 +279,23 @@ class PermissionPanel(Vertical, can_focus=True):
             event.prevent_default()
 
 
-def _clicked_as(key: str, shown: Content, does: str) -> Content:
-    """A clickable key with its action."""
-    return Content.assemble(shown, does).stylize(Style.from_meta({_KEY: key}))
+def _question(call: ToolCallChanged, directory: str) -> str:
+    """The question in one sentence; its object is what the agent names."""
+    from catena.transcript.messages.tool_call import relative, without_verb
 
-
-def _packed(pieces: Sequence[Content], width: int) -> Content:
-    """The pieces in as many lines as they need, each in one of them."""
-    lines: list[Content] = []
-    for piece in pieces:
-        if lines and lines[-1].cell_length + 3 + piece.cell_length <= width:
-            lines[-1] = Content.assemble(lines[-1], "   ", piece)
-        else:
-            lines.append(piece)
-    return Content("\n").join(lines)
+    diffs = diffs_of(call)
+    paths = [relative(diff.path, directory) for diff in diffs]
+    paths = paths or [relative(place.path, directory) for place in call.locations or ()]
+    title = without_verb(safe_line(call.title or ""), call.kind or "").rstrip("?")
+    words = _WORDS.get(call.kind or "")
+    if call.kind in _ABOUT_FILES and paths:
+        others = len(set(paths)) - 1
+        about = f"{paths[0]} and {counted(others, 'other file')}" if others else paths[0]
+    else:
+        about = title
+    if words is None or not about:
+        return f"Allow: {about}?" if about else "Allow this?"
+    return words.format(about)
 
 
 def _first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOption | None:
@@ -297,12 +304,3 @@ def _first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOptio
 
 def _first_rejection(options: Sequence[PermissionOption]) -> PermissionOption | None:
     return _first_of(options, "reject_once") or _first_of(options, "reject_always")
-
-
-def _question(kind: str, title: str) -> str:
-    """The question for a tool call: `Allow the edit of notes.txt?`; the agent's title as it is where it has no verb."""
-    title, (verb, act) = safe_line(title).strip(), _ACTS.get(kind, ("", ""))
-    subject = title.removeprefix(f"{verb} ") if verb else title
-    if not act or (subject == title and " " in title and kind not in ("execute", "rewind")):
-        return f"Allow this: {title}?" if title else "Allow this tool call?"
-    return f"Allow {act} {subject}?" if subject else f"Allow {act.removesuffix(' of')}?"

@@ -10,15 +10,17 @@ from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
 
-_MARKS = {"completed": "✓", "in_progress": "▸", "pending": "·"}
+_MARKS = {"completed": ("●", "$muted"), "in_progress": ("◐", "$accent"), "pending": ("○", "$muted")}
 _SHOWN = 5
+_WIDE = 56  # cells of text that leave room for how far it is
+_APART = 3
 
 
 class PlanPanel(Widget):
     """A short checklist around the item in progress."""
 
     DEFAULT_CSS = """
-    PlanPanel { height: auto; max-height: 6; display: none; color: $muted; &.-open { display: block; } }
+    PlanPanel { height: auto; margin-top: 1; display: none; color: $muted; &.-open { display: block; } }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -36,18 +38,23 @@ class PlanPanel(Widget):
             self.refresh(layout=True)
 
     def render(self) -> Content:
-        """How far the plan is, and the entries around the open ones."""
-        entries = self._entries
+        """The entries around the open ones, and on the right how far the plan is."""
+        entries, width = self._entries, max(8, self.size.width - 2)
         done = sum(entry.get("status") == "completed" for entry in entries)
         first_open = next(
             (index for index, entry in enumerate(entries) if entry.get("status") != "completed"), 0
         )
         start = max(0, min(first_open - 1, len(entries) - _SHOWN))
-        title, note = ("todo", f" · {self._source}") if self._source else ("plan", "")
-        lines = [Content.assemble((f"  {title}", "$accent"), f"  {done} of {len(entries)} done{note}")]
+        words = " · ".join(filter(None, [f"{done} of {len(entries)} done", self._source]))
+        note = Content.styled(words, "$faint") if width >= _WIDE else Content("")
+        lines = []
         for entry in entries[start : start + _SHOWN]:
             status = str(entry.get("status", "pending"))
-            text = f"  {_MARKS.get(status, '·')} " + safe_line(str(entry.get("text", "")))
-            style = {"completed": "$faint", "in_progress": "$foreground"}.get(status, "$muted")
-            lines.append(Content.styled(text, style).truncate(max(4, self.size.width - 1), ellipsis=True))
+            mark, tone = _MARKS.get(status, _MARKS["pending"])
+            style = "$foreground" if status == "in_progress" else "$muted"
+            text = (safe_line(str(entry.get("text", ""))), style)
+            line = Content.assemble("  ", (f"{mark} ", tone), text)
+            line = line.truncate(max(4, width - note.cell_length - _APART), ellipsis=True)
+            lines.append(Content.assemble(line, " " * (width - line.cell_length - note.cell_length), note))
+            note = Content("")
         return Content("\n").join(lines)

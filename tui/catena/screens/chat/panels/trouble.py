@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -9,13 +10,11 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
 from textual.timer import Timer
-from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
+from catena.widgets.band import Band, BandWords, Choice
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Offer
 
@@ -81,22 +80,22 @@ def _does(offer: Offer, standing: StandingTrouble, now: datetime) -> str:
     waiting = standing.waits_until is not None
     match offer:
         case Offer.RETRY if waiting:
-            return "retry now"
+            return "Retry now"
         case Offer.RETRY:
-            return "retry"
+            return "Retry" if standing.about_prompt else "Try again"
         case Offer.WAIT if waiting:
-            return "do not wait"
+            return "Stop waiting"
         case Offer.WAIT:
             resets_at = standing.problem.resets_at
-            return f"wait and retry at {format_time(resets_at, now)}" if resets_at else "wait"
+            return f"Wait and retry at {format_time(resets_at, now)}" if resets_at else "Wait and retry"
         case Offer.LOGIN:
-            return "log in"
+            return "Log in"
         case Offer.OTHER_AGENT:
-            return "another agent"
+            return "Continue with another agent"
         case Offer.LAST_LINES:
-            return "error output"
+            return "Error output"
         case Offer.TAKE_OVER:
-            return "take over"
+            return "Take over"
         case _:
             assert_never(offer)
 
@@ -107,8 +106,8 @@ def _passed(resets_at: datetime | None, now: datetime) -> str:
 
 def _again(resets_at: datetime | None, until: datetime, now: datetime) -> str:
     if until <= now:
-        return "retrying now"
-    return f"retries at {format_time(resets_at or until, now)} · in {duration(until - now)}"
+        return "Retrying now."
+    return f"Retrying at {format_time(resets_at or until, now)}, in {duration(until - now)}."
 
 
 def duration(left: timedelta) -> str:
@@ -122,17 +121,14 @@ def duration(left: timedelta) -> str:
 
 
 _LONGEST_NAP = 30.0  # seconds between two looks at the clock; it may have been set, or the machine slept
-_TEXT_LINES = 3
-_TAB = " tab"
-_NARROW = 60
-_SHORT = 15
+_NEXT_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[A-Z`“])")
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class TroublePanel(Widget, can_focus=True):
+class TroublePanel(Band, can_focus=True):
     """One trouble. Its keys answer only while it has the focus; a click on an offer takes it."""
 
     FOCUS_ON_CLICK = False
@@ -147,12 +143,8 @@ class TroublePanel(Widget, can_focus=True):
     ]
     DEFAULT_CSS = """
     TroublePanel {
-        height: auto;
         display: none;
-        border-top: solid $asking;
-        padding: 0 1;
         &.-troubled { display: block; }
-        &:focus { border-top: solid $asking; }
     }
     """
 
@@ -174,13 +166,13 @@ class TroublePanel(Widget, can_focus=True):
         """The panel is hidden while it has the focus."""
 
     def __init__(self, *, clock: Callable[[], datetime] = _now, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__("failure", id=id)
         self._clock = clock
         self._standing: StandingTrouble | None = None
         self._busy = False
         self._warning = ""
         self._words: TroubleWords | None = None
-        self._places: list[tuple[int, int, int, Offer]] = []  # line, first column, column behind it
+        self._price: tuple[StandingTrouble, str] | None = None  # of sending the prompt again
         self._timer: Timer | None = None
 
     @property
@@ -204,6 +196,11 @@ class TroublePanel(Widget, can_focus=True):
             self._standing, self._busy, self._warning = standing, busy, warning
             self._look()
 
+    def show_price(self, standing: StandingTrouble, price: str) -> None:
+        """Show what it takes to send the prompt of this trouble again."""
+        self._price = (standing, price)
+        self._lay_out()
+
     def _look(self) -> None:
         """Show the words for now, and update them when they change."""
         if self._timer is not None:
@@ -216,15 +213,12 @@ class TroublePanel(Widget, can_focus=True):
         if words is None and self.has_focus:
             self.post_message(self.Left())
         self.set_class(words is not None, "-troubled")
-        self.refresh(layout=True)
+        self._lay_out()
 
     def _words_now(self) -> TroubleWords | None:
-        standing = self._standing
-        if not self._warning and standing is None:
-            return None
-
         if self._warning:
             return TroubleWords(self._warning)
+        standing = self._standing
         if standing is None:
             return None
         now = self._clock()
@@ -234,76 +228,24 @@ class TroublePanel(Widget, can_focus=True):
 
     # Drawing.
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the words take."""
-        return len(self._lines(width))
-
-    def render(self) -> Content:
-        """The line, and the offers with their keys."""
-        return Content("\n").join(self._lines(self.content_size.width))
-
-    def _lines(self, width: int) -> list[Content]:
+    def _lay_out(self) -> None:
+        """Lay out what happened, what it means, and the offers with their keys."""
         words = self._words
-        self._places = []
-        if words is None or width < 1:
-            return [Content("")]
-        screen = self.screen.size
-        if (screen.width < _NARROW or screen.height < _SHORT) and not self.has_focus:
-            return [self._one_line(words, width)]
-        said = list(Content(safe_line(words.line)).wrap(max(1, width - 2)))
-        if len(said) > _TEXT_LINES:
-            said = said[:_TEXT_LINES]
-            said[-1] = (said[-1] + Content(" …")).truncate(max(1, width - 2), ellipsis=True)
-        mark = Content.styled("! ", "$asking")
-        lines = [(Content("  ") if at else mark) + line for at, line in enumerate(said)]
-        if words.note or words.offers:
-            lines += self._packed(words, width, after=len(lines))
-        return lines
+        if words is None:
+            return
+        happened, *means = _NEXT_SENTENCE.split(safe_line(words.line), maxsplit=1)
+        priced, price = self._price or (None, "")
+        prices = {Offer.RETRY: price} if priced is not None and priced is self._standing else {}
+        tab = () if self.has_focus or not words.offers else (Choice("", "tab", "to choose"),)
+        choices = tuple(
+            Choice(offer, KEYS[offer], does, price=prices.get(offer, "")) for offer, does in words.offers
+        )
+        self.text.show(BandWords(happened, words.note, " ".join(means), choices, tab))
 
-    def _one_line(self, words: TroubleWords, width: int) -> Content:
-        """One line for a narrow screen: what happened or goes on by itself, and the keys."""
-        keys = [(offer, _key(offer)) for offer, _ in words.offers]
-        room = width - sum(len(key) + 1 for _, key in keys) - (len(_TAB) if keys else 0)
-        said = Content.assemble(("! ", "$asking"), safe_line(words.note or words.line))
-        line = said.truncate(max(1, room), ellipsis=True)
-        if not keys:
-            return line
-        line += Content(" " * max(0, room - line.cell_length)) + Content.styled(_TAB, "$asking")
-        for offer, key in keys:
-            self._places.append((0, line.cell_length + 1, line.cell_length + 1 + len(key), offer))
-            line = Content.assemble(line, " ", (key, "$muted"))
-        return line
-
-    def _packed(self, words: TroubleWords, width: int, *, after: int) -> list[Content]:
-        """The note and the offers in as many lines as they need, each in one of them."""
-        lit = self.has_focus
-        pieces: list[tuple[Offer | None, Content]] = []
-        if words.note:
-            pieces.append((None, Content(safe_line(words.note))))
-        if words.offers and not lit:
-            pieces.append((None, Content.styled("tab to choose", "$asking")))
-        for offer, does in words.offers:
-            key = Content.styled(_key(offer), "$accent" if lit else "$faint")
-            pieces.append((offer, Content.assemble(key, f" {safe_line(does)}")))
-        lines: list[Content] = []
-        for taken, piece in pieces:
-            if lines and lines[-1].cell_length + 3 + piece.cell_length <= width:
-                start = lines[-1].cell_length + 3
-                lines[-1] = Content.assemble(lines[-1], "   ", piece)
-            else:
-                start = 0
-                lines.append(piece)
-            if taken is not None:
-                self._places.append((after + len(lines) - 1, start, start + piece.cell_length, taken))
-        return lines
-
-    def on_focus(self) -> None:
-        """Light the offers: keys answer now."""
-        self.refresh(layout=True)
-
-    def on_blur(self) -> None:
-        """Dim the offers: keys do not answer."""
-        self.refresh(layout=True)
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Say how to get here while keys do not answer."""
+        super().watch_has_focus(has_focus)
+        self._lay_out()
 
     # Acting.
 
@@ -319,15 +261,11 @@ class TroublePanel(Widget, can_focus=True):
                 return
         self.post_message(self.Mistyped("Not offered here. Press one of the letters shown."))
 
-    def on_click(self, event: events.Click) -> None:
+    def on_band_chosen(self, event: Band.Chosen) -> None:
         """Take the offer that was clicked."""
-        at = event.get_content_offset(self)
-        if at is None:
-            return
-        for line, start, end, offer in self._places:
-            if at.y == line and start <= at.x < end:
-                self.post_message(self.Taken(offer))
-                return
+        event.stop()
+        if event.name:
+            self.action_take(event.name)
 
     def on_key(self, event: events.Key) -> None:
         """Swallow letters without a binding: they must not be typed elsewhere."""
@@ -336,8 +274,3 @@ class TroublePanel(Widget, can_focus=True):
 
     def _offered(self) -> Sequence[tuple[Offer, str]]:
         return self._words.offers if self._words is not None else ()
-
-
-def _key(offer: Offer) -> str:
-
-    return KEYS[offer]

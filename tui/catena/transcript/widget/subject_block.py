@@ -1,0 +1,117 @@
+"""The widget that shows what a permission request is about, drawn as the transcript draws it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from catena.text.safe_strips import safe_segments
+from catena.transcript.drawing.lines import Line, line_of
+from catena.transcript.drawing.render_options import (
+    MARKS,
+    NARROW,
+    Palette,
+    RenderOptions,
+    component_class,
+    role_names,
+)
+from catena.transcript.messages.subject import draw_arguments, draw_changes
+from catena_acp.session_events import ToolCallChanged, ToolDiff
+
+_ROLES = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
+_LEAST = 3  # rows; with less room there is nothing
+_BELOW = 13  # rows for the call's line above, the options below, and the composer
+
+
+class SubjectBlock(Widget):
+    """What a tool call is about, as tall as half of the screen allows unless it is ``whole``."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(role) for role in role_names()}
+    DEFAULT_CSS = (
+        _ROLES.replace("Transcript {", "SubjectBlock {", 1)
+        + """
+    SubjectBlock { height: auto; overflow: hidden; }
+    """
+    )
+
+    def __init__(self, call: ToolCallChanged, directory: str, *, whole: bool = False) -> None:
+        """Paths below ``directory`` become relative; ``whole``: nothing is cut."""
+        super().__init__()
+        self._whole = whole
+        self._call = call
+        self._directory = directory
+        self._drawn: list[Line] = []
+        self._drawn_for: object = None
+
+    def show(self, call: ToolCallChanged, directory: str) -> None:
+        """Show what another call is about."""
+        self._call, self._directory = call, directory
+        self._drawn_for = None
+        self.refresh(layout=True)
+
+    def notify_style_update(self) -> None:
+        """Draw anew in the styles of another theme."""
+        super().notify_style_update()
+        self._drawn_for = None
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as there are, or as there is room for."""
+        return len(self._lines(width))
+
+    def render_line(self, y: int) -> Strip:
+        """A row on the grounds of the column."""
+        lines = self._lines(self.size.width)
+        if y >= len(lines):
+            return Strip.blank(self.size.width, self.rich_style)
+        return self._strip(lines[y])
+
+    def _lines(self, width: int) -> list[Line]:
+        screen = self.screen.size
+        drawn_for = (width, screen, self.app.theme)
+        if self._drawn_for != drawn_for:
+            self._drawn_for = drawn_for
+            self._drawn = self._draw(width)
+        return self._drawn
+
+    def _draw(self, width: int) -> list[Line]:
+        call = self._call
+        palette = Palette.read(self.get_component_rich_style)
+        right = 0 if width < NARROW else MARKS
+        options = RenderOptions(
+            max(4, width - MARKS - right), palette, narrow=width < NARROW, directory=self._directory
+        )
+        diffs = [content for content in call.content or () if isinstance(content, ToolDiff)]
+        lines = draw_changes(diffs, options) if diffs else draw_arguments(call, options)
+        return lines if self._whole else _cut(lines, self._room(), options)
+
+    def _room(self) -> int:
+        height = self.screen.size.height
+        room = min(height // 2, height - _BELOW)
+        return room if room >= _LEAST else 0
+
+    def _strip(self, line: Line) -> Strip:
+        width = self.size.width
+        ground = line.ground if line.ground is not None else self.rich_style
+        right = 0 if width < NARROW else MARKS
+        segments = [
+            Segment(line.mark.ljust(MARKS), ground + line.mark_style if line.mark_style else ground),
+            *(Segment(text, style or ground) for text, style, _ in line.segments),
+            Segment(" " * max(0, width - MARKS - line.cells - right + right), ground),
+        ]
+        return Strip(safe_segments(segments)).adjust_cell_length(width, ground)
+
+
+def _cut(lines: list[Line], most: int, options: RenderOptions) -> list[Line]:
+    """The lines, the last of which says how many are left out."""
+    if len(lines) <= most:
+        return lines
+    if not most:
+        return []
+    left = len(lines) - most + 1
+    note = " " * options.second_axis + f"… {left} lines ▸"
+    return [*lines[: most - 1], line_of((note, options.palette.faint), text="")]

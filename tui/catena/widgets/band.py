@@ -1,0 +1,244 @@
+"""A band: a question or a trouble on a ground of its own, with a bar on its left and its options one a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.style import Style
+from textual.widget import Widget
+
+from catena.text.safe_text import safe_line
+
+NARROW = 60  # cells of a screen below which words wrap under their key, and prices stand below
+SHORT = 15  # rows of a screen below which the options share a row
+_AXIS = 8  # cells from the text's edge to the words of an option
+_NARROW_AXIS = 6
+_APART = 3  # cells between the options of one row, and before what stands on the right
+_FIRST_LINES = 3  # rows that the first sentence and what follows it may take
+_TAKES = "takes"  # what a click on an option stands for
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An option: the name that it is taken by, its key and letter as they are shown, its words and its price."""
+
+    name: str
+    key: str
+    words: str
+    letter: str = ""
+    price: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BandWords:
+    """The words of a band."""
+
+    title: str  # bold
+    more: str = ""  # behind it
+    note: str = ""  # below it, muted
+    choices: tuple[Choice, ...] = ()
+    right: tuple[Choice, ...] = ()  # on the right of the first row; without a name it is no option
+
+
+class Band(Vertical):
+    """A band of words, which names the option that is clicked."""
+
+    DEFAULT_CSS = """
+    Band {
+        height: auto;
+        max-height: 60vh;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        padding: 0 2 0 1;
+        border-top: $half-row $band;
+        border-bottom: $half-row $band;
+        border-left: outer $accent;
+        background: $band;
+        color: $foreground;
+        &.-asking {
+            border-top: $half-row $asking-ground;
+            border-bottom: $half-row $asking-ground;
+            border-left: outer $asking;
+            background: $asking-ground;
+        }
+        &.-failure {
+            border-top: $half-row $failure-ground;
+            border-bottom: $half-row $failure-ground;
+            border-left: outer $failure;
+            background: $failure-ground;
+        }
+    }
+    """
+
+    class Chosen(Message):
+        """The person clicked on an option; "" is beside all of them."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    def __init__(self, tone: str, *below: Widget, id: str | None = None) -> None:
+        """``tone`` is the colour of its bar and keys: accent, asking or failure; ``below`` the words stand these."""
+        super().__init__(id=id, classes=f"-{tone}")
+        self.text = BandText(tone)
+        self._below = below
+
+    def compose(self) -> ComposeResult:
+        """Yield the words, and what stands below."""
+        yield self.text
+        yield from self._below
+
+    def on_click(self, event: events.Click) -> None:
+        """Name the option that was clicked."""
+        name = event.style.meta.get(_TAKES)
+        self.post_message(self.Chosen(name if isinstance(name, str) else ""))
+
+
+class BandText(Widget):
+    """The words of a band, laid out for its width."""
+
+    DEFAULT_CSS = """
+    BandText { height: auto; }
+    """
+
+    def __init__(self, tone: str) -> None:
+        super().__init__()
+        self._tone = f"${tone}"
+        self._words = BandWords("")
+
+    def show(self, words: BandWords) -> None:
+        """Show these words."""
+        if words != self._words:
+            self._words = words
+            self.refresh(layout=True)
+
+    @property
+    def words(self) -> BandWords:
+        """The words that are shown."""
+        return self._words
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as the words take."""
+        return len(self.lines(width))
+
+    def render(self) -> Content:
+        """The words for the width."""
+        return Content("\n").join(self.lines(self.content_size.width))
+
+    def lines(self, width: int) -> list[Content]:
+        """The rows in a width."""
+        width = max(1, width)
+        screen = self.screen.size
+        words = self._words
+        if screen.height < SHORT:
+            rows = [self._one_row(words, width)]
+            return [*rows, self._shared(words.choices, width)] if words.choices else rows
+        narrow = screen.width < NARROW
+        lines = self._first(words, width)
+        if words.note:
+            note = Content.styled(safe_line(words.note), "$muted").wrap(width)
+            lines += _cut(note, _FIRST_LINES, width)
+        for choice in words.choices:
+            lines += self._row(choice, width, narrow=narrow)
+        return lines
+
+    def _first(self, words: BandWords, width: int) -> list[Content]:
+        """The title and what stands on the right of it, on a row of its own where there is no room beside."""
+        said = _said(words)
+        right = self._right(words.right)
+        if not right:
+            return _cut(said.wrap(width), _FIRST_LINES, width)
+        room = width - right.cell_length - _APART
+        if said.cell_length <= room or room >= width // 2:
+            first, *others = _cut(said.wrap(room), _FIRST_LINES, room)
+            return [_beside(first, right, width), *others]
+        lines = _cut(said.wrap(width), _FIRST_LINES, width)
+        return [*lines, _beside(Content(""), right, width).truncate(width, ellipsis=True)]
+
+    def _one_row(self, words: BandWords, width: int) -> Content:
+        """The title, cut, and what stands on the right of it, where there is room for both."""
+        said, right = _said(words), self._right(words.right)
+        room = width - right.cell_length - _APART
+        if not right or room < width // 3:
+            return said.truncate(width, ellipsis=True)
+        return _beside(said.truncate(room, ellipsis=True), right, width)
+
+    def _shared(self, choices: tuple[Choice, ...], width: int) -> Content:
+        """All options in one row: their words cut alike, as far as there is room, and never the keys."""
+        names = [safe_line(choice.words) for choice in choices]
+        longest = max(map(len, names))
+        while True:
+            pieces = [
+                Content.assemble(self._key(choice), f" {_short(name, longest)}" if longest > 1 else "")
+                for choice, name in zip(choices, names, strict=True)
+            ]
+            gap = _APART if longest > 1 else 1
+            taken = sum(piece.cell_length for piece in pieces) + gap * (len(pieces) - 1)
+            if taken <= width or longest <= 1:
+                break
+            longest -= 1
+        marked = [_taking(choice, piece) for choice, piece in zip(choices, pieces, strict=True)]
+        return Content(" " * gap).join(marked)
+
+    def _row(self, choice: Choice, width: int, *, narrow: bool) -> list[Content]:
+        """The rows of an option: key, words, and the price at the text's right edge."""
+        axis = _NARROW_AXIS if narrow else _AXIS
+        key = self._key(choice)
+        words = Content(safe_line(choice.words)).wrap(max(4, width - axis)) or [Content("")]
+        lines = [
+            (_padded(key, axis) if number == 0 else Content(" " * axis)) + line
+            for number, line in enumerate(words)
+        ]
+        if choice.price:
+            price = Content.styled(safe_line(choice.price), "$muted")
+            if narrow or lines[-1].cell_length + _APART + price.cell_length > width:
+                lines += [Content(" " * axis) + line for line in price.wrap(max(4, width - axis))]
+            else:
+                lines[-1] = _beside(lines[-1], price, width)
+        return [_taking(choice, _padded(line, width)) for line in lines]
+
+    def _right(self, choices: tuple[Choice, ...]) -> Content:
+        pieces = []
+        for choice in choices:
+            words = Content.styled(safe_line(choice.words), "$muted")
+            key = Content.styled(choice.key, self._tone)
+            pieces.append(_taking(choice, Content.assemble(key, " ", words) if choice.key else words))
+        return Content(" " * _APART).join(pieces)
+
+    def _key(self, choice: Choice) -> Content:
+        key = Content.styled(choice.key, f"bold {self._tone}")
+        return Content.assemble(key, (f" {choice.letter}", self._tone)) if choice.letter else key
+
+
+def _said(words: BandWords) -> Content:
+    title = Content.styled(safe_line(words.title), "bold")
+    return Content.assemble(title, f" {safe_line(words.more)}") if words.more else title
+
+
+def _taking(choice: Choice, content: Content) -> Content:
+    return content.stylize(Style.from_meta({_TAKES: choice.name})) if choice.name else content
+
+
+def _beside(left: Content, right: Content, width: int) -> Content:
+    return Content.assemble(left, " " * max(1, width - left.cell_length - right.cell_length), right)
+
+
+def _padded(content: Content, cells: int) -> Content:
+    return content + Content(" " * max(0, cells - content.cell_length))
+
+
+def _cut(lines: list[Content], most: int, width: int) -> list[Content]:
+    if len(lines) <= most:
+        return list(lines) or [Content("")]
+    last = (lines[most - 1] + Content(" …")).truncate(width, ellipsis=True)
+    return [*lines[: most - 1], last]
+
+
+def _short(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 1].rstrip()}…"
