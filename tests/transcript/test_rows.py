@@ -399,3 +399,18 @@ def test_w27_hostile_strings_everywhere_stay_text_of_the_right_width(width: int)
     assert "\u202e" not in text
     if width >= 60:
         assert "[bold]x[/]" in text
+
+
+def test_w01_a_call_that_is_asked_for_is_its_line_alone() -> None:
+    writer = Writer()
+    change = {"kind": "edit", "status": "pending", "content": [{"type": "diff", "path": "a.py", "new": "x"}]}
+    messages = [writer.prompt("q"), writer.row(Kind.TOOL, "Edit a.py", data=change)]
+    messages[1] = replace(messages[1], agent_message_id="call-1", state=MessageState.OPEN)
+    view = viewport(messages, 80, 20)
+    assert len(view.column.entries[1].open(view.column.options)) > 1
+    assert view.column.set_asked({"call-1"})
+    view.place()
+    rows = [strip.text.rstrip() for strip in view.strips(None, None)]
+    assert [row for row in rows if row][1:] == [f"? Edit    a.py{' ' * 62}+1"]
+    assert not view.column.set_asked({"call-1"})
+    assert view.column.set_asked(())

@@ -451,6 +451,7 @@ class TabPresenter:
             tab.queue, [note_of(item, session, tab.conversation.record.cwd) for item in tab.queue]
         )
         parts.attached.show([(file.name, len(file.content)) for file in tab.attachments])
+        parts.transcript.set_asked({ask.tool_call.tool_call_id for ask in tab.asks[:1]})
         parts.permission.show(tab.asks, directory=tab.conversation.record.cwd)
         stopping = None if self.stop_wanted_at is None else time.monotonic() - self.stop_wanted_at
         warning = unheeded_stop(tab, stopping)

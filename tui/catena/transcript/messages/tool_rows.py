@@ -24,6 +24,7 @@ from catena_acp.diff import DiffLine
 from catena_acp.session_events import ToolDiff
 from catena_store.records import Message
 
+_ASKED = "?"
 DIFF_ROWS = 12  # of a call's diffs, unless it is unfolded
 _TAIL = 3  # rows of output
 _TAIL_OF_FAILURE = 2
@@ -39,6 +40,7 @@ _LINE_NUMBER = re.compile(r":\d+\Z")
 class Shown(Enum):
     """How much of a tool call is shown."""
 
+    ASKED = "asked"  # its line alone: what it would do stands beside the question whether it may
     LINE = "line"  # its line alone
     SOME = "some"  # and the most telling of its work
     ALL = "all"
@@ -56,12 +58,16 @@ def draw_tool_line(message: Message, shown: Shown, options: RenderOptions) -> Li
     """Draw the line of a tool call."""
     call = ToolCall.of(message, options.directory)
     palette = options.palette
+    right: list[Run] = counts(*_sizes(call.diffs), options)
+    if shown is Shown.ASKED:
+        return _line(
+            _ASKED, palette.asking, call.verb, palette.heading_2, call.object, "", right, "", options
+        )
     fold = ""
     if shown is Shown.ALL:
         fold = "▾"
     elif call.has_details and (shown is Shown.LINE or options.short or not _has_preview(call)):
         fold = "▸"
-    right: list[Run] = counts(*_sizes(call.diffs), options)
     if call.exit_code:
         right.append((f"exit {call.exit_code}", palette.error))
     time = "" if call.seconds is None else duration_text(call.seconds)
@@ -158,7 +164,7 @@ def tool_parts(
     if raw:
         yield from _raw_parts(call, options)
         return
-    if shown is Shown.LINE:
+    if shown in (Shown.LINE, Shown.ASKED):
         return
     if shown is Shown.SOME:
         if _has_preview(call):

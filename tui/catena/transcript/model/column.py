@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from catena.transcript.drawing.lines import Line
@@ -188,6 +188,17 @@ class Column:
             if entry is not None and entry.siblings != shown:
                 entry.siblings = shown
                 self.rebuild(entry)
+
+    def set_asked(self, calls: Collection[str]) -> bool:
+        """Mark the calls of these ids as asked for, and no others; return whether that changed any."""
+        changed = False
+        for entry in self.entries[-_GROWING:]:
+            asked = entry.message.kind is Kind.TOOL and entry.message.agent_message_id in calls
+            if asked != entry.asked:
+                entry.asked, changed = asked, True
+                self.rebuild(entry)
+                self._connect(self.position(entry))
+        return changed
 
     def set_options(self, options: RenderOptions) -> None:
         """Change the render options and drop all rows; heights stay while the width does."""

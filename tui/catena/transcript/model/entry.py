@@ -50,6 +50,7 @@ class Entry:
 
     __slots__ = (
         "answer",
+        "asked",
         "detail",
         "estimated_rows",
         "folded",
@@ -73,6 +74,7 @@ class Entry:
         self.ordinal = ordinal  # grows downwards; never changes while the message stays
         self.folded = message.kind in _FOLDED_AT_FIRST
         self.touched = False  # folded or unfolded by the person: until then some of a call's work is shown
+        self.asked = False  # a permission request for this tool call is open
         self.raw = False  # a tool call's raw data is shown instead of its work
         self.group: tuple[Message, ...] = ()  # the calls of the group that begins here
         self.group_folded = True
@@ -124,7 +126,7 @@ class Entry:
     def group_key(self) -> str | None:
         """The kind of calls that it may be in a group with; None for what always stands for itself."""
         message = self.message
-        if message.kind is not Kind.TOOL:
+        if message.kind is not Kind.TOOL or self.asked:
             return None
         kind, status = message.data.get("kind"), message.data.get("status")
         over = message.state is not MessageState.OPEN
@@ -135,6 +137,8 @@ class Entry:
     @property
     def shown(self) -> Shown:
         """How much of a tool call is shown."""
+        if self.asked:
+            return Shown.ASKED
         if not self.touched:
             return Shown.SOME
         return Shown.LINE if self.folded else Shown.ALL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import ClassVar
@@ -153,6 +153,12 @@ class Transcript(BrowsableTranscript):
         anchor = self._viewport.anchor()
         self._column.set_siblings(siblings)
         self._place(anchor)
+
+    def set_asked(self, calls: Collection[str]) -> None:
+        """Mark the tool calls of these ids as asked for: what they would do stands beside the question."""
+        anchor = self._viewport.anchor()
+        if self._column.set_asked(calls):
+            self._place(anchor)
 
     def set_seam_detail(self, message_id: str, text: str) -> None:
         """Set the prior context of a seam, shown where it is unfolded."""
