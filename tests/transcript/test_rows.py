@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 
 from catena.text.formats import duration_text
-from catena.transcript.messages.diff import change_of
+from catena.transcript.drawing.render_options import Palette, RenderOptions
+from catena.transcript.messages.diff import change_of, changed_words, draw_diff
 from catena.transcript.messages.prompt import Siblings
+from catena.transcript.widget.viewport import Viewport
+from catena_acp.diff import DiffLine
 from catena_store.records import Kind, Message, MessageState
 from support.screen.transcript import Writer, at, column, viewport
 
@@ -414,3 +417,158 @@ def test_w01_a_call_that_is_asked_for_is_its_line_alone() -> None:
     assert [row for row in rows if row][1:] == [f"? Edit    a.py{' ' * 62}+1"]
     assert not view.column.set_asked({"call-1"})
     assert view.column.set_asked(())
+
+
+# Tool calls
+
+
+def reads(writer: Writer, names: str, **more: object) -> list[Message]:
+    return [
+        writer.tool("read", f"Read {name}", locations=[{"path": f"auth/{name}.py"}], **more)  # type: ignore[arg-type]
+        for name in names
+    ]
+
+
+def test_calls_of_one_kind_that_follow_one_another_are_one_line_that_opens() -> None:
+    writer = Writer()
+    messages = [*reads(writer, "abcd"), writer.answer("So."), *reads(writer, "e")]
+    view = viewport(messages, 60, 50)
+    assert drawn(view) == ["", "✓ Read    4 files in auth ▸", "", "  So.", "", "✓ Read    auth/e.py"]
+    view.column.fold_group(view.column.entries[0], False)
+    view.place()
+    assert drawn(view)[1:6] == [
+        "✓ Read    4 files in auth ▾",
+        "✓ Read    auth/a.py",
+        "✓ Read    auth/b.py",
+        "✓ Read    auth/c.py",
+        "✓ Read    auth/d.py",
+    ]
+    view.column.fold_group(view.column.entries[0], True)
+    view.place()
+    assert drawn(view)[1:3] == ["✓ Read    4 files in auth ▸", ""]
+
+
+def test_a_call_joins_its_group_while_it_runs_so_that_no_row_goes_when_it_ends() -> None:
+    writer = Writer()
+    messages = reads(writer, "ab")
+    running = reads(writer, "c", status="in_progress", state=MessageState.OPEN)[0]
+    view = viewport(messages, 60, 50)
+    assert drawn(view) == ["", "✓ Read    2 files in auth ▸"]
+    view.column.add(running)
+    view.place()
+    assert drawn(view) == ["", "◐ Read    3 files in auth ▸"]
+    done = replace(running, data={**running.data, "status": "completed"}, state=MessageState.FINAL)
+    view.column.change(done, draw=True)
+    view.place()
+    assert drawn(view) == ["", "✓ Read    3 files in auth ▸"]
+    failed = replace(done, data={**done.data, "status": "failed"})
+    view.column.change(failed, draw=True)
+    view.place()
+    assert drawn(view) == ["", "✓ Read    2 files in auth ▸", "✗ Read    auth/c.py"]
+
+
+def test_two_hundred_calls_are_a_few_lines() -> None:
+    writer = Writer()
+    messages = [writer.tool(("read", "search", "fetch")[number // 70], f"x{number}") for number in range(200)]
+    assert len(column(messages, 80)) <= 6
+
+
+def test_a_run_shows_its_last_lines_and_a_failed_one_the_first_line_of_its_error() -> None:
+    writer = Writer()
+    output = "\n".join(f"line {number}" for number in range(10))
+    passed = writer.tool("execute", "make", content=[{"type": "text", "text": output}])
+    error = f"start\n{output}\nE   AssertionError: '/' != '/cart'\n{output}\n1 failed\n"
+    failed = writer.tool(
+        "execute",
+        "pytest",
+        status="failed",
+        content=[{"type": "text", "text": error}],
+        raw_output={"exitCode": 1},
+    )
+    assert column([passed, failed], 60) == [
+        "",
+        "✓ Run     make",
+        "          … 7 lines ▸",
+        "          line 7",
+        "          line 8",
+        "          line 9",
+        "✗ Run     pytest                                    exit 1",
+        "          E   AssertionError: '/' != '/cart'",
+        "          … 20 lines ▸",
+        "          line 9",
+        "          1 failed",
+    ]
+
+
+def test_a_long_diff_shows_twelve_changed_lines_and_how_many_more_there_are() -> None:
+    new = "".join(f"line {number}\n" for number in range(20))
+    edit = writer_edit(None, new)
+    rows = column([edit], 60)
+    assert rows[1:3] == ["✓ Edit    a.py                                         +20", "      1 + line 0"]
+    assert rows[13:] == ["     12 + line 11", "          … 8 lines ▸"]
+    opened = column([edit], 60, unfolded=["m1"])
+    assert opened[1] == "✓ Edit    a.py ▾                                       +20"
+    assert len(opened) == 22
+
+
+def writer_edit(old: str | None, new: str) -> Message:
+    return Writer().tool(
+        "edit", "Edit a.py", content=[{"type": "diff", "path": "a.py", "old": old, "new": new}]
+    )
+
+
+def test_on_a_screen_of_few_rows_calls_are_their_lines_alone() -> None:
+    view = viewport([writer_edit("a\n", "b\n")], 60, 10)
+    view.resize(60, 10, Palette.plain(), short=True)
+    assert drawn(view)[1:] == ["✓ Edit    a.py ▸                                     +1 −1"]
+
+
+def test_the_words_that_changed_in_a_line_are_known_and_lines_that_are_not_alike_are_left_whole() -> None:
+    rows = [
+        DiffLine("-", 1, 'target = request.GET.get("next")'),
+        DiffLine("+", 1, "form = LoginForm(request.POST or None)"),
+        DiffLine("+", 2, 'target = request.POST.get("next")'),
+    ]
+    words = changed_words(rows)
+    assert {at: [rows[at].text[a:b] for a, b in ranges] for at, ranges in words.items()} == {
+        0: ["GET"],
+        2: ["POST"],
+    }
+
+
+def test_in_a_column_of_a_hundred_and_twenty_cells_both_versions_stand_beside_each_other() -> None:
+    options = RenderOptions(116, Palette.plain())
+    rows = [
+        DiffLine(" ", 1, "same"),
+        DiffLine("-", 2, "old"),
+        DiffLine("+", 2, "new"),
+        DiffLine("+", 3, "more"),
+    ]
+    lines = draw_diff(rows, options)
+    assert [" ".join(line.shown.split()) for line in lines] == [
+        "1 same 1 same",
+        "2 − old 2 + new",
+        "3 + more",
+    ]
+    assert {line.cells for line in lines} == {116}
+
+
+@pytest.mark.parametrize(
+    ("data", "drawn"),
+    [
+        ({"how": "forked_at"}, False),
+        ({"how": "resumed", "told_total": 0}, False),
+        ({"how": "told", "told_total": 14}, True),
+        ({"how": "told", "told_total": 14, "after_stop": True}, False),
+        ({"how": "resumed", "cause": "the agent stopped"}, True),
+        ({"cleared": True}, True),
+    ],
+)
+def test_a_seam_is_drawn_where_something_changed_for_the_agent_and_not_after_a_stop(
+    data: dict[str, object], drawn: bool
+) -> None:
+    assert (column([Writer().row(Kind.SEAM, "Session resumed", data=data)], 60) != []) == drawn
+
+
+def drawn(view: Viewport) -> list[str]:
+    return [strip.text.rstrip() for strip in view.strips(None, None)[: view.column.total]]

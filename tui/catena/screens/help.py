@@ -45,6 +45,7 @@ _BROWSING = (
     ("J K", "next, previous prompt"),
     ("g G", "top, end"),
     ("enter, space", "fold or unfold"),
+    ("x", "tool call: raw input and output"),
     ("e", "edit and resend the prompt; the old version and its replies are kept"),
     ("r", "retry the prompt; then a: with another agent"),
     ("f F", "fork from here, in this tab or a new one"),

@@ -140,6 +140,7 @@ class Claim:
         carrier_before = await links.get(tx, before.link_id) if before else None
         data = {
             "how": turn.how.value,
+            "after_stop": _is_after_stop(before, carrier_before, link),
             "cause": turn.cause,
             "abridged": abridged,
             "again": again,
@@ -267,6 +268,12 @@ def _base(how: ContextSource, link: Link) -> str | None:
             return link.source_id
         case _:
             return link.id if link.knows else None
+
+
+def _is_after_stop(before: Turn | None, carrier: Link | None, link: Link) -> bool:
+    """True where the way changed since the person stopped the turn before, and the agent is the same."""
+    stopped = before is not None and before.stop_reason is StopReason.CANCELLED
+    return stopped and carrier is not None and _agent_and_profile(carrier) == _agent_and_profile(link)
 
 
 def _agent_and_profile(link: Link) -> str:

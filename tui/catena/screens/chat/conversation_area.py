@@ -49,6 +49,7 @@ class ConversationArea(Vertical):
         Binding("g,home", "go_top", "top", id="browse.top"),
         Binding("G,shift+g,end", "go_end", "end", id="browse.end"),
         Binding("enter,space", "fold", "fold", id="browse.fold"),
+        Binding("x", "raw", "tool call as sent", id="browse.raw"),
         Binding("y", "copy_message", "copy message", id="browse.copy"),
         Binding("Y,shift+y", "copy_code", "copy code block", id="browse.copy_code"),
         Binding("q", "quote", "quote", id="browse.quote"),
@@ -229,6 +230,11 @@ class ConversationArea(Vertical):
             self.post_message(self.Chosen())
         elif self.transcript is not None:
             self.transcript.toggle_fold(self.transcript.current)
+
+    def action_raw(self) -> None:
+        """Show a tool call as it was sent and answered, or its work again."""
+        if self.transcript is not None and not self.choosing:
+            self.transcript.toggle_raw(self.transcript.current)
 
     def action_copy_message(self) -> None:
         """Copy the message as it was written."""

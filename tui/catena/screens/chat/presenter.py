@@ -431,6 +431,11 @@ class TabPresenter:
             case _:
                 pass
 
+    def _notice_in_panel(self, tab: Tab) -> str | None:
+        """The newest notice, while the panel says the same."""
+        notice = self.newest(Kind.NOTICE) if tab.trouble_to_show is not None else None
+        return notice.id if notice is not None and notice.data.get("trouble") else None
+
     def refresh(self) -> None:
         """Draw everything around the transcript."""
         parts, tab = self._parts, self._tabs.active
@@ -457,6 +462,7 @@ class TabPresenter:
         warning = unheeded_stop(tab, stopping)
         parts.edit.show(tab.editing, busy=tab.at_work)
         parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
+        parts.transcript.put_away(self._notice_in_panel(tab))
         parts.status.show(status_of(tab, stopping_for=stopping))
         works = tab.busy and tab.doing is not Doing.ASKING  # else it is the person's turn
         parts.transcript.working(tab.since if works else None)

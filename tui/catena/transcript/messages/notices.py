@@ -101,11 +101,13 @@ def is_drawn(message: Message) -> bool:
     data = message.data
     if message.barrier or data.get("cleared") or not data.get("how"):
         return True
+    if data.get("after_stop"):
+        return False
     if data.get("cause") or data.get("abridged"):
         return True
     same = data["how"] not in (ContextSource.TOLD, ContextSource.FRESH)
     nothing_replayed = not (data.get("told_total") or data.get("tools_listed") or data.get("left_out"))
-    return not (data.get("after_stop") or (same and nothing_replayed))
+    return not (same and nothing_replayed)
 
 
 def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Line]:

@@ -46,6 +46,7 @@ class Column:
         self.entries: list[Entry] = []
         self.folds: dict[str, bool] = {}  # by message: folded or unfolded by the person
         self.group_folds: dict[str, bool] = {}  # by the first message of a group
+        self.away: str | None = None  # the notice that is put away, since it is said elsewhere
         self.details: dict[str, str] = {}  # by message: prior context of a seam
         self.tail = 0  # rows below the last message
         self._heights = Heights()
@@ -169,6 +170,15 @@ class Column:
         """Fold or unfold the group of calls that begins with ``entry``."""
         self.group_folds[entry.message.id] = folded
         self._connect(self.position(entry))
+
+    def put_away(self, message_id: str | None) -> None:
+        """Draw a notice no longer, and the one that was put away before again; None: draw all."""
+        before, self.away = self.away, message_id
+        for each in (before, message_id):
+            if each is not None and (entry := self.entry(each)) is not None:
+                entry.hidden = each == message_id
+                self.rebuild(entry)
+                self._connect(self.position(entry))
 
     def group_of(self, entry: Entry) -> Entry | None:
         """Return the first call of the folded group that hides ``entry``."""
@@ -375,6 +385,7 @@ class Column:
             if message_id in self.folds and entry.foldable:
                 entry.set_folded(self.folds[message_id])
             entry.detail = self.details.get(message_id)
+            entry.hidden = message_id == self.away
             entry.estimate(width)
 
     def _recount(self, start: int = 0) -> None:

@@ -78,7 +78,7 @@ class Entry:
         self.raw = False  # a tool call's raw data is shown instead of its work
         self.group: tuple[Message, ...] = ()  # the calls of the group that begins here
         self.group_folded = True
-        self.hidden = False  # in a folded group, of which it is not the first
+        self.hidden = False  # in a folded group, of which it is not the first; or a notice that is put away
         self.gap = 0
         self.siblings: Siblings | None = None
         self.detail: str | None = None  # the prior context of a seam
@@ -91,7 +91,7 @@ class Entry:
         """True while there is nothing to draw."""
         message = self.message
         match message.kind:
-            case Kind.TOOL:
+            case Kind.TOOL | Kind.NOTICE:
                 return self.hidden
             case Kind.SEAM:
                 return not is_drawn(message)
@@ -325,6 +325,8 @@ class Entry:
             yield one_row(draw_interrupted, "")
 
     def _notice_parts(self, message: Message) -> Iterator[Part]:
+        if self.hidden:
+            return
         text = safe_line(message.text)
         yield Part(partial(draw_notice, message, self.folded), text, size=len(text), breaks=0)
         if not self.folded:

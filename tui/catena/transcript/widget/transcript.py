@@ -160,6 +160,13 @@ class Transcript(BrowsableTranscript):
         if self._column.set_asked(calls):
             self._place(anchor)
 
+    def put_away(self, message_id: str | None) -> None:
+        """Draw a notice no longer while it is said elsewhere; None: draw all."""
+        if message_id != self._column.away:
+            anchor = self._viewport.anchor()
+            self._column.put_away(message_id)
+            self._place(anchor)
+
     def set_seam_detail(self, message_id: str, text: str) -> None:
         """Set the prior context of a seam, shown where it is unfolded."""
         self._column.details[message_id] = text
