@@ -8,26 +8,35 @@ import tempfile
 from pathlib import Path
 
 from screenshots.scenes import SCENES
+from screenshots.stage import SIZES, THEMES, pictures
 
 HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    """Play each scene in a folder that is thrown away, and write its picture."""
+    """Play each scene at each size in a folder that is thrown away, and write its pictures."""
     parser = argparse.ArgumentParser(
         prog="python -m screenshots", description="Draw the pictures of the documents."
     )
     parser.add_argument("scenes", nargs="*", metavar="SCENE", help=", ".join(SCENES))
     parser.add_argument("--into", type=Path, default=HERE, metavar="FOLDER")
-    parser.add_argument("--list", action="store_true", help="only name the scenes")
+    parser.add_argument("--list", action="store_true", help="only name the pictures")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(SCENES))
+        print(*(name for scene in SCENES for size in SIZES for name in names(scene, size)), sep="\n")
         return
-    for name in options.scenes or SCENES:
-        with tempfile.TemporaryDirectory() as folder:
-            picture = asyncio.run(SCENES[name](Path(folder)))
-        (options.into / f"{name}.svg").write_text(picture)
+    for scene in options.scenes or SCENES:
+        for size in SIZES:
+            with tempfile.TemporaryDirectory() as folder:
+                drawn = asyncio.run(pictures(SCENES[scene], Path(folder), size))
+            for name, picture in zip(names(scene, size), drawn, strict=True):
+                (options.into / f"{name}.svg").write_text(picture)
+
+
+def names(scene: str, size: tuple[int, int]) -> list[str]:
+    """The names of a scene's pictures at one size, one for each theme."""
+    columns, rows = size
+    return [f"{scene}-{columns}x{rows}-{theme}" for theme in THEMES]
 
 
 if __name__ == "__main__":

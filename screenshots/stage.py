@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.pilot import Pilot
@@ -24,6 +25,7 @@ from textual.pilot import Pilot
 from catena.app.app import CatenaApp
 from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Start
+from catena.themes.catalog import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
@@ -34,10 +36,14 @@ from catena_store.database.database import Database
 from catena_store.records import AgentGroup
 from screenshots.vector import settled
 
+if TYPE_CHECKING:
+    from screenshots.scenes import Scene
+
 NOW = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)
 # Over SSH nothing is animated.
 TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "SSH_TTY": "yes"}
-SIZE = (104, 32)
+SIZES = ((120, 40), (80, 24))
+THEMES = {"dark": DARK, "light": LIGHT}
 ACTOR = AgentSpec("demo", "Demonstration", (sys.executable, str(Path(__file__).with_name("actor.py"))))
 INSTALLED = ("claude-agent-acp", "opencode")
 PATIENCE = 20.0
@@ -105,14 +111,35 @@ class Stage:
         )
         return not (working or at_work or context.tabs.events or context.presenter._held)
 
+    async def picture_in(self, theme: str) -> str:
+        """What the screen shows in a theme."""
+        self.app.theme = theme
+        before = ""
+
+        def stands() -> bool:
+            nonlocal before
+            now = self.picture()
+            still, before = now == before, now
+            return still
+
+        await self._until(stands, f"the screen in {theme}")
+        return before
+
     def picture(self) -> str:
         """What the screen shows now."""
         # How long somebody has waited is the one thing that goes on by itself.
         return _WAITED.sub(r"\g<1>4", settled(self.app.export_screenshot(title="catena")))
 
 
+async def pictures(scene: Scene, folder: Path, size: tuple[int, int]) -> list[str]:
+    """Play a scene, and take a picture of its end in each theme."""
+    async with stage(folder, agent=scene.agent, size=size) as app:
+        await scene.play(app)
+        return [await app.picture_in(theme) for theme in THEMES.values()]
+
+
 @asynccontextmanager
-async def stage(folder: Path, *, agent: bool = True, size: tuple[int, int] = SIZE) -> AsyncIterator[Stage]:
+async def stage(folder: Path, *, agent: bool, size: tuple[int, int]) -> AsyncIterator[Stage]:
     """The application in ``folder``, as it is when it was just started; with a first tab where there is an agent."""
     project = folder / "shop"
     project.mkdir()

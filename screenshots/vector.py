@@ -22,6 +22,7 @@ def settled(drawing: str) -> str:
     drawing = _FONT_FACE.sub("\n", _ID.sub("catena", drawing))
     drawing = drawing.replace("font-family: Fira Code, monospace;", f"font-family: {FONTS};")
     drawing = _TEXT.sub(_with_width_in_cells, _LINE_END.sub("", drawing))
+    drawing = drawing.replace("<svg ", '<svg xml:space="preserve" ', 1)  # blanks at the ends of texts count
     # One piece a line, so that a difference between two pictures can be read.
     drawing = drawing.replace("><rect", ">\n<rect").replace("><text", ">\n<text")
     return "\n".join(line.rstrip() for line in drawing.splitlines() if line.strip()) + "\n"
