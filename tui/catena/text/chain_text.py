@@ -13,7 +13,17 @@ from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations.lineage import Kin, Lineage
+from catena_store.records import LinkState
 
+_STATES = {LinkState.PARKED: "saved fork", LinkState.SUSPECT: "uncertain"}
+_EVENTS = {
+    "born": "created",
+    "carried": "used",
+    "looked": "checked",
+    "agent_gone": "agent exited",
+    "suspect": "uncertain",
+    "parked": "saved a fork",
+}
 _LOADS = {Loads.YES: "yes", Loads.NO: "no", Loads.UNKNOWN: "unknown"}
 
 
@@ -26,7 +36,8 @@ def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
     yield "created", entry.cause
     if entry.ended:
         yield "ended", entry.ended
-    yield "state", f"{entry.state} · {'on this branch' if entry.here else 'not on this branch'}"
+    where = "on this branch" if entry.here else "not on this branch"
+    yield "state", f"{_STATES.get(entry.state, entry.state)} · {where}"
     yield "turns", f"{entry.turns:,}"
     if entry.first:
         yield "first", _message(entry.first)
@@ -38,7 +49,7 @@ def link_facts(entry: ChainEntry) -> Iterator[tuple[str, str]]:
     yield "loadable", f"{_LOADS[probe.loads]}: {probe.words}{looked}"
     for number, event in enumerate(entry.events):
         detail = f" · {event.detail}" if event.detail else ""
-        yield "" if number else "log", f"{_when(event.at)}  {event.event}{detail}"
+        yield "" if number else "log", f"{_when(event.at)}  {_EVENTS.get(event.event, event.event)}{detail}"
 
 
 def agent_title(

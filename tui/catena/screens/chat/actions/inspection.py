@@ -151,7 +151,7 @@ class TreeActions:
 
 
 _TOOL_CALLS = 2_000  # the newest of a branch that are looked through
-_WIDTH = 14  # of the names before what was spent
+_WIDTH = 16  # of the names before what was spent
 
 
 class UsageActions:

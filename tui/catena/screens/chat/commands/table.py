@@ -262,7 +262,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ),
     ChatCommand(
         "follow",
-        "to the end of the transcript, and along with it",
+        "go to the end of the transcript and follow it",
         lambda do, _: do.view.follow(),
         key="end when empty",
     ),
