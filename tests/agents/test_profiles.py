@@ -158,7 +158,7 @@ def test_m14_a_profile_runs_its_agents_command_with_its_own_environment(tmp_path
             2,
             '`agents.w.agent` "nobody" is not an agent that can have profiles',
         ),
-        ('[agents.claude]\nagent = "codex"', 2, "`agents.claude.agent` cannot be"),
+        ('[agents.claude]\nagent = "codex"', 2, "`agents.claude.agent` is already the name"),
         (
             '[agents.w]\nagent = "claude"\n\n[agents.v]\nagent = "w"',
             5,

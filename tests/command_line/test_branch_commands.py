@@ -84,7 +84,7 @@ def test_c02_a_prompt_is_said_in_a_fork_anew_or_after_any_message(catena: Catena
     assert twig.event("conversation")["fork_point_id"] == first["id"]
     plain = run(catena, "--resume", id, "--fork", "say hello")
     assert plain.out == "hello\n"
-    assert f"forked as {newest(catena)}: " in plain.err
+    assert f"Forked as {newest(catena)}: " in plain.err
 
     first_anew = run(catena, "--resume", id, "--edit", messages[0]["id"], "--json", "echo")
     assert heard(first_anew) == "echo"
@@ -101,10 +101,10 @@ def test_c02_what_cannot_be_is_refused_in_one_line_and_nothing_is_begun(catena: 
     elsewhere = shown(catena, newest(catena))["messages"][0]["id"]
     refused = {
         ("--resume", id, "--at", prompt): "is a prompt",
-        ("--resume", id, "--edit", answer): "is no prompt",
-        ("--resume", id, "--edit", "nobody"): "there is no message 'nobody'",
-        ("--resume", id, "--edit", elsewhere): "there is no message",
-        ("--resume", id, "--at", ""): "there is no message",
+        ("--resume", id, "--edit", answer): "is not a prompt",
+        ("--resume", id, "--edit", "nobody"): "no message 'nobody'",
+        ("--resume", id, "--edit", elsewhere): "no message",
+        ("--resume", id, "--at", ""): "no message",
         ("--resume", id, "--edit", prompt, "--fork"): "--edit and --fork cannot be combined",
         ("--resume", id, "--edit", prompt, "--at", answer): "not allowed with",
         ("--fork",): "need --resume or --continue",

@@ -228,7 +228,7 @@ def test_a_link_that_could_serve_but_comes_later_says_so() -> None:
 def test_every_reason_has_words_for_a_prompt_that_is_out_too() -> None:
     turns = [clean_turn("T1", "A", "U1", "a1")]
     cases = [
-        (situation(HELD), "was prompted"),
+        (situation(HELD), "was used"),
         (situation(replace(HELD, state=LinkState.PARKED)), "was forked (it was a saved fork)"),
         (
             situation(HELD, busy=["A"], turns=turns, powers=SessionCapabilities(True, True, True)),

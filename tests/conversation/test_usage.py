@@ -342,7 +342,7 @@ async def test_m13_what_asides_cost_is_a_line_of_its_own_also_when_they_are_thro
     assert (spent.agent, spent.model) == ("rehearsal", "Understudy")
     assert spent.input_tokens > 0 < spent.output_tokens
     lines = dict(usage_lines(found))
-    assert lines["asides"].startswith("3 questions · $0.003")
+    assert lines["side questions"].startswith("3 questions · $0.003")
     assert lines["total"] == f"${turn.cost + cost['USD']:.4f}"
 
 

@@ -237,7 +237,7 @@ async def test_a03_asides_show_in_no_list_and_leave_no_row(world: World) -> None
         assert [entry.link.cause for entry in chain.entries] == [Cause.NEW] and chain.folded
         assert len(await person.commands.context.tabs.summaries(None, 10)) == 1
         await person.say("/chain")
-        await person.sees("the chain: 1 session", "internal")
+        await person.sees("Sessions (1)", "internal")
 
 
 @pytest.mark.parametrize("size", [(40, 10), (100, 30)])

@@ -70,7 +70,7 @@ def test_a_data_directory_that_is_deleted_is_told_at_once_prompts_are_held_and_n
         terminal.signal(15)
         terminal.ended()
         said = " ".join(terminal.output.rpartition(b"\x1b[?1049l")[2].decode("utf-8", "replace").split())
-    assert "A draft could not be saved:" in said and "It was: say what nobody keeps" in said
+    assert "A draft could not be saved:" in said and "The text: say what nobody keeps" in said
     assert "--resume" not in said and "Traceback" not in said
     assert not (place.data / "catena.db").exists()
 

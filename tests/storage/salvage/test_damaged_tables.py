@@ -194,7 +194,7 @@ async def test_r18_the_screen_says_once_what_was_mended(
     overwrite_pages(store_file, [roots(store_file)["window_leaf"]])
 
     async with at_the_screen(str(tmp_path)) as person:
-        await person.sees("remember me", "is mended (window_leaf)")
+        await person.sees("remember me", "has been repaired (window_leaf)")
         await person.say("say and go on")
         await person.sees("and go on")
 
@@ -206,7 +206,7 @@ def test_r18_the_doctor_finds_damage_that_nobody_met_and_mends_it(tmp_path: Path
 
     found = catena("doctor")
 
-    assert "is mended (checkpoint)" in found.out
+    assert "has been repaired (checkpoint)" in found.out
     assert "sound" in catena("doctor").out
 
 
