@@ -553,3 +553,106 @@ async def test_the_pointer_finds_the_character_it_is_on() -> None:
         assert gutter is not None
         assert gutter.x <= 0
         assert isinstance(gutter, Offset)
+
+
+async def test_e02_what_an_edited_prompt_leaves_behind_is_faint_and_nothing_moves() -> None:
+    writer = Writer()
+    messages = [
+        writer.prompt("first"),
+        writer.answer("kept"),
+        writer.prompt("second"),
+        writer.answer("a `b` c"),
+    ]
+    async with scene(messages) as (transcript, pilot):
+        palette = transcript._column.options.palette
+        before = shown(transcript)
+        transcript.edit("m3")
+        await taken_in(pilot)
+        assert shown(transcript) == before
+        rows = transcript.render_lines(transcript.size.region)
+        colours = {
+            strip.text.split()[0]: {segment.style and segment.style.color for segment in strip if segment.text.strip()}
+            for strip in rows
+            if strip.text.strip(" ▌") and strip.text.split()[0] in ("kept", "a")
+        }
+        assert colours["kept"] != {palette.faint.color}
+        assert colours["a"] == {palette.faint.color}
+        edited = next(strip for strip in rows if "second" in strip.text)
+        assert {segment.style and segment.style.bgcolor for segment in edited} == {palette.selection.bgcolor}
+        transcript.edit(None)
+        await taken_in(pilot)
+        assert transcript.render_lines(transcript.size.region) != rows
+
+
+async def test_w07_what_the_agent_was_sent_and_answered_is_shown_raw_and_hidden_again() -> None:
+    writer = Writer()
+    call = writer.tool(
+        "execute",
+        "make",
+        raw_input={"command": "make"},
+        content=[{"type": "text", "text": "built"}],
+    )
+    async with scene([call]) as (transcript, pilot):
+        before = shown(transcript)
+        transcript.browse(True)
+        transcript.toggle_raw()
+        await taken_in(pilot)
+        assert '"command": "make"' in "\n".join(shown(transcript))
+        transcript.toggle_raw()
+        transcript.browse(False)
+        await taken_in(pilot)
+        assert shown(transcript) == before
+
+
+async def test_while_the_agent_works_a_mark_turns_below_the_last_message_and_moves_nothing() -> None:
+    now = 100.0
+    async with scene([Writer().answer("text")]) as (transcript, pilot):
+        transcript._now = lambda: now
+        transcript.working(now - 21)
+        await taken_in(pilot)
+        assert [row for row in shown(transcript) if row] == ["  text", "◐ 21 s"]
+        now += 0.25
+        transcript._draw_tail()
+        await taken_in(pilot)
+        assert [row for row in shown(transcript) if row] == ["  text", "◓ 21 s"]
+        transcript.working(None)
+        await taken_in(pilot)
+        assert [row for row in shown(transcript) if row] == ["  text"]
+
+
+async def test_a_hit_in_a_group_of_calls_opens_it() -> None:
+    writer = Writer()
+    calls = [
+        writer.tool("read", f"Read {name}", locations=[{"path": f"{name}.py"}])
+        for name in ("a", "needle", "c")
+    ]
+    async with scene(calls) as (transcript, pilot):
+        assert [row for row in shown(transcript) if row] == ["✓ Read    3 files ▸"]
+        transcript.find("needle")
+        await taken_in(pilot)
+        assert "✓ Read    needle.py" in shown(transcript)
+
+
+async def test_a_click_opens_a_group_and_another_one_closes_it() -> None:
+    writer = Writer()
+    calls = [writer.tool("read", f"Read {name}", locations=[{"path": f"{name}.py"}]) for name in "abc"]
+    async with scene(calls) as (transcript, pilot):
+        await pilot.click(transcript, offset=(14, 1))
+        await taken_in(pilot)
+        assert next(row for row in shown(transcript) if row) == "✓ Read    3 files ▾"
+        assert "✓ Read    b.py" in shown(transcript)
+        await pilot.click(transcript, offset=(14, 1))
+        await taken_in(pilot)
+        assert [row for row in shown(transcript) if row] == ["✓ Read    3 files ▸"]
+
+
+async def test_a_notice_that_is_said_elsewhere_is_not_drawn_meanwhile() -> None:
+    writer = Writer()
+    messages = [writer.prompt("q"), writer.row(Kind.NOTICE, "It stopped.", data={"trouble": "agent_gone"})]
+    async with scene(messages) as (transcript, pilot):
+        transcript.put_away("m2")
+        await taken_in(pilot)
+        assert "It stopped." not in "\n".join(shown(transcript))
+        transcript.put_away(None)
+        await taken_in(pilot)
+        assert "! It stopped." in shown(transcript)

@@ -99,7 +99,7 @@ class ThemeCatalog:
         """The theme of a name; ``ground`` is the terminal's own, for one that is to stand on it. Raises KeyError."""
         few = self._depth in (ColourDepth.SIXTEEN, ColourDepth.NONE)
         if few or name == TERMINAL or (name in BUILTIN_THEMES and BUILTIN_THEMES[name].ansi):
-            return terminal_theme(name)
+            return terminal_theme(name, coloured=self._depth is not ColourDepth.NONE)
         colours = self._colours.get(name) or _colours_of(BUILTIN_THEMES[name])
         if ground is not None and (moved := colours.on(ground)) is not None:
             return theme_of(name, moved, self._depth, painted=False)

@@ -57,12 +57,13 @@ def theme_of(name: str, colours: ThemeColours, depth: ColourDepth, *, painted: b
         "inline": grounds.inline,
         "keyword": grounds.keyword,
         "keyword-style": "none",
+        "error-style": "none",
     }
     return _theme(name, colours.dark, colours.accent, colours.text, ground, roles)
 
 
-def terminal_theme(name: str) -> Theme:
-    """Make the theme of the terminal's own 16 colours: no grounds, attributes in their place."""
+def terminal_theme(name: str, *, coloured: bool = True) -> Theme:
+    """Make the theme of the terminal's own 16 colours, or of none: no grounds, attributes in their place."""
     roles = dict.fromkeys(
         (
             "ground",
@@ -96,8 +97,15 @@ def terminal_theme(name: str) -> Theme:
         "word-style": "underline",
         "selection-style": "reverse",
         "keyword-style": "bold",
+        "error-style": "none",
     }
-    return _theme(name, True, "ansi_cyan", _DEFAULT, _DEFAULT, roles)
+    if not coloured:
+        roles = {role: _without_colour(value) for role, value in roles.items()} | {"error-style": "bold"}
+    return _theme(name, True, "ansi_cyan" if coloured else _DEFAULT, _DEFAULT, _DEFAULT, roles)
+
+
+def _without_colour(value: str) -> str:
+    return _DEFAULT if value.startswith("ansi_") and value != DIM else value
 
 
 def has_dim_steps(theme: Theme) -> bool:

@@ -461,6 +461,7 @@ class TabPresenter:
         stopping = None if self.stop_wanted_at is None else time.monotonic() - self.stop_wanted_at
         warning = unheeded_stop(tab, stopping)
         parts.edit.show(tab.editing, busy=tab.at_work)
+        parts.transcript.edit(tab.editing.prompt.id if tab.editing else None)
         parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
         parts.transcript.put_away(self._notice_in_panel(tab))
         parts.status.show(status_of(tab, stopping_for=stopping))

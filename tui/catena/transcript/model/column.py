@@ -419,7 +419,7 @@ class Column:
             joins = run and key == run[0].group_key and not entry.group and len(run) < _LARGEST_GROUP
             if key is None or not joins:
                 self._set_group(run, count=count)
-                run = [entry]
+                run = [entry] if entry.message.kind is Kind.TOOL else []
             else:
                 run.append(entry)
             if key is None and count and at > start:

@@ -25,6 +25,7 @@ class BrowsableTranscript(TranscriptView):
     PROMPT_ACTS: ClassVar[tuple[str, ...]] = ("edit", "again", "fork")  # buttons of a prompt
     _choosing = False
     _hovered: str | None = None  # the message below the pointer
+    _edited: str | None = None  # the prompt that is in the composer to be sent again
 
     def browse(self, on: bool) -> None:
         """Focus the newest message on the screen, or end browsing."""
@@ -39,6 +40,12 @@ class BrowsableTranscript(TranscriptView):
     def idle_at_end(self) -> bool:
         """True while following the end with nothing focused, chosen or selected."""
         return self.following and self.current is None and not self.choosing and self.text_selection is None
+
+    def edit(self, message_id: str | None) -> None:
+        """Show which prompt is edited, and what its new version leaves behind; None: none is."""
+        if message_id != self._edited:
+            self._edited = message_id
+            self._repaint()
 
     @property
     def choosing(self) -> bool:
@@ -133,11 +140,18 @@ class BrowsableTranscript(TranscriptView):
     def _row_decorator(self) -> Callable[[ColumnRow, Strip], Strip] | None:
         current, choosing = self.current, self._choosing
         highlighted = self._hovered or current
-        if highlighted is None and not choosing:
+        edited = self._column.entry(self._edited) if self._edited is not None else None
+        if highlighted is None and not choosing and edited is None:
             return None
         renderer = self._viewport.renderer
+        below = self._column.neighbour(edited, 1, prompts=False) if edited is not None else None
 
         def decorate(row: ColumnRow, strip: Strip) -> Strip:
+            if edited is not None and row.entry.ordinal >= edited.ordinal:
+                if row.entry is edited:
+                    return renderer.chosen(strip)
+                directly_below = row.entry is below and row.part == IN_GAP and row.row == 0
+                return renderer.below_chosen() if directly_below else renderer.left_behind(strip)
             message_id = row.entry.message.id
             if choosing and message_id != current:
                 return strip.apply_style(_REST)

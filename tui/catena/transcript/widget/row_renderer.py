@@ -20,6 +20,7 @@ Overlay = tuple[int, int, Style]  # start and end in characters of the selectabl
 _BAR = "▌"
 _FOCUSED_PROMPT = "█"
 _LOWER, _UPPER = "▄", "▀"
+_NO_HALF_ROWS = str.maketrans(_LOWER + _UPPER, "  ")
 
 
 class RowRenderer:
@@ -115,6 +116,55 @@ class RowRenderer:
     def _padding(self, line: Line | None) -> Style | None:
         """The ground that reaches into the blank row beside a line."""
         return line.ground if line is not None and line.padded and self.half_rows else None
+
+    def chosen(self, strip: Strip) -> Strip:
+        """Return a row of a prompt on the ground of what is selected, instead of its own."""
+        if not self.half_rows and not self.palette.has_grounds:
+            return strip.apply_style(self.palette.selection)
+        band, selected = self.palette.prompt.bgcolor, self.palette.selection.bgcolor
+        return Strip(
+            [
+                Segment(
+                    text,
+                    style
+                    + Style(
+                        color=selected if style.color == band else None,
+                        bgcolor=selected if style.bgcolor == band else None,
+                    )
+                    if style
+                    else style,
+                )
+                for text, style, _ in strip
+            ],
+            strip.cell_length,
+        )
+
+    def left_behind(self, strip: Strip) -> Strip:
+        """Return a row in faint, without grounds."""
+        faint = self.palette.faint
+        ground = self.palette.text.bgcolor
+        return Strip(
+            [
+                Segment(
+                    text.translate(_NO_HALF_ROWS),
+                    Style(
+                        color=faint.color,
+                        bgcolor=ground,
+                        bold=style.bold,
+                        italic=style.italic,
+                        meta=style.meta,
+                    )
+                    if style
+                    else style,
+                )
+                for text, style, _ in strip
+            ],
+            strip.cell_length,
+        )
+
+    def below_chosen(self) -> Strip:
+        """The blank row below a prompt on the ground of what is selected."""
+        return self._blank(False, self.palette.selection if self.half_rows else None, None)
 
     def overlay(self, strip: Strip, lead: int, overlays: Sequence[Overlay]) -> Strip:
         """Return ``strip`` with styles over ranges of its selectable part, which begins after ``lead`` characters."""

@@ -169,10 +169,13 @@ class Viewport:
                     strip = renderer.overlay(strip, renderer.lead(row), over)
             strips.append(strip if decorate is None else decorate(row, strip))
         if self.top + len(self.rows) >= self.column.end:
-            above = self.rows[-1].line if self.rows else None
+            last = self.rows[-1] if self.rows else None
             for line in self.tail[max(0, self.top - self.column.end) : max(0, self.height - len(strips))]:
-                strips.append(renderer.below_the_end(line, above))
-                above = None
+                strip = renderer.below_the_end(line, last.line if last else None)
+                if last is not None and decorate is not None:
+                    strip = decorate(last._replace(part=IN_GAP, row=-1, line=None), strip)
+                strips.append(strip)
+                last = None
         strips += [renderer.empty] * (self.height - len(strips))
         return strips
 
