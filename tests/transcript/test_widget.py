@@ -571,7 +571,9 @@ async def test_e02_what_an_edited_prompt_leaves_behind_is_faint_and_nothing_move
         assert shown(transcript) == before
         rows = transcript.render_lines(transcript.size.region)
         colours = {
-            strip.text.split()[0]: {segment.style and segment.style.color for segment in strip if segment.text.strip()}
+            strip.text.split()[0]: {
+                segment.style and segment.style.color for segment in strip if segment.text.strip()
+            }
             for strip in rows
             if strip.text.strip(" ▌") and strip.text.split()[0] in ("kept", "a")
         }
