@@ -18,7 +18,7 @@ BAR = "▌"
 SIBLING_STEP = "sibling"  # key of -1 or +1 in a style's meta data
 _ROOMY = 56  # cells of a prompt that keeps so many free for what stands at its right:
 _NOTE = 20
-_AGENT = 8  # cells of the agent's name, at most
+_AGENT = 16  # cells of the agent's name, at most
 _BETWEEN = "   "  # time and siblings
 
 
@@ -92,10 +92,9 @@ def time_of(message: Message) -> str:
 
 def _text_width(siblings: Siblings | None, options: RenderOptions) -> int:
     """The width of a prompt's text, which leaves room for what stands at its right."""
-    if options.width >= _ROOMY:
-        return options.width - _NOTE
     marks = width_of(_marks_text(siblings, options)) + len(_BETWEEN) if siblings else 0
-    return max(4, options.width - len("00:00") - marks - 2)
+    note = len("00:00") + marks + 2
+    return max(4, options.width - (max(_NOTE, note) if options.width >= _ROOMY else note))
 
 
 def _note(message: Message, siblings: Siblings | None, options: RenderOptions) -> list[Run]:
