@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.message import Message
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -22,6 +22,7 @@ from catena.terminal.key_gate import KeyGate
 from catena.workspace.outgoing import OutgoingTexts
 from support.screen.messages import press
 from support.screen.pilot import at_the_screen
+from support.screen.themed import ThemedApp
 
 
 class TwoAreas(Screen[None], inherit_bindings=False):
@@ -73,7 +74,7 @@ class Noted:
 
 @asynccontextmanager
 async def two_areas(directory: Path) -> AsyncIterator[tuple[TwoAreas, Pilot[None]]]:
-    async with App[None]().run_test(size=(80, 40)) as pilot:
+    async with ThemedApp().run_test(size=(80, 40)) as pilot:
         screen = TwoAreas(directory)
         await pilot.app.push_screen(screen)
         yield screen, pilot
@@ -97,11 +98,12 @@ async def test_w19_what_is_sent_in_two_areas_before_the_store_is_open_is_kept_in
         for area, text in ((screen.first, "one"), (screen.second, "two")):
             area.write_here()
             await press(pilot, *text, "enter", *"more")
-        assert screen.first.unstored_lines() == ["Unsaved text:", "one", "more"]
-        assert screen.second.unstored_lines() == ["Unsaved text:", "two", "more"]
-        commands = screen.first.commands
-        assert isinstance(commands, StartupCommands)
-        assert [each.text for each in screen.outgoing.waiting(commands.draft)] == ["one"]
+        first, second = screen.first.commands, screen.second.commands
+        assert isinstance(first, StartupCommands) and isinstance(second, StartupCommands)
+        assert [each.text for each in screen.outgoing.waiting(first.draft)] == ["one"]
+        await pilot.app.pop_screen()
+        assert [each.text for each in screen.outgoing.waiting(first.draft)] == ["one", "more"]
+        assert [each.text for each in screen.outgoing.waiting(second.draft)] == ["two", "more"]
 
 
 async def test_no_message_of_a_part_leaves_its_area_and_ctrl_d_leaves_early(tmp_path: Path) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 import termios
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from catena_store.database.database import Database
 from support.screen.terminal import Place, Terminal
 
 REHEARSAL = ("--agent", "rehearsal")
@@ -308,6 +312,36 @@ def test_s06_a_signal_ends_it_cleanly_and_leaves_no_process(place: Place, number
     with place.catena() as terminal:
         terminal.wait_for("> still unsent")
         terminal.wait_for("  here")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("begun", [False, True])
+def test_s06_a_signal_before_the_first_tab_is_there_prints_what_was_typed(
+    place: Place, number: int, begun: bool
+) -> None:
+    place.data.mkdir()
+    if begun:
+        asyncio.run(create(place.data / "catena.db"))
+    with closing(sqlite3.connect(place.data / "catena.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE" if begun else "BEGIN EXCLUSIVE")
+        with place.catena(*REHEARSAL) as terminal:
+            terminal.say("said early")
+            terminal.wait_gone("said early")  # else the two are one paste
+            terminal.write("still unsent")
+            terminal.wait_for("still unsent")
+            terminal.signal(number)
+            terminal.wait_for_output(b"\x1b[?1049l")
+            other.execute("ROLLBACK")
+            assert terminal.ended() == 128 + number
+            _, _, left = terminal.output.partition(b"\x1b[?1049l")
+    assert b"Unsaved text:\r\nsaid early\r\nstill unsent\r\n" in left
+    assert b"Traceback" not in left
+    wait_until_none(place)
+
+
+async def create(path: Path) -> None:
+    async with Database.open(path):
+        pass
 
 
 def test_s06_a_terminal_that_hangs_up_in_the_middle_leaves_no_process_and_everything_resumable(

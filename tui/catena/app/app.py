@@ -159,6 +159,8 @@ class CatenaApp(App[None], inherit_bindings=False):
             self._exited.set()
             self._first_frame_shown.set()
             await life
+            await self._outgoing.restore_all()  # where there was no tab to keep them
+            self.unsent_lines += unstored_lines(self._outgoing.unplaced)
 
     async def _serve(self) -> None:
         await self._first_frame_shown.wait()
@@ -177,7 +179,6 @@ class CatenaApp(App[None], inherit_bindings=False):
                 if trouble := tabs.store_trouble:
                     self.unsent_lines.append(f"catena: {trouble}")
                 self.unsent_lines += unsaved_draft_lines(tabs.unsaved_drafts)
-                self.unsent_lines += unstored_lines(self._outgoing.unplaced)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
 
@@ -195,7 +196,6 @@ class CatenaApp(App[None], inherit_bindings=False):
             self.exit(return_code=int(status), message=Text(f"catena: {text}"))
         else:
             print(f"catena: {text}", file=sys.stderr)
-        self.unsent_lines += self.chat.unstored_lines()
 
     def _handle_exception(self, error: Exception) -> None:
         """Log an unexpected error and show one line of it."""

@@ -21,7 +21,7 @@ from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
 from catena.themes.depth import ColourDepth, colour_depth
-from catena.workspace.outgoing import OutgoingTexts, unstored_lines
+from catena.workspace.outgoing import OutgoingTexts
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.bars.tabs import TabLabel
@@ -333,13 +333,9 @@ class ChatArea(Vertical):
             self.watch(self.conversation.transcript, "scroll_y", self._place_changed, init=False)
             self.watch(self.conversation.transcript, "current", self._show_mode, init=False)
 
-    def unstored_lines(self) -> list[str]:
-        """Lines for the terminal with what was typed before the store failed to open."""
-        return unstored_lines(self.commands.unstored_texts(self.prompt.composer.text))
-
     def on_unmount(self) -> None:
         """Write what is on the screen back to its tab."""
-        self.commands.detach()
+        self.commands.detach(self.prompt.composer.text)
 
     # Saving.
 

@@ -77,10 +77,6 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """Tell the person something in the hint line."""
         self.area.say(text)
 
-    def unstored_lines(self) -> list[str]:
-        """What was typed before there was a store to keep it, in lines for the terminal that is left."""
-        return self.area.unstored_lines()
-
     def on_tab_bar_wanted(self, event: TabBar.Wanted) -> None:
         """Go to the tab that was clicked."""
         self.action_go_to_tab(event.index + 1)

@@ -104,8 +104,8 @@ class AreaCommands(Protocol):
     def go_to_tab(self, index: int) -> None:
         """Go to a tab, counted from 0."""
 
-    def unstored_texts(self, written: str) -> list[str]:
-        """Return the texts that no store will keep; ``written`` is what the composer shows."""
+    def detach(self, written: str) -> None:
+        """Write everything on the screen back to its tab, before the area is removed.
 
-    def detach(self) -> None:
-        """Write everything on the screen back to its tab, before the area is removed."""
+        ``written`` is what the composer shows; without a tab it is an outgoing text.
+        """

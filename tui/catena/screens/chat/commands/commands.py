@@ -238,11 +238,7 @@ class Commands:
         self.stay()
         self.actions.tabs.go_to(index)
 
-    def unstored_texts(self, written: str) -> list[str]:
-        """Return nothing: every text is kept with its tab."""
-        return []
-
-    def detach(self) -> None:
+    def detach(self, written: str) -> None:
         """Write everything on the screen back to its tab."""
         self.actions.prompts.detach()
         self.context.drafts.detach()

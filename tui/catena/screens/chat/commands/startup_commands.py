@@ -88,9 +88,6 @@ class StartupCommands:
     def go_to_tab(self, index: int) -> None:
         """Do nothing: there are no tabs yet."""
 
-    def unstored_texts(self, written: str) -> list[str]:
-        """Return every submitted text, and the written one."""
-        return [*(each.text for each in self._outgoing.waiting(self.draft)), written]
-
-    def detach(self) -> None:
-        """Do nothing: nothing has a tab yet."""
+    def detach(self, written: str) -> None:
+        """Let what was written end as what was sent: nothing has a tab yet."""
+        self._outgoing.add(written, self.draft)
