@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.conversation_events import PromptReturned, TurnEnded
+from catena_acp.continuity.conversation_events import MessageAdded, PromptReturned, TurnEnded
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent
+from catena_acp.session_events import ContextCompacted
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.conversations import branches
@@ -381,3 +382,32 @@ async def test_r19_a_prompt_whose_turn_brought_text_is_sent_again_only_as_a_sibl
             assert len(await branches.siblings(reader, prompt.id)) == 2
     session_id, _ = model.prompts[-1]
     assert "I was about to" not in model.heard_in(session_id)
+
+
+@pytest.mark.parametrize("status", ["completed", "in_progress"])
+async def test_a_session_is_abridged_from_the_row_on_that_tells_of_its_compaction(
+    tmp_path: Path, status: str
+) -> None:
+    """Who died before the end of the turn once took the session for one that holds everything."""
+
+    def compacting(running: Running) -> None:
+        running.tell(ContextCompacted(None, status))
+
+    model = Upstream(scene=answering)
+    async with client(tmp_path, model) as desk:
+        await desk.say("one")
+        model.scene = compacting
+        await desk.window.say("two")
+        told = await desk.until_told(MessageAdded, lambda news: "compacted" in news.message.data)
+        (link,) = await desk.links()
+        assert (link.reach, link.unabridged_from) == (told.message.id, told.message.parent_id)
+
+
+async def test_a_compaction_between_turns_abridges_its_session(tmp_path: Path) -> None:
+    model = Upstream(scene=answering)
+    async with client(tmp_path, model) as desk:
+        await desk.say("one")
+        model.agents[-1].tell("model-s1", ContextCompacted(None, "completed"))
+        told = await desk.until_told(MessageAdded, lambda news: "compacted" in news.message.data)
+        (link,) = await desk.links()
+        assert (link.reach, link.unabridged_from) == (told.message.id, told.message.id)

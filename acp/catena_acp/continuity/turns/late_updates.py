@@ -109,8 +109,6 @@ class LateUpdates:
                 if not flow.events:
                     break
             await recorder.write(reducer.close(clean=True, tool_status="unknown"))
-            if reducer.compacted:
-                await self._abridged(flow.live)
             rest = flow.events
         except StoreError:
             # The lease is another's now, or the disk is full: the session's own record still has it.
@@ -119,14 +117,6 @@ class LateUpdates:
             del self._flows[flow.live.link_id]
             for event in rest:
                 self.receive(flow.live, event)
-
-    async def _abridged(self, live: LiveSession) -> None:
-        """Mark a session's link as abridged up to its reach."""
-        async with self._tenure.write() as tx:
-            link = await links.get(tx, live.link_id)
-            if link and link.version == live.version:
-                link = await links.move(tx, link.id, unabridged_from=link.reach)
-                live.version = link.version
 
     async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
         async with self._services.db.read() as reader:

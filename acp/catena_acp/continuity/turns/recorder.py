@@ -47,6 +47,7 @@ class Recorder:
         reducer: Reducer,
         publish: Callable[[ConversationEvent], None],
         *,
+        prompt_id: str | None = None,
         floor_follows: bool = False,
     ) -> None:
         self._services = services
@@ -55,6 +56,7 @@ class Recorder:
         self._window_id = window_id
         self._reducer = reducer
         self._publish = publish
+        self._prompt_id = prompt_id  # of the turn
         self._floor_follows = floor_follows  # the session surely holds what it tells now
         self._pending: list[Op] = []
         self._unborn: set[str] = set()  # rows whose birth is pending
@@ -137,15 +139,19 @@ class Recorder:
                 return state is not None
 
     async def _follow(self, tx: Writer, inserts: Sequence[NewMessage]) -> bool:
-        """Move the session's reach, the turn's last row and the window's leaf with the rows, in their transaction.
+        """Move the session's pointers, the turn's last row and the window's leaf with the rows, in their transaction.
 
         True if the rows can be seen in the window: always within a turn, and after it where the leaf stood there.
         """
         first, last = inserts[0], inserts[-1]
-        if self._floor_follows:
-            link = await links.move(tx, self._live.link_id, knows=last.id, reach=last.id)
-        else:
-            link = await links.move(tx, self._live.link_id, reach=last.id)
+        link = await links.move(
+            tx,
+            self._live.link_id,
+            knows=last.id if self._floor_follows else links.UNSET,
+            reach=last.id,
+            # With the row that tells of it: we may not live to see the end.
+            unabridged_from=(self._prompt_id or last.id) if self._reducer.may_be_compacted else links.UNSET,
+        )
         self._live.version = link.version
         if last.turn_id:
             await turns.set_last(tx, last.turn_id, last.id)

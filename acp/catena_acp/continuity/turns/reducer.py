@@ -140,6 +140,11 @@ class Reducer:
     _plans: dict[str | None, str] = field(default_factory=dict)
     _unknown: dict[str, tuple[str, list[Mapping[str, Any]]]] = field(default_factory=dict)
 
+    @property
+    def may_be_compacted(self) -> bool:
+        """True once the session was compacted, and while it is: it may hold less than before."""
+        return self.compacted or self._compaction is not None
+
     def reduce(self, event: Event) -> list[Op]:
         """The operations that this event asks for, in order."""
         match event:

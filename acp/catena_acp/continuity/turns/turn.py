@@ -87,7 +87,9 @@ class RunningTurn:
             new_id=services.new_id,
             clock=services.clock,
         )
-        self.recorder = Recorder(services, tenure, live, window_id, self.reducer, publish)
+        self.recorder = Recorder(
+            services, tenure, live, window_id, self.reducer, publish, prompt_id=turn.prompt_id
+        )
         self.stopping = False
         self._events: deque[Event] = deque()
         self._wake = asyncio.Event()
@@ -171,7 +173,8 @@ class RunningTurn:
         May be called again where the transaction failed.
         """
         outcome, ops = self._closing = self._closing or self._closed(ending)
-        unabridged_from = self.turn.prompt_id if outcome.compacted else self.turn.unabridged_from
+        compacted = outcome.compacted or self.reducer.may_be_compacted
+        unabridged_from = self.turn.prompt_id if compacted else self.turn.unabridged_from
         async with self._tenure.write() as tx:
             events = await self.recorder.apply(tx, ops)
             marked = await self._mark_last(tx, outcome)
