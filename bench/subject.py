@@ -124,5 +124,5 @@ class Subject:
 
 
 AGENT_COMMAND = shlex.join((sys.executable, str(HERE / "fake_agent.py")))
-CATENA = Subject("catena", (str(Path(sys.executable).with_name("catena")), "--agent-command"), "enter send")
+CATENA = Subject("catena", (str(Path(sys.executable).with_name("catena")), "--agent-command"), "f1 help")
 BASELINE = Subject("baseline", (sys.executable, str(HERE / "baseline_markdown.py")), "Message")

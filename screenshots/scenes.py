@@ -50,7 +50,7 @@ async def edit(app: Stage) -> None:
     await _two_prompts(app)
     await app.choose_prompt()
     await app.press("up", "enter")
-    await app.shows("editing prompt from")
+    await app.shows("esc cancel")
 
 
 async def siblings(app: Stage) -> None:
@@ -84,7 +84,7 @@ async def _two_versions(app: Stage) -> None:
     await _two_prompts(app)
     await app.choose_prompt()
     await app.press("enter")
-    await app.shows("editing prompt from")
+    await app.shows("esc cancel")
     await app.press("end", *["backspace"] * len("Write a test for that."))
     await app.say("Which views have that mistake?")
     await app.shows("as they should", "2/2")

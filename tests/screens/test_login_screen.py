@@ -238,7 +238,7 @@ def test_r06_a_login_in_the_terminal_is_run_there_and_ctrl_c_comes_back_with_eve
         terminal.wait_for_words("catena_acp.rehearsal --login")
         terminal.press("ctrl+c")
         terminal.wait_for("Login failed")
-        terminal.wait_for("> say hello world")
+        terminal.wait_for("│ say hello world")
 
         choose_login()
         terminal.press("enter")

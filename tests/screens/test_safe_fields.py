@@ -27,7 +27,7 @@ from catena.widgets.text_fields import EditedText, SafeInput, SafeTextArea
 from support.places import SCRIPTED_AGENT
 from support.screen.messages import taken_in
 from support.screen.pilot import at_the_screen
-from support.screen.terminal import Place, Terminal
+from support.screen.terminal import EMPTY_BOX, Place, Terminal
 from support.screen.themed import ThemedApp
 
 # Each begins with what it is; none has a newline, which every field of one line would end at.
@@ -123,7 +123,7 @@ class Channels:
     def emptied(self) -> None:
         """Take out what is in the composer."""
         self.terminal.write("\x1b[18~\x7f")  # F7: all of it
-        self.terminal.wait_for("> Message")
+        self.terminal.wait_for(EMPTY_BOX)
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
     with hostile.catena("--agent", "hostile", columns=140, rows=40) as terminal:
         ways = Channels(terminal)
         with ways.watched("start"):
-            terminal.wait_for("> Message")
+            terminal.wait_for(EMPTY_BOX)
         with ways.watched("titles, modes and an answer"):
             terminal.say("go on")
             terminal.wait_for("answered clip")
@@ -157,18 +157,18 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.press("shift+tab")
             terminal.wait_for("y copy")
             terminal.press("q")
-            terminal.wait_for("> > answered")
+            terminal.wait_for("│ > answered")
         ways.emptied()
         with ways.watched("commands"):
             terminal.write("/zap")
             terminal.wait_for("the agent.s")
         with ways.watched("command taken"):
             terminal.press("tab")
-            terminal.wait_for("> /zapclip")
+            terminal.wait_for("│ /zapclip")
         ways.emptied()
         with ways.watched("bracketed paste"):
             terminal.write(f"\x1b[200~pasted {PAYLOAD}\x1b[201~")
-            terminal.wait_for("> pasted")
+            terminal.wait_for("│ pasted")
         ways.emptied()
         with ways.watched("burst"):
             terminal.write("burst \u202e\u2066 one\rtwo \u202d\x9b2J\u2028 three")
@@ -176,13 +176,13 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
         ways.emptied()
         with ways.watched("editor"):
             terminal.press("ctrl+g")
-            terminal.wait_for("> edited clip")
+            terminal.wait_for("│ edited clip")
         with ways.watched("sent"):
             terminal.press("enter")
-            terminal.wait_for("▌ edited clip[\\s\\S]*answered[\\s\\S]*> Message")
+            terminal.wait_for("▌ edited clip[\\s\\S]*answered[\\s\\S]*" + EMPTY_BOX)
         with ways.watched("history"):
             terminal.press("up")
-            terminal.wait_for("> edited clip")
+            terminal.wait_for("│ edited clip")
         ways.emptied()
         with ways.watched("inputs"):
             terminal.press("ctrl+r")
@@ -191,7 +191,7 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.write(f"\x1b[200~edited {PAYLOAD}\x1b[201~")
             terminal.wait_for("edited clip")
             terminal.press("escape")
-            terminal.wait_for("> Message")
+            terminal.wait_for(EMPTY_BOX)
         with ways.watched("find"):
             terminal.press("ctrl+f")
             terminal.wait_for("  find")
@@ -205,9 +205,9 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.press("escape")
             terminal.wait_until_quiet(0.3)
             terminal.press("enter")
-            terminal.wait_for("> edited clip")
+            terminal.wait_for("│ edited clip")
             terminal.press("escape")
-            terminal.wait_for("> Message")
+            terminal.wait_for(EMPTY_BOX)
         with ways.watched("question"):
             terminal.say("ask me")
             terminal.wait_for("reject_onceclip")
@@ -221,9 +221,9 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.press("enter")
             terminal.wait_for("▌ because clip")
         with ways.watched("prompt returned"):
-            terminal.wait_for("> Message")
+            terminal.wait_for(EMPTY_BOX)
             terminal.write(f"\x1b[200~fail {PAYLOAD}\x1b[201~")
-            terminal.wait_for("> fail clip")
+            terminal.wait_for("│ fail clip")
             terminal.press("enter")
             terminal.wait_for("failedclip[\\s\\S]*> fail clip")
         ways.emptied()
@@ -231,21 +231,21 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.say("hold it")
             terminal.wait_for("holding")
             terminal.write(f"\x1b[200~queued {PAYLOAD}\x1b[201~")
-            terminal.wait_for("> queued clip")
+            terminal.wait_for("│ queued clip")
             terminal.press("enter")
             terminal.wait_for("next  .*queued clip")
         with ways.watched("taken back from the queue"):
             terminal.press("up")
-            terminal.wait_for("> queued clip")
+            terminal.wait_for("│ queued clip")
         ways.emptied()
         terminal.press("ctrl+g")
-        terminal.wait_for("> edited clip")
+        terminal.wait_for("│ edited clip")
         terminal.wait_until(lambda: hostile.keeps("edited " + PAYLOAD), "the draft to be kept")
         leaks = ways.leaks
     with hostile.catena("--continue", columns=140, rows=40) as terminal:
         ways = Channels(terminal)
         with ways.watched("draft"):
-            terminal.wait_for("> edited clip")
+            terminal.wait_for("│ edited clip")
     assert leaks | ways.leaks == {}
 
 

@@ -68,11 +68,11 @@ async def kept(
 
 async def test_w19_the_tab_bar_is_there_only_while_there_are_several(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        assert "▸1" not in person.text
+        assert " 1 new" not in person.text
         await person.new_tab()
-        await person.sees("1 new", "▸2 new")
+        await person.sees("1 new", " 2 new")
         await person.say("/close")
-        await person.sees_no("▸2")
+        await person.sees_no(" 2 new")
 
 
 async def test_w19_each_tab_keeps_its_own_text_draft_and_answer(tmp_path: Path) -> None:
@@ -80,12 +80,12 @@ async def test_w19_each_tab_keeps_its_own_text_draft_and_answer(tmp_path: Path) 
         await said(person, "in the first")
         await person.type("draft one")
         await person.new_tab()
-        await person.sees("▸2 new")
+        await person.sees(" 2 new")
         assert person.draft == ""
         await said(person, "in the second")
         await person.type("draft two")
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("  in the first", "▸1")
+        await person.sees("  in the first")
         assert person.draft == "draft one"
         assert "in the second" not in person.text.replace("say in the second", "")
         await person.to_tab(2, "ctrl+pageup")
@@ -99,8 +99,8 @@ async def test_w19_marks_say_what_the_other_tabs_do(tmp_path: Path) -> None:
             await person.say("say so; ask May I?")
             await person.until(lambda: person.tab.at_work, "the first tab to work")
             await person.new_tab()
-            await person.sees("▸2 new")
-            await person.until(lambda: "⠋" in person.text.splitlines()[0], "its mark")
+            await person.sees(" 2 new")
+            await person.until(lambda: "◐" in person.text.splitlines()[0], "its mark")
         await person.until(lambda: person.tabs[0].mark == "?", "the question")
         await person.until(lambda: " ?" in person.text.splitlines()[0], "its mark")
         await person.to_tab(1, "ctrl+pageup")
@@ -123,7 +123,7 @@ async def test_w19_an_answer_that_was_not_seen_is_marked_unread(tmp_path: Path) 
         await person.sees("•")
         await person.pilot.click("#tabs", offset=(4, 0))
         await person.looks_at(person.tabs[0])
-        await person.sees("  seen later", "▸1")
+        await person.sees("  seen later")
         await person.sees_no("•")
 
 
@@ -132,7 +132,7 @@ async def test_a_streaming_tab_shows_all_of_it_after_another_was_looked_at(tmp_p
         await person.say("stream 30; cue go-on; stream 30 rate 60 end=CURTAIN")
         await person.until(lambda: person.tab.growing, "it to stream")
         await person.new_tab()
-        await person.sees("▸2 new")
+        await person.sees(" 2 new")
         (tmp_path / "rehearsal" / "cues").mkdir()
         (tmp_path / "rehearsal" / "cues" / "go-on").touch()
         await person.to_tab(1, "ctrl+pageup")
@@ -158,18 +158,18 @@ async def test_m06_tabs_texts_drafts_and_places_come_back(tmp_path: Path) -> Non
         place, seen = transcript.position(), left_of_scrollbar(person)[:6]
         await person.type("not sent yet")
         await person.new_tab()
-        await person.sees("▸2 new")
+        await person.sees(" 2 new")
         await person.type("second draft")
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("▸1")
+        await person.sees(" 1 ")
     async with at_the_screen(str(tmp_path), size=(80, 16), choose=True) as person:
         await person.first_tab()
         assert len(person.tabs) == 2
         await person.until(lambda: person.draft == "not sent yet", "the draft")
         transcript = person.transcript
         await person.until(lambda: transcript.position() == place, "the place")
-        # The tab bar takes the first row; what was on top of the transcript is on top of it again.
-        await person.until(lambda: left_of_scrollbar(person)[1:7] == seen, f"the same rows: {seen}")
+        # The tab bar takes the first two rows; what was on top of the transcript is on top of it again.
+        await person.until(lambda: left_of_scrollbar(person)[2:8] == seen, f"the same rows: {seen}")
         await person.to_tab(2, "ctrl+pagedown")
         assert person.draft == "second draft"
 
@@ -315,7 +315,7 @@ async def test_the_first_start_asks_for_an_agent_and_keeps_what_is_typed(tmp_pat
         await person.sees("Which agent?")
         await person.type("rehearsal")
         await person.press("enter")
-        await person.sees("Rehearsal in")
+        await person.sees("Rehearsal is ready in")
         await person.writing()
 
 
@@ -394,7 +394,7 @@ async def test_the_rehearsal_agent_is_a_process_of_its_own_for_each_conversation
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "one")
         await person.new_tab()
-        await person.sees("▸2 new")
+        await person.sees(" 2 new")
         await person.say("crash")
         await person.sees("killed by signal")
         await person.to_tab(1, "ctrl+pageup")

@@ -40,7 +40,7 @@ async def edit_chosen(person: Person, *keys: str) -> None:
     """Choose a prompt by Esc Esc and these keys, and wait until it is in the composer."""
     await person.escape_twice()
     await person.press(*keys, "enter")
-    await person.sees("editing prompt from")
+    await person.sees("esc cancel")
     await person.done()
     await person.writing()
 
@@ -64,7 +64,7 @@ async def test_e01_esc_esc_chooses_an_earlier_prompt_in_the_transcript(world: Wo
         assert "alpha" in dim and any(text.startswith("▌ say alpha") for text in dim)
         assert not any("say beta" in text for text in dim)
         await person.press("up", "enter")
-        await person.sees("editing prompt from", "> say alpha", "enter send", "esc cancel")
+        await person.sees("Edit ", "│ say alpha", "esc cancel")
         await person.writing()
         await person.taken_in()
         assert person.draft == "say alpha" and not transcript.choosing
@@ -139,7 +139,7 @@ async def test_e01_the_draft_waits_and_comes_back_and_what_was_changed_is_kept(w
         assert person.draft == ""
         await person.sees_no("editing")
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("editing prompt from", "say half done")
+        await person.sees("esc cancel", "say half done")
         conversation_id = person.tab.conversation.id
     async with at_the_screen(str(world.project), conversation_id=conversation_id) as person:
         await person.sees("say half done")
@@ -175,7 +175,7 @@ async def test_a_command_in_the_middle_of_an_edit_is_done_and_the_prompt_stays(w
         await edit_chosen(person)
         heard = len(world.prompts())
         await person.say("/rename another title")
-        await person.sees("Renamed to “another title”.", "editing prompt from")
+        await person.sees("Renamed to “another title”.", "esc cancel")
         assert person.draft == "say alpha" and len(world.prompts()) == heard
 
 
@@ -191,7 +191,7 @@ async def test_an_edit_that_cannot_be_sent_stays_in_the_composer(world: World) -
         window = person.tab.window
         window.edit, edit = refuse, window.edit  # type: ignore[method-assign]
         await person.say("say beta")
-        await person.sees("the disk is full", "editing prompt from", "> say beta")
+        await person.sees("the disk is full", "esc cancel", "│ say beta")
         await person.done()
         window.edit = edit  # type: ignore[method-assign]
         await person.press("escape")
@@ -207,8 +207,8 @@ def test_e01_two_quick_escapes_are_understood_in_a_real_terminal(tmp_path: Path)
         terminal.write("\x1b\x1b")
         terminal.wait_for("enter edit")
         terminal.press("enter")
-        terminal.wait_for("editing prompt from")
-        terminal.wait_for("> say alpha")
+        terminal.wait_for("esc cancel")
+        terminal.wait_for("│ say alpha")
 
 
 async def test_e03_each_sibling_comes_back_with_its_own_tail_place_and_draft(world: World) -> None:
@@ -230,7 +230,7 @@ async def test_e03_each_sibling_comes_back_with_its_own_tail_place_and_draft(wor
         await person.until(lambda: transcript.position() == place, "the place, after an edit that is left")
         await edit_chosen(person, "up", "up")
         await person.say("say other")
-        await person.sees("  other", "‹ 2/2 ›", "stays on the branch")
+        await person.sees("  other", "‹ 2/2 ›", "stays on the earlier branch")
         await person.idle()
         assert person.draft == "" and "tail" not in person.text
         person.composer.put("new draft")
@@ -495,7 +495,7 @@ async def test_e01_the_mouse_edits_says_again_and_forks_by_the_buttons_of_a_prom
         await person.sees("edit  again  fork")
         x = person.text.splitlines()[y].index("edit")
         await person.pilot.click(offset=(x, y))
-        await person.sees("editing prompt from", "> say alpha")
+        await person.sees("esc cancel", "│ say alpha")
         await person.done()
         line = next(y for y, text in enumerate(person.text.splitlines()) if "esc cancel" in text)
         await person.pilot.click(offset=(person.text.splitlines()[line].index("esc cancel"), line))

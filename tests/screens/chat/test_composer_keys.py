@@ -11,7 +11,7 @@ import pytest
 from catena.screens.chat.commands.unknown_commands import refusal_of
 from catena_acp.port import AgentSpec
 from support.screen.pilot import Person, at_the_screen
-from support.screen.terminal import KEYS, Place
+from support.screen.terminal import EMPTY_BOX, KEYS, Place
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +29,9 @@ def test_ctrl_underscore_undoes_typing_and_never_suspends(tmp_path: Path, key: s
     with Place(tmp_path).catena("--agent", "rehearsal") as terminal:
         terminal.wait_for("Understudy")
         terminal.write(f"one\x1b[D{key}")
-        terminal.wait_for("> Message")
+        terminal.wait_for(EMPTY_BOX)
         terminal.write(f"{key}two")
-        terminal.wait_for("> two")
+        terminal.wait_for("│ two")
 
 
 def test_ctrl_c_clears_the_draft_and_the_arrow_up_in_the_same_write_brings_it_back(tmp_path: Path) -> None:
@@ -42,15 +42,15 @@ def test_ctrl_c_clears_the_draft_and_the_arrow_up_in_the_same_write_brings_it_ba
         terminal.say("say a beginning")
         terminal.wait_for(r"  a beginning[\s\S]*ctrl\+o history")
         terminal.write(written(*"say a thought", "ctrl+c"))
-        terminal.wait_for(r"> Message\n[\s\S]*Cleared")
+        terminal.wait_for(EMPTY_BOX + r"[^\n]*Cleared")
         terminal.press("up")
-        terminal.wait_for("> say a thought")
+        terminal.wait_for("│ say a thought")
         terminal.write(written("ctrl+c", "up", "up", "down", "enter"))
         terminal.wait_for(r"▌ say a thought[\s\S]*  a thought[\s\S]*ctrl\+o history")
     with place.catena() as terminal:
         terminal.wait_for(r"  a thought")
         terminal.press("up")
-        terminal.wait_for("> say a thought")
+        terminal.wait_for("│ say a thought")
 
 
 async def test_ctrl_c_clears_before_it_stops_and_a_cleared_draft_comes_back_before_what_waits(
@@ -262,7 +262,7 @@ def test_w03_a_command_that_nobody_has_is_refused_also_when_its_enter_comes_in_o
         terminal.say("say a beginning")
         terminal.wait_for(r"  a beginning[\s\S]*ctrl\+o history")
         terminal.write(written(*"/thme light", "enter", "\x1b[C", "!"))
-        terminal.wait_for("> /thme light!")
+        terminal.wait_for("│ /thme light!")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from textual import events
 
 from catena.terminal.key_pace import KeyPace
 from support.screen.pilot import Person, at_the_screen
-from support.screen.terminal import KEYS, Place, Terminal
+from support.screen.terminal import EMPTY_BOX, KEYS, Place, Terminal
 
 Keys = Sequence[str]
 Way = Callable[[Terminal, Keys], None]
@@ -69,7 +69,7 @@ def _back(terminal: Terminal, *keys: str) -> None:
     for key in keys or ("escape",):
         terminal.wait_until_quiet(0.2)  # else an escape would be half of another key
         terminal.press(key)
-    text = terminal.wait_for(r"> Message[\s\S]*(ctrl\+o history|Your draft is back)")
+    text = terminal.wait_for(EMPTY_BOX + r"[^\n]*(ctrl\+o history|Your draft is back)")
     assert len(re.findall("^ [▌█] ", text, re.MULTILINE)) == 1, text
 
 
@@ -127,14 +127,16 @@ def test_a_word_behind_the_key_of_a_bar_or_a_page_is_its_own(tmp_path: Path) -> 
 def test_letters_behind_shift_tab_are_commands_and_never_in_the_composer(tmp_path: Path) -> None:
     _all_go_there(
         tmp_path,
-        _Case(("shift+tab", *"jkxw"), r"> Message\n[\s\S]*j k message"),
+        _Case(("shift+tab", *"jkxw"), r"│ j k message"),
         _Case(("shift+tab", *"t/", *_WORD), f"no matching prompts[\\s\\S]* {_WORD}", ("escape",) * 3),
-        _Case(("shift+tab", "e", *" of it"), "> say a beginning of it"),
+        _Case(("shift+tab", "e", *" of it"), "│ say a beginning of it"),
     )
 
 
 def test_keys_behind_two_escapes_choose_a_prompt(tmp_path: Path) -> None:
-    _all_go_there(tmp_path, _Case(("escape", "escape", "up", "down", "j"), r"> Message\n[\s\S]*enter edit"))
+    _all_go_there(
+        tmp_path, _Case(("escape", "escape", "up", "down", "j"), r"│ ↑ ↓ choose a prompt[^\n]*enter edit")
+    )
 
 
 def test_what_is_typed_behind_a_command_goes_to_the_screen_that_it_opens(tmp_path: Path) -> None:
@@ -162,7 +164,7 @@ def test_letters_behind_ctrl_n_are_commands_of_the_queue(tmp_path: Path) -> None
             terminal.wait_for("next  say one after the other")
             way(terminal, ("ctrl+n", *"jkd"))
             terminal.wait_for(r"Removed\.[\s\S]*")
-            terminal.wait_for("> Message")
+            terminal.wait_for(EMPTY_BOX)
 
 
 def test_letters_behind_the_tab_to_a_trouble_are_its_commands(tmp_path: Path) -> None:
@@ -175,7 +177,7 @@ def test_letters_behind_the_tab_to_a_trouble_are_its_commands(tmp_path: Path) ->
         for way in WAYS:
             way(terminal, ("tab", *"xq"))
             terminal.wait_for("Not offered here|the letters choose")
-            terminal.wait_for("> Message")
+            terminal.wait_for(EMPTY_BOX)
             terminal.wait_until_quiet(0.2)
             terminal.press("escape")
             terminal.wait_for("tab to choose")
@@ -198,9 +200,9 @@ def test_keys_keep_their_order_after_the_program_was_stopped_from_outside(tmp_pa
         for _ in range(3):
             _while_it_stands_still(terminal, text)
             _apart(0.001)(terminal, text)
-            terminal.wait_for(f"> {text}{text}\n")
+            terminal.wait_for(f"│ {text}{text} ")
             terminal.press("ctrl+u")
-            terminal.wait_for("> Message")
+            terminal.wait_for(EMPTY_BOX)
 
 
 # The permission's own caution.

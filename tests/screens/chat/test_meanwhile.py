@@ -66,7 +66,7 @@ async def test_w19_a_new_tab_gets_what_is_typed_while_it_is_opened_and_is_what_e
             await person.type("and then")
             assert "  new" not in person.text
         await person.until(lambda: len(person.tabs) == 2, "the second tab")
-        await person.sees("  new", "▸2", "> and then")
+        await person.sees("  new", " 2 ", "│ and then")
         await person.idle()
         first, second = person.tabs
         assert (first.draft, second.draft) == ("draft one", "and then")
@@ -80,7 +80,7 @@ async def test_w19_a_command_and_a_prompt_typed_at_once_take_effect_one_after_th
         await said(person, "first")
         await person.type_at_once("/new\nsay new\nwritten")
         await person.until(lambda: len(person.tabs) == 2, "the second tab")
-        await person.sees("  new", "▸2", "> written")
+        await person.sees("  new", " 2 ", "│ written")
         await person.idle()
         assert await prompts(person.tabs[0]) == ["say first"] and person.tabs[0].draft == ""
 
@@ -153,7 +153,7 @@ async def test_w19_a_tab_that_cannot_be_read_leaves_the_one_on_the_screen_with_i
             await person.type("!")
             await person.press("enter")
             await person.type("more")
-        await person.sees("it cannot be read", "  second", "> draft two")
+        await person.sees("it cannot be read", "  second", "│ draft two")
         await person.looks_at(second)
         assert first.draft == "draft one!\nmore"
         monkeypatch.undo()
@@ -183,7 +183,7 @@ async def test_w19_where_no_tab_can_be_read_enter_tries_that_once_more_and_sends
         await person.sees("it cannot be read: 1")
         await person.done()
         await person.say("say second")
-        await person.sees("it cannot be read: 2", "> say second")
+        await person.sees("it cannot be read: 2", "│ say second")
         await person.done()
         await person.press("enter")
         await person.sees("  first", "  second")
@@ -219,11 +219,11 @@ async def test_k11_a_closed_tab_keeps_its_draft_and_the_next_one_gets_what_is_ty
             person.commands.do("close")
             await person.type(" typed")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
-        await person.sees("  first", "> draft one typed")
+        await person.sees("  first", "│ draft one typed")
         await person.done()
         assert person.tabs[0].draft == "draft one typed"
         await person.say("/undo")
-        await person.sees("  second", "> draft two")
+        await person.sees("  second", "│ draft two")
 
 
 async def test_k11_what_was_sent_while_the_last_tab_was_closed_is_there_where_no_other_is_begun(
@@ -249,7 +249,7 @@ async def test_k11_what_is_typed_while_an_act_is_undone_goes_to_where_that_leads
         await said(person, "alpha")
         await person.escape_twice()
         await person.press("enter")
-        await person.sees("editing prompt from")
+        await person.sees("esc cancel")
         await person.done()
         await person.say("say beta")
         await person.sees("  beta")
@@ -261,7 +261,7 @@ async def test_k11_what_is_typed_while_an_act_is_undone_goes_to_where_that_leads
             await person.press("enter")
             await person.type("rest")
             assert person.draft == "rest" and "  beta" in person.text
-        await person.sees("  alpha", "  gamma", "> rest")
+        await person.sees("  alpha", "  gamma", "│ rest")
         await person.idle()
         assert "beta" not in person.text
 
@@ -275,7 +275,7 @@ async def test_k11_nothing_to_undo_sends_what_was_typed_meanwhile_where_it_was_t
             await person.type("say beta")
             await person.press("enter")
             await person.type("rest")
-        await person.sees("  beta", "> a draft", "rest")
+        await person.sees("  beta", "│ a draft", "rest")
         await person.idle()
         assert person.draft == person.tab.draft == "a draft\nrest"
 
@@ -291,11 +291,11 @@ async def test_e01_a_prompt_to_be_edited_has_the_keys_at_once_and_what_is_typed_
             await person.press("e")
             assert person.app.focused is person.composer
             await person.type(" too")
-        await person.sees("editing prompt from", "> say alpha too")
+        await person.sees("esc cancel", "│ say alpha too")
         await person.done()
         assert person.tab.draft == "my draft"
         await person.press("escape")
-        await person.sees("> my draft")
+        await person.sees("│ my draft")
 
 
 async def test_e01_what_is_typed_while_an_edit_goes_out_is_the_next_prompt(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ async def test_e01_what_is_typed_while_an_edit_goes_out_is_the_next_prompt(tmp_p
         await person.type("my draft")
         await person.browse()
         await person.press("e")
-        await person.sees("editing prompt from")
+        await person.sees("esc cancel")
         await person.done()
         await person.type(" too")
         async with person.store_held():
@@ -312,12 +312,12 @@ async def test_e01_what_is_typed_while_an_edit_goes_out_is_the_next_prompt(tmp_p
             await person.type("say next")
             await person.press("enter")
             await person.type("rest")
-        await person.sees("  alpha too", "  next", "> rest")
+        await person.sees("  alpha too", "  next", "│ rest")
         await person.idle()
         assert await prompts(person.tab) == ["say alpha", "say alpha too", "say next"]
         await person.browse()
         await person.press("g", "K", "h")
-        await person.sees("> my draft")
+        await person.sees("│ my draft")
 
 
 async def test_e01_what_is_typed_while_an_edit_goes_out_is_not_taken_along_to_another_tab(
@@ -353,7 +353,7 @@ async def test_e01_an_edit_that_does_not_go_out_is_back_with_what_was_typed_behi
         await person.type("my draft")
         await person.browse()
         await person.press("e")
-        await person.sees("editing prompt from")
+        await person.sees("esc cancel")
         await person.done()
 
         async def refuse(*arguments: object) -> None:
@@ -365,7 +365,7 @@ async def test_e01_an_edit_that_does_not_go_out_is_back_with_what_was_typed_behi
             await person.type("say next")
             await person.press("enter")
             await person.type("rest")
-        await person.sees("it is full", "> say alpha", "say next", "rest")
+        await person.sees("it is full", "│ say alpha", "say next", "rest")
         await person.done()
         assert person.draft == "say alpha\nsay next\nrest" and person.tab.draft == "my draft"
         assert await prompts(person.tab) == ["say alpha"]
@@ -498,7 +498,7 @@ async def test_m06_what_is_saved_while_a_tab_goes_elsewhere_does_not_take_the_pl
         await person.type("draft there")
         await person.browse()
         await person.press("e")
-        await person.sees("editing prompt from")
+        await person.sees("esc cancel")
         await person.done()
         await person.say("say beta")
         await person.sees("  beta")
@@ -581,7 +581,7 @@ async def test_enter_waits_for_a_file_that_is_being_attached(tmp_path: Path) -> 
             await person.press("tab", "enter")
             assert person.draft == "" and person.tab.leaf_id is None
             await person.type("and on")
-        await person.sees("  look", "notes.md", "> and on")
+        await person.sees("  look", "notes.md", "│ and on")
         await person.idle()
         assert person.tab.attachments == () and person.tab.draft == "and on"
         assert await prompts(person.tab) == ["say look"]

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from catena.widgets.completion import pasted_files, path_rows
 from catena_acp.port import AgentSpec
 from support.screen.pilot import Person, at_the_screen
-from support.screen.terminal import Place
+from support.screen.terminal import EMPTY_BOX, Place
 
 STEERED = AgentSpec("steered", "Steered", (sys.executable, "-m", "catena_acp.rehearsal", "--steering"))
 
@@ -153,7 +153,7 @@ async def test_w05_a_file_is_attached_shown_taken_off_and_sent(tmp_path: Path) -
         await person.say("/detach two.txt")
         await person.sees_no("+ two.txt")
         await person.say("/attach nothing.txt")
-        await person.sees("There is no file nothing.txt")
+        await person.sees("File not found: nothing.txt")
         await person.say("context")
         await person.sees("▌ + one.txt", "context\\none.txt")
         await person.idle()
@@ -239,7 +239,7 @@ def test_r12_draft_files_and_queue_are_there_again_after_the_program_was(tmp_pat
     place = Place(tmp_path)
     (place.project / "notes.txt").write_text("hello")
     with place.catena("--agent", "rehearsal") as terminal:
-        terminal.wait_for("> Message")
+        terminal.wait_for(EMPTY_BOX)
         terminal.say("say busy; hang")
         terminal.wait_for("  busy")
         terminal.say("say later")
@@ -255,7 +255,7 @@ def test_r12_draft_files_and_queue_are_there_again_after_the_program_was(tmp_pat
         else:
             terminal.hang_up()
     with place.catena() as terminal:
-        terminal.wait_for("> half a thought")
+        terminal.wait_for("│ half a thought")
         terminal.wait_for("held  say later")
         terminal.wait_for(r"\+ notes.txt 5 B")
 

@@ -109,7 +109,7 @@ class Scene:
         person = self.person
         await person.done()
         await self.streams_on()
-        assert self.first.busy and self.first.mark == "⠋"
+        assert self.first.busy and self.first.mark == "◐"
         await person.to_tab(3, "ctrl+pagedown")
         assert person.draft == DRAFT and not person.area.panels.trouble.open
         await person.to_tab(1, "ctrl+pagedown")
@@ -628,6 +628,6 @@ async def test_s01_the_panel_has_room_on_every_screen_and_hides_neither_composer
         await person.say("say half of it; ratelimit 600")
         await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
         await person.type("still typing")
-        await person.sees("> still typing", "Rehearsal ·", "tab w r a" if size[0] < 60 else "tab to choose")
+        await person.sees("still typing", "Ask", "tab w r a" if size[0] < 60 else "tab to choose")
         await to_the_panel(person)
-        await person.sees("r retry", "a another agent", "Rehearsal ·")
+        await person.sees("r retry", "a another agent", "Ask")

@@ -173,7 +173,7 @@ async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: P
         await person.sees("Renamed to “Mine”")
         await person.browse()
         await person.press("e")
-        await person.sees("editing a prompt")
+        await person.sees("esc cancel")
         await person.writing()
         await person.type(" and more")
         changed = person.draft

@@ -104,7 +104,7 @@ async def test_k11_nothing_is_typed_into_a_tab_that_is_being_closed(tmp_path: Pa
         await person.done()
         assert person.draft == "draft one\n!" and agrees(person)
         await person.say("/undo")
-        await person.sees("  second", "> draft two")
+        await person.sees("  second", "│ draft two")
 
 
 async def test_k11_what_is_typed_for_a_leaf_that_a_tab_moves_to_waits_while_another_tab_is_looked_at(
@@ -130,7 +130,7 @@ async def test_k11_what_is_typed_for_a_leaf_that_a_tab_moves_to_waits_while_anot
         assert person.draft == "draft two\n!" and agrees(person)
         await person.browse()
         await person.press("l")
-        await person.sees("  other", "> draft three")
+        await person.sees("  other", "│ draft three")
         await person.done()
         assert person.draft == "draft three" and agrees(person)
 

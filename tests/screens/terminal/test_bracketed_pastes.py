@@ -97,5 +97,5 @@ def test_w23_an_escape_that_comes_with_what_was_typed_before_it_is_a_key(place: 
         terminal.write("/hel")
         terminal.wait_for("keys and commands for this place")
         terminal.write("p\x1b")
-        terminal.wait_for("> /help")
+        terminal.wait_for("│ /help")
         terminal.wait_gone("keys and commands for this place")

@@ -65,7 +65,7 @@ def test_a_data_directory_that_is_deleted_is_told_at_once_prompts_are_held_and_n
         terminal.wait_for_words("was deleted or replaced")
         terminal.say("say what nobody keeps")
         terminal.wait_for_words("nothing can be saved until you restart Catena")
-        terminal.wait_for("> say what nobody keeps")
+        terminal.wait_for("│ say what nobody keeps")
         assert "  what nobody keeps" not in terminal.text
         terminal.signal(15)
         terminal.ended()

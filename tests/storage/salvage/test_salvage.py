@@ -378,7 +378,7 @@ def test_r18_the_screen_says_what_is_wrong_and_the_command_that_saves_what_can_b
     with place.catena() as terminal:
         terminal.write("typed meanwhile")
         screen = " ".join(terminal.wait_for(r"catena doctor --salvage").split())
-        assert "> typed meanwhile" in screen
+        assert "│ typed meanwhile" in screen
         assert "is damaged (database disk image is malformed): recover it with `catena doctor" in screen
 
 

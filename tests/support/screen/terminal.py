@@ -35,6 +35,7 @@ KEYS = {
     "f1": "\x1bOP",
     **{f"ctrl+{letter}": chr(ord(letter) - 96) for letter in "abcdefghijklmnopqrstuvwxyz"},
 }
+EMPTY_BOX = r"│ (?:Message|Ask \S|Reply to \S)"  # the composer, and nothing written in it
 # What pyte does not know, and would print.
 _UNKNOWN = re.compile(
     rb"\x1bP.*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -87,6 +88,12 @@ def title_of(prompt: str) -> str:
     """The default title of a conversation: the first line of its first prompt, at most 60 characters."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def from_home(path: str) -> str:
+    """A path as a person reads it: with `~` for their home."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - a text to compare with
+    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
 
 
 def joined(*texts: str) -> str:

@@ -67,7 +67,6 @@ class CompletionList(RowList):
         height: auto;
         max-height: 8;
         display: none;
-        border-top: solid $border;
         &.-open { display: block; }
     }
     """

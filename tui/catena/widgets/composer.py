@@ -8,11 +8,13 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
+from textual.strip import Strip
+from textual.style import Style
 
 from catena.widgets.text_fields import SafeTextArea
 
-PLACEHOLDER = "Message"
 _WRITES_NOTHING = ("send", "leave_or_delete")  # by itself
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -46,7 +48,6 @@ class Composer(SafeTextArea):
         background: transparent;
         scrollbar-size-vertical: 1;
         & .text-area--cursor-line { background: transparent; }
-        & .text-area--placeholder { color: $faint; }
         &:focus { border: none; }
     }
     """
@@ -92,14 +93,27 @@ class Composer(SafeTextArea):
             self.after = after
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, placeholder=PLACEHOLDER, highlight_cursor_line=False, compact=True)
+        super().__init__(id=id, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False
         self.match_cursor_bracket = False
         self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
         self.enter: Callable[[str], None] = lambda text: None
+        self.empty_row: Callable[[int], Content] = lambda width: Content("")  # drawn while nothing is written
         self.before_typing: Callable[[], None] = lambda: (
             None
         )  # called before a key or a paste is handled here
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line; that of an empty composer says whom it writes to, and what the keys do."""
+        if y or self.text:
+            return super().render_line(y)
+        row = self.empty_row(self.size.width).pad_right(1)
+        theme = self._theme
+        if self._draw_cursor and theme is not None and theme.cursor_style is not None:
+            row = row.stylize(Style.from_rich_style(theme.cursor_style), 0, 1)
+        return Strip(row.render_segments(self.visual_style)).adjust_cell_length(
+            self.size.width, self.rich_style
+        )
 
     @property
     def blank(self) -> bool:

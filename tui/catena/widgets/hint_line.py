@@ -1,61 +1,108 @@
-"""The line under the composer: what the keys do here, or what just happened."""
+"""What the keys do, and what just happened: in the empty box where there is room, else in the row above it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
+from catena.widgets.key_hints import Hint, hints_line
+
+_AROUND = 2  # cells on both sides of the axis
 
 
 class HintLine(Widget):
-    """Hints of keys; a message takes their place until the next key."""
+    """The row above the box, where there is a message that the box has no room for.
+
+    A message takes the place of the hints until the next key. The box shows ``inside``.
+    """
 
     DEFAULT_CSS = """
     HintLine {
-        height: 1;
-        color: $faint;
-        &.-said { color: $muted; height: auto; max-height: 3; padding-left: 1; }
-        &.-wrong { color: $asking; }
+        height: auto;
+        max-height: 3;
+        padding: 0 2;
+        display: none;
+        &.-apart { display: block; height: 1; }
+        &.-said { display: block; height: auto; }
     }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, room: Callable[[], int] = lambda: 0, id: str | None = None) -> None:
+        """``room`` is the width of the box while nothing is written in it, else 0."""
         super().__init__(id=id)
-        self._hints: tuple[str, ...] = ()
+        self._room = room
+        self._left: tuple[Hint, ...] = ()
+        self._right: tuple[Hint, ...] = ()
+        self._placeholder = "Message"
         self._said = ""
+        self._wrong = False
+        self.changed: Callable[[], None] = lambda: None  # called when ``inside`` may be different
 
     @property
     def said(self) -> str:
         """The message that is shown, "" if there is none."""
         return self._said
 
-    def hint(self, *hints: str) -> None:
-        """Set the hints; if there is no room, the last ones go first."""
-        if hints != self._hints:
-            self._hints = hints
-            self.refresh()
+    def address(self, placeholder: str) -> None:
+        """Say in the empty box whom it writes to."""
+        if placeholder != self._placeholder:
+            self._placeholder = safe_line(placeholder)
+            self.changed()
+
+    def hint(self, right: Sequence[Hint], left: Sequence[Hint] = ()) -> None:
+        """Set the hints; where there is no room, the first ones go first. ``left`` take the placeholder's place."""
+        hints = (tuple(left), tuple(right))
+        if hints != (self._left, self._right):
+            self._left, self._right = hints
+            self.changed()
 
     def say(self, text: str, *, wrong: bool = False) -> None:
         """Show a message; ``wrong`` if something did not work."""
-        self._said = safe_line(text)
-        self.set_class(bool(self._said), "-said")
-        self.set_class(wrong and bool(self._said), "-wrong")
-        self.refresh(layout=True)
+        self._said, self._wrong = safe_line(text), wrong
+        self.place()
 
     def hush(self) -> None:
         """Drop the message and show the hints."""
         if self._said:
             self.say("")
 
+    def place(self) -> None:
+        """Show the message where there is room for it now."""
+        above = bool(self._said) and not self._fits
+        self.set_class(above, "-said")
+        self.refresh(layout=True)
+        self.changed()
+
+    def separate(self, on: bool) -> None:
+        """Keep a blank row between the box and what is above, where that does not end with one."""
+        self.set_class(on, "-apart")
+
+    @property
+    def _fits(self) -> bool:
+        return self._message.cell_length <= self._room()
+
+    @property
+    def _message(self) -> Content:
+        style = "$asking" if self._wrong else "$muted"
+        return Content.styled(f"{'! ' if self._wrong else ''}{self._said}", style)
+
+    def inside(self, width: int) -> Content:
+        """The row of an empty box."""
+        if self._said and self._fits:
+            right, least = self._message, 2
+            left = Content.styled(self._placeholder, "$faint")
+            if left.cell_length + least + right.cell_length > width:
+                return right
+        else:
+            left = (
+                hints_line(self._left, width) if self._left else Content.styled(self._placeholder, "$faint")
+            )
+            right = hints_line(self._right, width - left.cell_length - 2 * _AROUND)
+        return Content.assemble(left, " " * max(0, width - left.cell_length - right.cell_length), right)
+
     def render(self) -> Content:
-        """The message, else as many hints as there is room for."""
-        if self._said:
-            return Content(f"{'! ' if self.has_class('-wrong') else ''}{self._said}")
-        line = Content(" ")
-        for index, hint in enumerate(self._hints):
-            piece = (" · " if index else "") + hint
-            if line.cell_length + len(piece) > self.size.width:
-                break
-            line += Content(piece)
-        return line
+        """The message, where the box has no room for it."""
+        return self._message if self.has_class("-said") else Content("")

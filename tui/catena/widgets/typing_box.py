@@ -71,7 +71,7 @@ class EdgeWords(Widget):
 
     def drawn(self, words: Sequence[EdgeWord]) -> Content:
         """Words in one line, as they look and are clicked at here."""
-        chip = self.get_visual_style("edge--chip", partial=True)
+        chip = self.get_visual_style("edge--chip")
         return joined(
             [
                 EdgeWord(
@@ -94,7 +94,7 @@ class BoxEdge(EdgeWords):
     """The upper or lower edge of a box, with words at both ends."""
 
     DEFAULT_CSS = """
-    BoxEdge { width: 1fr; color: $rule; }
+    BoxEdge { width: 1fr; color: $rule; &.-focused { color: $focus; } }
     """
 
     def __init__(self, corners: str) -> None:
@@ -133,8 +133,7 @@ class TypingBox(Vertical):
     TypingBox {
         height: auto;
         & > .box--inside { height: auto; border-left: round $rule; border-right: round $rule; padding: 0 1; }
-        &:focus-within > .box--inside { border-left: round $focus; border-right: round $focus; }
-        &:focus-within > BoxEdge { color: $focus; }
+        & > .box--inside.-focused { border-left: round $focus; border-right: round $focus; }
         & > .box--inside > Input, & > .box--inside > TextArea { width: 1fr; }
         & .box--sign { display: none; width: 2; color: $accent; text-style: bold; }
         & .box--behind { display: none; }
@@ -142,7 +141,7 @@ class TypingBox(Vertical):
     .-short TypingBox {
         & > BoxEdge { display: none; }
         & > .box--inside { border: none; padding: 0; }
-        &:focus-within > .box--inside { border: none; }
+        & > .box--inside.-focused { border: none; }
         & .box--sign { display: block; }
         & .box--behind { display: block; }
     }
@@ -152,6 +151,7 @@ class TypingBox(Vertical):
         """``inside`` are the field and what stands beside it."""
         super().__init__(id=id)
         self._inside = inside
+        self._middle = Horizontal(classes="box--inside")
         self.upper = BoxEdge("╭╮")
         self.lower = BoxEdge("╰╯")
         self.behind = EdgeWords(classes="box--behind")
@@ -159,11 +159,23 @@ class TypingBox(Vertical):
     def compose(self) -> ComposeResult:
         """The edges, and between them what is inside."""
         yield self.upper
-        with Horizontal(classes="box--inside"):
+        with self._middle:
             yield Static(_SIGN, classes="box--sign", markup=False)
             yield from self._inside
             yield self.behind
         yield self.lower
+
+    def on_descendant_focus(self) -> None:
+        """Give the border the colour of the focus."""
+        self._light(True)
+
+    def on_descendant_blur(self) -> None:
+        """Take the colour of the focus from the border."""
+        self._light(False)
+
+    def _light(self, lit: bool) -> None:
+        for part in (self.upper, self._middle, self.lower):
+            part.set_class(lit, "-focused")
 
 
 def joined(words: Sequence[EdgeWord]) -> Content:

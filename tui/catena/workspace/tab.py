@@ -180,7 +180,7 @@ class Tab:
         if self.asks:
             return "?"
         if self.busy:
-            return "⠋"
+            return "◐"
         if self.failed:
             return "!"
         if self.unread:

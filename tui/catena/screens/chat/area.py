@@ -1,4 +1,4 @@
-"""Everything of one chat as one widget: conversation, panels, composer and status. A screen may hold several."""
+"""Everything of one chat as one widget: conversation, panels and composer. A screen may hold several."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.bars.status import Status, StatusLine
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.startup_commands import StartupCommands
+from catena.screens.chat.composer_edges import Away
 from catena.screens.chat.conversation_area import ConversationArea
+from catena.screens.chat.hints import HINTS, LEFT_HINTS, WRITING
 from catena.screens.chat.panel_stack import PanelStack
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
 from catena.themes.depth import ColourDepth, colour_depth
+from catena.widgets.column import Column
 from catena.workspace.outgoing import OutgoingTexts
 
 if TYPE_CHECKING:  # the first frame needs none of these
@@ -31,41 +33,6 @@ if TYPE_CHECKING:  # the first frame needs none of these
     from catena.workspace.tabs import OpenTabs
 
 
-_HINTS = {
-    "composer": (
-        "enter send",
-        "ctrl+j newline",
-        "/ commands",
-        "esc esc edit",
-        "ctrl+o history",
-        "shift+tab browse",
-        "f1 help",
-    ),
-    "busy": ("enter queue", "esc stop", "ctrl+j newline", "/ commands", "shift+tab browse", "f1 help"),
-    "completing": ("↑ ↓ choose", "tab complete", "enter run", "esc close"),
-    "browsing": (
-        "j k message",
-        "J K prompt",
-        "e edit",
-        "r retry",
-        "f F fork",
-        "h l version",
-        "enter fold",
-        "y copy",
-        "esc back",
-        "f1 help",
-    ),
-    "choosing": ("↑ ↓ choose a prompt", "enter edit", "r retry", "f F fork", "esc back"),
-    "branch": ("enter run", "esc cancel"),
-    "editing": ("enter send", "esc cancel", "ctrl+j newline", "f1 help"),
-    "editing_busy": ("enter stop and send", "esc cancel", "ctrl+j newline", "f1 help"),
-    "question": ("1–9 y n choose", "d full diff", "r reject with a reason", "esc decide later"),
-    "trouble": ("press a letter", "esc back · esc esc dismiss"),
-    "queue": ("↑ ↓ choose", "J K move", "enter change", "d delete", "s send now", "esc back"),
-    "reason": ("enter reject and send", "esc back"),
-    "finding": ("enter ↓ next", "↑ previous", "esc close"),
-}
-_WIDE = 60  # cells
 _KEEP_AFTER = 0.4  # seconds from a change to its place in the store
 _QUESTION_PAUSE = 0.4  # seconds in which what is typed still belongs to the composer
 
@@ -106,26 +73,26 @@ class ChatArea(Vertical):
         self.conversation = ConversationArea(
             do=self.do, column=settings.column, half_rows=half_rows, id="conversation"
         )
-        self.find_bar = FindBar(id="find")
         self.prompt = PromptArea(self._startup, directory=start.directory, id="prompt")
+        self.find_bar = self.prompt.find
         self.panels = PanelStack(
             self._startup, conversation=self.conversation, composer=self.prompt.composer, id="panels"
         )
         self.panels.permission.pace = gate.pace
-        self.status = StatusLine(still=self.still, id="status")
+        self._working = self._answered = False  # the shown tab, and since the person left its end
+        if start.agent is not None:
+            self.prompt.hints.address(f"Ask {start.agent.title}")
 
     def compose(self) -> ComposeResult:
         """Yield everything but the transcript, which the first frame does not need."""
-        yield self.lineage
+        with Column():
+            yield self.lineage
         yield self.panels
-        yield self.find_bar
         yield self.prompt
-        yield self.status
 
     def on_mount(self) -> None:
         """Show hints from the first frame on."""
-        self.prompt.hints.hint(*_HINTS["composer"])
-        self.status.show(Status("catena"))
+        self._hint()
 
     @property
     def commands(self) -> AreaCommands:
@@ -180,23 +147,21 @@ class ChatArea(Vertical):
         place = self.place
         if place in ("composer", "elsewhere"):
             place = self.prompt.place
-            if place == "composer" and self._busy:
-                place = "busy"
-        self._show_mode()
-        hints = (*self._waiting_hints(place), *_HINTS[place])
-        self.prompt.hints.hint(*(self.panels.question_hints(hints) if place == "question" else hints))
+            if place == "composer":
+                place = self._waits_for
+        self.prompt.hint(HINTS[place], LEFT_HINTS.get(place, ()), of_composer=place in WRITING)
+        self.prompt.edges.show_browsed(self.conversation.mode_words)
 
-    def _show_mode(self) -> None:
-        """Show the mode word while the transcript is browsed."""
-        self.status.show_mode(self.conversation.mode_words)
-
-    def _waiting_hints(self, place: str) -> tuple[str, ...]:
-        """What can be done about the prompts that wait for the person."""
-        tab = self.commands.tab
-        if place != "composer" or tab is None or not (waiting := len(tab.queue)):
-            return ()
-        opens = f", Ctrl+N opens {'it' if waiting == 1 else 'them'}" if self.size.width >= _WIDE else ""
-        return (f"{waiting} waiting: Enter sends{opens}",)
+    @property
+    def _waits_for(self) -> str:
+        """What stands beside the composer while it has the keys, for its hints."""
+        if self.panels.permission.ask is not None:
+            return "asked"
+        if self.panels.trouble.can_act:
+            return "troubled"
+        if not self._busy:
+            return "composer"
+        return "away" if self.prompt.edges.away else "busy"
 
     @property
     def _busy(self) -> bool:
@@ -302,10 +267,9 @@ class ChatArea(Vertical):
             permission=self.panels.permission,
             trouble=self.panels.trouble,
             fork=self.panels.fork,
-            edit=self.prompt.edit,
+            edges=self.prompt.edges,
             composer=self.prompt.composer,
             hints=self.prompt.hints,
-            status=self.status,
         )
         presenter = TabPresenter(
             parts,
@@ -330,8 +294,10 @@ class ChatArea(Vertical):
     async def ready_to_show(self) -> None:
         """Get ready to show a tab: there has to be a transcript."""
         if await self.conversation.mount_transcript() and self.conversation.transcript is not None:
-            self.watch(self.conversation.transcript, "scroll_y", self._place_changed, init=False)
-            self.watch(self.conversation.transcript, "current", self._show_mode, init=False)
+            transcript = self.conversation.transcript
+            self.watch(transcript, "scroll_y", self._place_changed, init=False)
+            self.watch(transcript, "rows_below", self._away_changed, init=False)
+            self.watch(transcript, "current", self._hint, init=False)
 
     def on_unmount(self) -> None:
         """Write what is on the screen back to its tab."""
@@ -361,16 +327,22 @@ class ChatArea(Vertical):
     def tab_shown(self) -> None:
         """Focus the composer of the shown tab, unless the person went to browse meanwhile."""
         self.panels.fork.leave()
-        self.find_bar.remove_class("-open")
+        self.find_bar.hide()
         transcript = self.conversation.transcript
         if transcript is None or not transcript.display or self.focused is not transcript:
             self.write_here()
         self._asked = None
+        self._working = self._answered = False
         self._drawn()
 
     def _drawn(self) -> None:
         """Update the hints after a drawing, and move the focus if a permission request came or went."""
         self.panels.fit()
+        tab = self.commands.shown
+        working = tab is not None and tab.at_work
+        self._answered = not working and (self._answered or self._working)
+        self._working = working
+        self._away_changed()
         self._hint()
         self.commands.drawn()
         ask = self.panels.permission.ask
@@ -462,6 +434,26 @@ class ChatArea(Vertical):
             self.app.copy_to_clipboard(event.href)
         elif event.href.startswith(("http://", "https://")):
             self.app.open_url(event.href)
+
+    # The end of the transcript.
+
+    def _away_changed(self) -> None:
+        """Show how far the end is, unless the transcript stands there."""
+        transcript = self.conversation.transcript
+        rows = transcript.rows_below if transcript is not None and transcript.display else 0
+        if not rows:
+            self._answered = False
+        was_away = self.prompt.edges.away is not None
+        self.prompt.hints.separate(bool(rows) or self.panels.standing)
+        self.prompt.show_away(Away(rows, self._answered) if rows else None, turning=not self.still)
+        if was_away is not bool(rows):
+            self._hint()
+
+    def on_prompt_area_end_wanted(self, event: PromptArea.EndWanted) -> None:
+        """Go to the end of the transcript."""
+        event.stop()
+        if self.conversation.transcript is not None:
+            self.conversation.transcript.follow()
 
     # Finding.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -71,6 +69,11 @@ class PanelStack(Vertical):
             yield self.plan
             yield self.queue
 
+    @property
+    def standing(self) -> bool:
+        """True while the plan or the queue stands above the composer."""
+        return self.plan.has_class("-open") or self.queue.has_class("-any")
+
     def fit(self) -> None:
         """Let the conversation take no more rows than it has while a question stands below it."""
         asked = self.permission.ask is not None or self.trouble.open or self.fork.open
@@ -95,14 +98,6 @@ class PanelStack(Vertical):
             self.screen.set_focus(self.permission)
         elif self.trouble.can_act:
             self.screen.set_focus(self.trouble)
-
-    def question_hints(self, hints: Sequence[str]) -> tuple[str, ...]:
-        """The hints of a permission request without those of keys that do not apply to it."""
-        absent = {
-            "d full diff": not self.permission.has_change,
-            "r reject with a reason": not self.permission.can_be_rejected,
-        }
-        return tuple(hint for hint in hints if not absent.get(hint))
 
     def _write(self) -> None:
         self.screen.set_focus(self._composer)

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.bars.status import Status, StatusLine
-from catena.screens.chat.bars.tabs import TabLabel
+from catena.screens.chat.bars.tabs import TabLabel, marks_of
+from catena.screens.chat.composer_edges import ComposerEdges, EditWords, Status, acts_unasked
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panels.attachments import AttachmentBar
-from catena.screens.chat.panels.edit import EditPanel
 from catena.screens.chat.panels.fork import ForkPanel
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList, note_of
 from catena.screens.chat.panels.trouble import TroublePanel
+from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
-from catena.workspace.tab import Tab
+from catena.workspace.tab import Editing, Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,
@@ -59,18 +59,31 @@ STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
 
 
 def status_of(tab: Tab, *, stopping_for: float | None) -> Status:
-    """The status line of a tab; ``stopping_for``: seconds since the person wanted the turn stopped."""
+    """What the composer of a tab says of it; ``stopping_for``: seconds since the person wanted the turn stopped."""
     session = tab.session or tab.window.session
-    parts = [session.agent_title, session.model or "", mode_name(session)]
-    who = " · ".join(part for part in parts if part)
+    doing, ways = "", ""
     if tab.conversation.read_only:
-        return Status(who, meter(session.usage), _hold(tab), tab.since if tab.busy else None)
-    if not tab.busy:
-        return Status(who, meter(session.usage), f"{len(tab.queue)} waiting" if tab.queue else "")
-    doing, ways = _doing(tab.doing, session.agent_title)
-    if _unheeded(tab, stopping_for):
-        ways = "esc again kills the agent's process"
-    return Status(who, meter(session.usage), doing, tab.since, ways)
+        doing = _hold(tab)
+    elif tab.busy:
+        doing, ways = _doing(tab.doing, session.agent_title)
+        if _unheeded(tab, stopping_for):
+            ways = "esc again kills the agent's process"
+    mode = mode_name(session)
+    context, cost = meter(session.usage, used=not tab.untouched)
+    return Status(
+        agent=session.agent_title,
+        model=session.model or "",
+        mode=mode,
+        unasked=acts_unasked(session.mode or "", mode),
+        context=context,
+        cost=cost,
+        directory=from_home(tab.conversation.record.cwd) if tab.untouched else "",
+        doing=doing,
+        ways=ways,
+        busy=tab.busy,
+        working=tab.at_work,
+        asking=bool(tab.asks),
+    )
 
 
 def _hold(tab: Tab) -> str:
@@ -99,15 +112,13 @@ def _doing(doing: Doing, agent: str) -> tuple[str, str]:
         case Doing.IDLE:
             return "", ""
         case Doing.STARTING:
-            return f"starting {agent}", "esc stop"
+            return f"starting {agent}", ""
         case Doing.OPENING:
-            return "opening a session", "esc stop"
+            return "opening a session", ""
         case Doing.LOGGING_IN:
             return f"waiting for {agent} to log in", "esc cancel"
-        case Doing.WORKING:
-            return "", "esc stop"
-        case Doing.ASKING:
-            return "waits for your answer", ""
+        case Doing.WORKING | Doing.ASKING:
+            return "", ""
         case Doing.STOPPING:
             return "stopping", ""
         case _:
@@ -119,17 +130,26 @@ def mode_name(session: SessionState) -> str:
     return next((mode.name for mode in session.modes if mode.id == session.mode), session.mode or "")
 
 
-def meter(usage: Usage | None) -> str:
-    """Context and cost, as far as the agent reports them."""
+def meter(usage: Usage | None, *, used: bool = True) -> tuple[str, str]:
+    """Context and cost, as far as the agent reports them; ``used``: something has been said there."""
     if usage is None:
-        return ""
-    parts = []
+        return "", ""
+    context = cost = ""
     if usage.size:
-        parts.append(f"{_short(usage.used)}/{_short(usage.size)}")
+        context = f"{_short(usage.used)} of {_short(usage.size)}" if used else _short(usage.size)
     if usage.cost is not None:
         sign = {"USD": "$", "EUR": "€", None: ""}.get(usage.currency, f"{usage.currency} ")
-        parts.append(f"{sign}{usage.cost:.2f}")
-    return "  ".join(parts)
+        cost = f"{sign}{usage.cost:.2f}"
+    return context, cost
+
+
+def edit_words(editing: Editing | None, version: tuple[int, int] | None, *, busy: bool) -> EditWords | None:
+    """The edit of a tab in words; ``version`` is the place of the prompt among its versions."""
+    if editing is None:
+        return None
+    at = f"{editing.prompt.created_at.astimezone():%H:%M}"
+    place, count = version or (1, 2)
+    return EditWords(at, editing.price, f"{place}/{count}", stops_turn=busy)
 
 
 def _short(number: int) -> str:
@@ -157,10 +177,9 @@ class Parts:
     permission: PermissionPanel
     trouble: TroublePanel
     fork: ForkPanel
-    edit: EditPanel
+    edges: ComposerEdges
     composer: Composer
     hints: HintLine
-    status: StatusLine
 
 
 class TabPresenter:
@@ -441,17 +460,18 @@ class TabPresenter:
         parts, tab = self._parts, self._tabs.active
         if not parts.composer.is_attached:  # the screen is being taken down, and conversations still end
             return
-        self._show_tabs([TabLabel(each.name(), each.mark, each is tab) for each in self._tabs.tabs])
+        labels = [TabLabel(each.name(), each.mark, each is tab) for each in self._tabs.tabs]
+        self._show_tabs(labels)
         if tab is None:
             return
         empty = self.empty
+        session = tab.session or tab.window.session
         parts.conversation.welcome.display = empty
         parts.transcript.display = not empty
         if empty:
-            session = tab.session or tab.window.session
-            parts.conversation.welcome.show(agent=session.agent_title, where=tab.conversation.record.cwd)
+            where = from_home(tab.conversation.record.cwd)
+            parts.conversation.welcome.show(agent=session.agent_title, where=where)
         parts.plan.show(*tab.open_work())
-        session = tab.session or tab.window.session
         parts.queue.show(
             tab.queue, [note_of(item, session, tab.conversation.record.cwd) for item in tab.queue]
         )
@@ -460,11 +480,21 @@ class TabPresenter:
         parts.permission.show(tab.asks, directory=tab.conversation.record.cwd)
         stopping = None if self.stop_wanted_at is None else time.monotonic() - self.stop_wanted_at
         warning = unheeded_stop(tab, stopping)
-        parts.edit.show(tab.editing, busy=tab.at_work)
         parts.transcript.edit(tab.editing.prompt.id if tab.editing else None)
         parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
         parts.transcript.put_away(self._notice_in_panel(tab))
-        parts.status.show(status_of(tab, stopping_for=stopping))
+        self._show_composer(tab, stopping)
+        parts.edges.show_others(marks_of(labels))
         works = tab.busy and tab.doing is not Doing.ASKING  # else it is the person's turn
         parts.transcript.working(tab.since if works else None)
         self._changed()
+
+    def _show_composer(self, tab: Tab, stopping_for: float | None) -> None:
+        """Draw the words of the composer's box."""
+        edges, agent = self._parts.edges, (tab.session or tab.window.session).agent_title
+        self._parts.hints.address(f"{'Ask' if self.empty else 'Reply to'} {agent}")
+        siblings = self._parts.transcript.siblings_of(tab.editing.prompt.id) if tab.editing else None
+        version = (siblings.position, siblings.of) if siblings is not None else None
+        edges.show_edit(edit_words(tab.editing, version, busy=tab.at_work))
+        edges.show_queued(len(tab.queue))
+        edges.show_status(status_of(tab, stopping_for=stopping_for))

@@ -1,4 +1,4 @@
-"""The area a prompt is written in: edit panel, attachments, completions, the composer and its hints."""
+"""The area a prompt is written in: attachments, completions, and the box of the composer."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ from collections.abc import Sequence
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
+from textual.timer import Timer
 
+from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS
+from catena.screens.chat.composer_edges import CANCEL, CHIP, FRAMES_A_SECOND, Away, ComposerEdges, EditLeft
 from catena.screens.chat.panels.attachments import AttachmentBar
-from catena.screens.chat.panels.edit import EditPanel
+from catena.widgets.column import Column
 from catena.widgets.completion import CompletionList
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
+from catena.widgets.key_hints import Hint
 from catena.widgets.row_list import RowList
+from catena.widgets.typing_box import EdgeWords, TypingBox
 
 _WONDERED_AT = 0.5  # seconds after Enter without an effect
 
 
-class PromptArea(Vertical):
+class PromptArea(Column):
     """The composer of one chat with everything that belongs to its text."""
 
-    DEFAULT_CSS = """
-    PromptArea { height: auto; }
-    """
+    class EndWanted(Message):
+        """The person wants to see the end of the transcript."""
 
     class DecisionWanted(Message):
         """Tab was pressed with nothing to complete or attach: the focus goes to a panel that waits for a decision."""
@@ -41,31 +44,87 @@ class PromptArea(Vertical):
         self.commands = commands
         self._directory = directory
         self._offered: tuple[Sequence[str], str, str] | None = None  # pasted files, the text without and with
-        self.edit = EditPanel(id="edit")
         self.attached = AttachmentBar(id="attached")
         self.completion = CompletionList(SLASH_COMMANDS, id="completions")
         self.composer = Composer(id="composer")
         self.composer.enter = self._enter
         self.composer.before_typing = self._begin_typing
-        self.hints = HintLine(id="hints")
+        self.composer.empty_row = self._empty_row
+        self.box = TypingBox(self.composer, id="box")
+        self.find = FindBar(id="find")
+        self.edges = ComposerEdges(self.box, narrow=lambda: self.narrow)
+        self.hints = HintLine(room=self._room, id="hints")
+        self.hints.changed = self._hints_changed
+        self._was_empty = True
+        self._turn: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """The composer with its sign, what belongs to its text above it, the hints below."""
-        yield self.edit
+        """The row above, what belongs to the composer's text, and the box."""
+        yield self.hints
         yield self.attached
         yield self.completion
-        with Horizontal(id="writing"):
-            yield Static("> ", id="sign", markup=False)
-            yield self.composer
-        yield self.hints
+        yield self.box
+        yield self.find
+
+    @property
+    def narrow(self) -> bool:
+        """True where the screen has no room for more than what matters most."""
+        return self.screen.has_class("-narrow")
+
+    @property
+    def short(self) -> bool:
+        """True where the composer is one row, without a box."""
+        return self.screen.has_class("-short")
+
+    def on_resize(self) -> None:
+        """Place message and hints anew: there is another room for them."""
+        self.hints.place()
+        self.post_message(self.HintsStale())
+        self.edges.draw()
+
+    def on_find_bar_toggled(self, event: FindBar.Toggled) -> None:
+        """Let the box of the find bar take the place of the composer's."""
+        event.stop()
+        self.set_class(self.find.is_open, "-finding")
+
+    # The empty box.
+
+    def show_away(self, away: Away | None, *, turning: bool) -> None:
+        """Show how far the end of the transcript is; the mark of work turns where ``turning``."""
+        self.edges.show_away(away)
+        turns = turning and away is not None and self.edges.status.working
+        if turns and self._turn is None:
+            self._turn = self.set_interval(1 / FRAMES_A_SECOND, self.edges.turn)
+        elif not turns and self._turn is not None:
+            self._turn.stop()
+            self._turn = None
+
+    def _room(self) -> int:
+        return 0 if self.composer.text else self.composer.size.width
+
+    def _empty_row(self, width: int) -> Content:
+        return self.hints.inside(width)
+
+    def _hints_changed(self) -> None:
+        if not self.composer.text:
+            self.composer.refresh()
+
+    def hint(self, right: Sequence[Hint], left: Sequence[Hint] = (), *, of_composer: bool) -> None:
+        """Set the hints; beside a text those of the composer go, and all others stand on the edge."""
+        if of_composer and self.short:
+            self.hints.hint(())
+        else:
+            self.hints.hint(right[-1:] if of_composer and self.narrow else right, () if self.short else left)
+        beside_text = bool(self.composer.text) and not of_composer
+        self.edges.show_keys((*left, *right) if beside_text else ())
 
     @property
     def place(self) -> str:
-        """What the composer is used for while it has the keys: completing, editing, editing_busy, composer."""
+        """What the composer is used for while it has the keys: completing, editing, composer."""
         if self.completion.is_open:
             return "completing"
-        if self.edit.open:
-            return "editing_busy" if self.edit.stops_a_turn else "editing"
+        if self.edges.edit is not None:
+            return "editing"
         return "composer"
 
     def quote(self, text: str) -> None:
@@ -119,11 +178,18 @@ class PromptArea(Vertical):
     # Writing.
 
     @on(Composer.Walked)
-    @on(EditPanel.Left)
     @on(AttachmentBar.Removed)
-    def _hand_on(self, event: Composer.Walked | EditPanel.Left | AttachmentBar.Removed) -> None:
+    def _hand_on(self, event: Composer.Walked | AttachmentBar.Removed) -> None:
         event.stop()
         self.commands.handle(event)
+
+    def on_edge_words_clicked(self, event: EdgeWords.Clicked) -> None:
+        """Leave the edit, or go to the end of the transcript."""
+        event.stop()
+        if event.clicked == CANCEL:
+            self.commands.handle(EditLeft())
+        elif event.clicked == CHIP:
+            self.post_message(self.EndWanted())
 
     def on_composer_wanted(self, event: Composer.Wanted) -> None:
         """Run the command of a key of the composer."""
@@ -150,6 +216,11 @@ class PromptArea(Vertical):
         directory = tab.conversation.record.cwd if tab else self._directory
         self.completion.offer(self.composer.text, (session.commands or ()) if session else (), directory)
         self._completions_changed()
+        empty = not self.composer.text
+        if empty is not self._was_empty:
+            self._was_empty = empty
+            if self.hints.said:
+                self.hints.place()
         self.commands.write()
 
     # Files.

@@ -9,6 +9,7 @@ from rich.style import Style
 from textual import events
 from textual.strip import Strip
 
+from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena.transcript.model.entry import Entry
 from catena.transcript.widget.prompt_buttons import add_buttons, has_buttons
@@ -108,6 +109,11 @@ class BrowsableTranscript(TranscriptView):
         """Return a message that is loaded; None for others."""
         entry = self._column.entry(message_id or "")
         return None if entry is None else entry.message
+
+    def siblings_of(self, message_id: str) -> Siblings | None:
+        """Return position and number of siblings of a prompt; None where it has none."""
+        entry = self._column.entry(message_id)
+        return None if entry is None else entry.siblings
 
     def prompt_above(self, message_id: str | None, *, with_siblings: bool = False) -> Record | None:
         """Return the nearest editable prompt at or above a message, of those that are loaded.

@@ -112,6 +112,8 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
 
     current: reactive[str | None] = reactive[str | None](None, repaint=False)
     """The message in focus while browsing."""
+    rows_below: reactive[int] = reactive(0, repaint=False)
+    """How many rows are below the screen; 0 while the end is followed."""
 
     content_rows: reactive[int] = reactive(0, repaint=False)
     """The rows of all messages that are loaded, as far as they are measured."""
@@ -338,6 +340,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._syncing_scroll = False
         self._move_thumb(total)
         self._repaint()
+        self.rows_below = 0 if viewport.following else max(0, total - viewport.top - viewport.height)
         self._check_top()
         if self._highlights.has_requests and not self._lex_running:
             self._lex_running = True

@@ -1,4 +1,4 @@
-"""Find in the transcript: one line above the composer while it is open."""
+"""Find in the transcript: its box stands in the place of the composer's while it is open."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Label
 
+from catena.widgets.key_hints import hint_words
 from catena.widgets.text_fields import SafeInput
+from catena.widgets.typing_box import EdgeWord, TypingBox
+
+_KEYS = (("enter ↓", "next"), ("↑", "previous"), ("esc", "close"))
 
 
-class FindBar(Horizontal):
+class FindBar(Vertical):
     """The field with the text to be found, and which of how many places is shown."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -22,11 +26,10 @@ class FindBar(Horizontal):
     ]
     DEFAULT_CSS = """
     FindBar {
-        height: 1;
+        height: auto;
         display: none;
         &.-open { display: block; }
-        & > Label { width: auto; color: $muted; }
-        & > Input { width: 1fr; border: none; height: 1; padding: 0; background: transparent; }
+        & Input { width: 1fr; border: none; height: 1; padding: 0; background: transparent; }
     }
     """
 
@@ -44,13 +47,24 @@ class FindBar(Horizontal):
             super().__init__()
             self.step = step
 
+    class Toggled(Message):
+        """It was opened or closed."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._field = SafeInput(placeholder="Find in the conversation", compact=True)
+        self._field.cursor_blink = False
+        self._box = TypingBox(self._field)
+
     def compose(self) -> ComposeResult:
-        """A label, the field, the count."""
-        yield Label("  find  ")
-        field = SafeInput(compact=True)
-        field.cursor_blink = False
-        yield field
-        yield Label("", id="found")
+        """The box."""
+        yield self._box
+
+    def on_mount(self) -> None:
+        """Say what is typed here, and what the keys do."""
+        keys = [EdgeWord(hint_words(*key), at) for at, key in enumerate(_KEYS)]
+        self._box.lower.show((), keys)
+        self.found("")
 
     @property
     def is_open(self) -> bool:
@@ -59,20 +73,27 @@ class FindBar(Horizontal):
 
     def open(self, text: str = "") -> None:
         """Show it and take the focus."""
-        self.add_class("-open")
-        field = self.query_one(SafeInput)
+        self.set_class(True, "-open")
         if text:
-            field.value = text
-        self.screen.set_focus(field)
+            self._field.value = text
+        self.screen.set_focus(self._field)
+        self.post_message(self.Toggled())
 
     def close(self) -> None:
         """Hide it; nothing is looked for any more."""
-        self.remove_class("-open")
+        self.hide()
         self.post_message(self.Looked(""))
+
+    def hide(self) -> None:
+        """Hide it; what was found stays."""
+        self.set_class(False, "-open")
+        self.post_message(self.Toggled())
 
     def found(self, text: str) -> None:
         """Say which of how many."""
-        self.query_one("#found", Label).update(f"{text}  ↑ ↓  esc  ")
+        count = [EdgeWord(Content.styled(text, "$muted"), 1)] if text else []
+        self._box.upper.show([EdgeWord(Content.styled("Find", "bold $foreground"), 2)], count)
+        self._box.behind.show(count)
 
     def on_input_changed(self, event: SafeInput.Changed) -> None:
         """Look for the text while it is typed."""

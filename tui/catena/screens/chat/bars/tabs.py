@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 
-_LONGEST_TITLE = 24
+_FAIR = 16  # cells of a title, from which on the directory has to go
+_SHORTEST = 8
+_BEFORE = 1  # cells before the first tab, whose text is on the axis
+_BEHIND = 2
+_NARROW = 60
+_STYLES = {"?": "bold $asking", "!": "bold $failure"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +28,31 @@ class TabLabel:
     """One tab as the bar shows it."""
 
     title: str
-    mark: str  # "" | ⠋ working | ? asking | ! failed | • unread
+    mark: str  # "" | ◐ working | ? asking | ! failed | • unread
     active: bool
+
+
+def marks_of(tabs: Sequence[TabLabel]) -> Content:
+    """The marks of the tabs that are not looked at."""
+    return Content(" ").join(_mark(tab.mark) for tab in tabs if tab.mark and not tab.active)
+
+
+def _mark(mark: str) -> Content:
+    return Content.styled(mark, _STYLES.get(mark, "$accent"))
 
 
 class TabBar(Widget):
     """The bar of tabs. A click goes to a tab."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--active"}
     DEFAULT_CSS = """
-    TabBar { height: 1; display: none; color: $muted; &.-several { display: block; } }
+    TabBar {
+        height: 2;
+        display: none;
+        color: $muted;
+        &.-several { display: block; }
+        & > .tabs--active { background: $band; text-style: bold; }
+    }
     """
 
     class Wanted(Message):
@@ -41,7 +64,7 @@ class TabBar(Widget):
 
     def __init__(self, directory: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._directory = safe_line(directory)
+        self._directory = safe_line(from_home(directory))
         self._tabs: Sequence[TabLabel] = ()
         self._ends: list[tuple[int, int]] = []  # index of the tab, column after it
 
@@ -60,40 +83,81 @@ class TabBar(Widget):
                 return
 
     def render(self) -> Content:
-        """The tabs around the active one, as many as there is room for."""
+        """The tabs around the active one, as many as there is room for; titles are cut at one length."""
         width = self.size.width
-        pieces = [self._piece(index, tab) for index, tab in enumerate(self._tabs)]
         active = next((index for index, tab in enumerate(self._tabs) if tab.active), 0)
-        first = last = active
-        used = pieces[active].cell_length if pieces else 0
-        while True:
-            if last + 1 < len(pieces) and used + pieces[last + 1].cell_length <= width - 2:
-                last += 1
-                used += pieces[last].cell_length
-            elif first > 0 and used + pieces[first - 1].cell_length <= width - 2:
-                first -= 1
-                used += pieces[first].cell_length
-            else:
-                break
-        line = Content("‹" if first else " ")
         self._ends = []
-        for index in range(first, last + 1 if pieces else first):
-            line += pieces[index]
+        if not self._tabs:
+            return Content("")
+        if width < _NARROW:
+            return self._one(active, width)
+        room = width - _BEFORE - _BEHIND
+        beside = room - cell_len(self._directory) - 2
+        longest = self._longest(beside)
+        where = self._directory if longest >= _FAIR else ""
+        if not where:
+            longest, beside = self._longest(room), room
+        first, last = self._window(active, longest, beside)
+        line = Content("‹" if first else " ")
+        for index in range(first, last + 1):
+            line += self._piece(index, longest)
             self._ends.append((index, line.cell_length))
-        if last + 1 < len(pieces):
+            line += Content(" ")
+        if last + 1 < len(self._tabs):
             line += Content("›")
-        where = f"⌂ {self._directory} "
-        if (gap := width - line.cell_length - cell_len(where)) > 1:
-            line += Content(" " * gap + where)
-        return line
+        gap = width - _BEHIND - cell_len(where) - line.cell_length
+        return Content.assemble(line, " " * max(0, gap), (where, "$faint"))
 
-    def _piece(self, index: int, tab: TabLabel) -> Content:
-        title = safe_line(tab.title)
-        if cell_len(title) > _LONGEST_TITLE:
-            title = title[: _LONGEST_TITLE - 1] + "…"
-        mark = f" {tab.mark}" if tab.mark else ""
-        style = "bold $accent" if tab.active else "$muted"
-        number = ("▸" if tab.active else " ") + str(index + 1)
-        return Content.assemble(
-            (f"{number} {title}", style), (mark, "$asking" if tab.mark in "?!" else "$accent"), " "
-        )
+    def _one(self, active: int, width: int) -> Content:
+        """The active tab alone, and the marks of the others."""
+        tab = self._tabs[active]
+        others = marks_of(self._tabs)
+        number = f"{active + 1}/{len(self._tabs)} "
+        mark = Content.assemble(" ", _mark(tab.mark)) if tab.mark else Content("")
+        room = width - 2 - len(number) - mark.cell_length - others.cell_length - 2
+        title = Content.styled(_cut(safe_line(tab.title), max(4, room)), "bold $foreground")
+        self._ends = [((active + 1) % len(self._tabs), width)]
+        line = Content.assemble("  ", (number, "bold $accent"), title, mark)
+        return Content.assemble(line, " " * max(1, width - line.cell_length - others.cell_length), others)
+
+    def _longest(self, room: int) -> int:
+        """How long titles may be for all tabs to have room."""
+        lengths = [cell_len(safe_line(tab.title)) for tab in self._tabs]
+        fixed = sum(self._around(index) + 1 for index in range(len(lengths)))
+        longest = max(lengths)
+        while longest > _SHORTEST and fixed + sum(min(length, longest) for length in lengths) > room:
+            longest -= 1
+        return longest
+
+    def _window(self, active: int, longest: int, room: int) -> tuple[int, int]:
+        """The first tab and the last one that are shown."""
+        widths = [self._piece(index, longest).cell_length + 1 for index in range(len(self._tabs))]
+        first = last = active
+        used = widths[active]
+        while True:
+            if last + 1 < len(widths) and used + widths[last + 1] <= room:
+                last += 1
+                used += widths[last]
+            elif first > 0 and used + widths[first - 1] <= room:
+                first -= 1
+                used += widths[first]
+            else:
+                return first, last
+
+    def _around(self, index: int) -> int:
+        """The cells of a tab beside its title."""
+        mark = self._tabs[index].mark
+        return len(f" {index + 1}  ") + (1 + cell_len(mark) if mark else 0)
+
+    def _piece(self, index: int, longest: int) -> Content:
+        tab = self._tabs[index]
+        number, title = ("bold $accent", "bold $foreground") if tab.active else ("$faint", "$muted")
+        piece = Content.assemble((f" {index + 1} ", number), (_cut(safe_line(tab.title), longest), title))
+        if tab.mark:
+            piece = Content.assemble(piece, " ", _mark(tab.mark))
+        piece += Content(" ")
+        return piece.stylize_before(self.get_visual_style("tabs--active")) if tab.active else piece
+
+
+def _cut(title: str, longest: int) -> str:
+    return title if cell_len(title) <= longest else set_cell_size(title, longest - 1).rstrip() + "…"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from catena.screens.chat.composer_edges import EditLeft
     from catena.screens.chat.panels.attachments import AttachmentBar
-    from catena.screens.chat.panels.edit import EditPanel
     from catena.screens.chat.panels.permission import PermissionPanel
     from catena.screens.chat.panels.queue import QueueList
     from catena.screens.chat.panels.trouble import TroublePanel
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         AttachmentBar.Removed
         | Composer.SentEmpty
         | Composer.Walked
-        | EditPanel.Left
         | PermissionPanel.Answered
+        | EditLeft
         | PermissionPanel.ReasonLeft
         | QueueList.Deleted
         | QueueList.Moved

@@ -9,10 +9,10 @@ from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS, command, slash_command
 from catena.screens.chat.commands.unknown_commands import refusal_of
+from catena.screens.chat.composer_edges import EditLeft
 from catena.screens.chat.context import ChatContext, ChatHost
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.panels.attachments import AttachmentBar
-from catena.screens.chat.panels.edit import EditPanel
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.queue import QueueList
 from catena.screens.chat.panels.trouble import TroublePanel
@@ -143,7 +143,7 @@ class Commands:
             ):
                 if tab is not None:
                     self.run(self._change(tab, event))
-            case EditPanel.Left():
+            case EditLeft():
                 actions.edits.leave_edit()
             case Composer.SentEmpty():
                 self.run(actions.prompts.go_on())

@@ -14,7 +14,7 @@ class LineageLine(Widget):
     LineageLine {
         height: 1;
         display: none;
-        padding: 0 1;
+        padding: 0 2;
         color: $faint;
         &.-any { display: block; }
         &:hover { color: $muted; }

@@ -186,7 +186,7 @@ class QueueList(Widget, can_focus=True):
             chosen = self.has_focus and at == self._at
             word = "held  " if item.held else "next  "
             note = safe_line(self._notes[at]) if at < len(self._notes) else ""
-            end = f"{_NOW}{_CROSS}"
+            end = f"{_NOW}{_CROSS} "
             room = max(8, width - 2 - len(word) - len(end) - 2)
             beside = Content(f"  {note}" if note else "").truncate(max(0, room // 2), ellipsis=True)
             shown = Content(safe_line(item.text)).truncate(room - beside.cell_length, ellipsis=True)

@@ -5,43 +5,34 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
-from catena.text.safe_text import safe
+from catena.text.safe_text import safe_line
 
 
 class Welcome(Widget):
-    """The agent, its directory, and the keys worth knowing."""
+    """The mark, the agent and its directory, in the middle."""
 
     DEFAULT_CSS = """
-    Welcome { height: 1fr; padding: 1 2; color: $muted; content-align: left bottom; }
+    Welcome { height: 1fr; content-align: center middle; text-align: center; color: $muted; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._agent = ""
-        self._where = ""
-        self._note = ""
+        self._words = ("", "")
 
-    def show(self, *, agent: str, where: str, note: str = "") -> None:
+    def show(self, *, agent: str, where: str) -> None:
         """Name the agent and the directory."""
-        self._agent, self._where, self._note = safe(agent), safe(where), safe(note)
-        self.refresh()
+        words = (safe_line(agent), safe_line(where))
+        if words != self._words:
+            self._words = words
+            self.refresh()
 
     def render(self) -> Content:
-        """The agent and the directory, then the keys."""
-        if not self._agent:
+        """The mark, then the agent and the directory."""
+        agent, where = self._words
+        if not agent:
             return Content("")
-        lines = [
-            Content.assemble(("catena", "bold $accent"), f"   {self._agent} in {self._where}"),
-            Content(""),
-        ]
-        if self._note:
-            lines += [Content(self._note), Content("")]
-        narrow = self.size.width < 56
-        for key, does in (
-            ("/", "commands"),
-            ("ctrl+o", "history"),
-            ("shift+tab", "browse" if narrow else "browse the transcript by keyboard"),
-            ("f1", "help"),
-        ):
-            lines.append(Content.assemble((f"{key:<10}", "$foreground"), (does, "$faint")))
-        return Content("\n").join(lines)
+        bead, link = ("●", "$accent"), ("─", "$faint")
+        mark = Content.assemble(bead, link, bead, link, bead, (" catena", "bold $foreground"))
+        ready = Content.assemble(f"{agent} is ready in ", (where, "$foreground"))
+        width = max(8, self.size.width - 4)
+        return Content("\n").join([mark, Content(""), ready.truncate(width, ellipsis=True)])

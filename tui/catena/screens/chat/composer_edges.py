@@ -1,0 +1,227 @@
+"""The words on the edges of the composer's box: above, what it does; below, to whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.message import Message
+
+from catena.text.safe_text import safe_line
+from catena.widgets.key_hints import Hint, hint_words
+from catena.widgets.typing_box import EdgeWord, TypingBox
+
+CHIP = "chip"
+CANCEL = "cancel"
+SPINNER = "◐◓◑◒"
+FRAMES_A_SECOND = 4
+_UNASKED = re.compile(
+    r"\b(accept ?edits?|auto(pilot| ?edits?| ?approve| ?accept)?|bypass( ?permissions?)?|yolo|full ?access|"
+    r"agent ?full ?access|danger\w*|never ?asks?|unattended|unasked)\b"
+)
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+")
+
+
+class EditLeft(Message):
+    """The person wants the draft back that an edit stands in the place of."""
+
+
+def acts_unasked(*names: str) -> bool:
+    """True for a mode in which the agent acts without asking, by its id or its name; agents do not say it otherwise."""
+    return any(_UNASKED.search(_WORDS.sub(" ", name).lower()) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Whom the composer writes to, and what goes on there."""
+
+    agent: str = ""
+    model: str = ""
+    mode: str = ""
+    unasked: bool = False  # the mode lets the agent act without asking
+    context: str = ""  # how much of it is used, where the agent reports that
+    cost: str = ""
+    directory: str = ""  # of an empty conversation
+    doing: str = ""  # in words, but for work
+    ways: str = ""  # what can be done about it
+    busy: bool = False
+    working: bool = False  # on a prompt
+    asking: bool = False  # it waits for the person's answer
+
+
+@dataclass(frozen=True, slots=True)
+class EditWords:
+    """The edit of a prompt in words."""
+
+    at: str
+    price: str
+    version: str = ""  # the version that stays as it is, such as `2/3`
+    stops_turn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """How far the transcript is from its end."""
+
+    rows: int
+    answered: bool = False  # the turn has ended meanwhile
+
+
+class ComposerEdges:
+    """The words on the edges, drawn anew when one of them changes."""
+
+    def __init__(self, box: TypingBox, *, narrow: Callable[[], bool]) -> None:
+        self._box = box
+        self._narrow = narrow
+        self.status = Status()
+        self.edit: EditWords | None = None
+        self.away: Away | None = None
+        self._frame = 0  # of the spinner
+        self._queued = 0
+        self._browsed = ""
+        self._keys: tuple[Hint, ...] = ()
+        self._others = Content("")
+
+    def show_status(self, status: Status) -> None:
+        """Show another status."""
+        if status != self.status:
+            self.status = status
+            self.draw()
+
+    def show_edit(self, edit: EditWords | None) -> None:
+        """Show that a prompt is edited."""
+        if edit != self.edit:
+            self.edit = edit
+            self.draw()
+
+    def show_queued(self, count: int) -> None:
+        """Show how many prompts wait."""
+        if count != self._queued:
+            self._queued = count
+            self.draw()
+
+    def show_away(self, away: Away | None) -> None:
+        """Show how far the end is; None at the end."""
+        if away != self.away:
+            self.away = away
+            self.draw()
+
+    def turn(self) -> None:
+        """Turn the mark of work."""
+        self._frame = (self._frame + 1) % len(SPINNER)
+        self.draw()
+
+    def show_browsed(self, browsed: str) -> None:
+        """Show the mode word, and which message is browsed; "" while none is."""
+        if browsed != self._browsed:
+            self._browsed = browsed
+            self.draw()
+
+    def show_keys(self, keys: Sequence[Hint]) -> None:
+        """Show hints on the upper edge: there is text where they would stand."""
+        if tuple(keys) != self._keys:
+            self._keys = tuple(keys)
+            self.draw()
+
+    def show_others(self, marks: Content) -> None:
+        """Show the marks of other tabs, where they have no bar."""
+        if not marks.is_same(self._others):
+            self._others = marks
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw the words that there are now."""
+        self._box.upper.show(self._what(), self._beside())
+        self._box.lower.show(*self._whom())
+        self._box.behind.show(self._behind())
+
+    def _what(self) -> list[EdgeWord]:
+        """What the composer does, or what goes on."""
+        status, edit = self.status, self.edit
+        words = []
+        if edit is not None:
+            words.append(EdgeWord(Content.styled(f"Edit {edit.at}", "bold $accent"), 6))
+            if edit.price:
+                words.append(EdgeWord(Content.styled(safe_line(edit.price), "$foreground"), 4))
+            if edit.version:
+                stays = f"what follows stays in ‹ {edit.version} ›"
+                words.append(EdgeWord(Content.styled(stays, "$muted"), 0))
+        if (waiting := self._queued) and not status.busy:
+            opens = "" if self._narrow() else f", Ctrl+N opens {'it' if waiting == 1 else 'them'}"
+            words.append(EdgeWord(Content.styled(f"{waiting} waiting: Enter sends{opens}", "$asking"), 5))
+        if status.doing:
+            words.append(EdgeWord(Content.styled(safe_line(status.doing), "$muted"), 5))
+        if status.ways:
+            words.append(EdgeWord(Content.styled(safe_line(status.ways), "$muted"), 3))
+        return words
+
+    def _beside(self) -> list[EdgeWord]:
+        """What can be done, what waits, and how far the end is."""
+        words = []
+        if self.edit is not None:
+            if self.edit.stops_turn:
+                words.append(EdgeWord(hint_words("enter", "stop and send"), 1))
+            words.append(EdgeWord(hint_words("esc", "cancel"), 2, clicked=CANCEL))
+        last = len(self._keys)
+        words += [EdgeWord(hint_words(*key), -last + at) for at, key in enumerate(self._keys)]
+        if self._queued and self.status.busy:
+            words.append(EdgeWord(Content.styled(f"{self._queued} queued", "$muted"), 5))
+        if (chip := self._chip()) is not None:
+            words.append(chip)
+        return words
+
+    def _chip(self) -> EdgeWord | None:
+        away = self.away
+        if away is None:
+            return None
+        mark = "? " if self.status.asking else f"{SPINNER[self._frame]} " if self.status.working else ""
+        lines = f"{away.rows}" if self._narrow() else f"{away.rows} {'line' if away.rows == 1 else 'lines'}"
+        text = f" {mark}↓ {'answered' if away.answered else lines} "
+        return EdgeWord(Content.styled(text, "bold"), 9, clicked=CHIP, chip=True)
+
+    def _whom(self) -> tuple[list[EdgeWord], list[EdgeWord]]:
+        """Agent, model and mode; then context and cost."""
+        status = self.status
+        left = []
+        if self._browsed:
+            left += self._mode_word()
+        else:
+            if status.agent:
+                left.append(EdgeWord(Content.styled(safe_line(status.agent), "$foreground"), 3))
+            if status.model and not self._narrow():
+                left.append(EdgeWord(Content.styled(safe_line(status.model), "$muted"), 0))
+            left += self._mode()
+        right = [
+            EdgeWord(Content.styled(safe_line(text), "$muted"), weight)
+            for text, weight in ((status.context, 1), (status.cost, 4), (status.directory, -1))
+            if text
+        ]
+        return left, right
+
+    def _mode_word(self) -> list[EdgeWord]:
+        """The mode that the keys are in, and which message is browsed."""
+        mode, _, message = self._browsed.partition(" · ")
+        words = [EdgeWord(Content.styled(mode, "bold $accent"), 9)]
+        return [*words, EdgeWord(Content.styled(message, "$muted"), 2)] if message else words
+
+    def _mode(self) -> list[EdgeWord]:
+        status = self.status
+        if not status.mode:
+            return []
+        style = "$unasked" if status.unasked else "$muted"
+        return [EdgeWord(Content.styled(safe_line(status.mode), style), 5)]
+
+    def _behind(self) -> list[EdgeWord]:
+        """What is behind the field of a composer of one row."""
+        words = self._what()[:1]
+        if self._browsed:
+            words = self._mode_word()
+        elif not words:
+            words = self._mode()
+        if self._others.cell_length:
+            words.append(EdgeWord(self._others))
+        if (chip := self._chip()) is not None:
+            words.append(chip)
+        return words
