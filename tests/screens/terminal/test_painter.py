@@ -370,7 +370,7 @@ def test_a_few_bytes_are_the_first_frame_a_key_and_rest(place: Place) -> None:
         terminal.wait_for("f1 help")
         assert len(terminal.output) <= 1_500
         with_an_answer(terminal)
-        for letter, most in (("z", 64), ("q", 24)):  # the first takes the hints away
+        for letter, most in (("z", 64), ("q", 40)):  # the first takes the hints away
             before = len(terminal.output)
             terminal.write(letter)
             terminal.wait_for(f"│ z?{letter}")
