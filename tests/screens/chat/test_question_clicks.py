@@ -39,7 +39,7 @@ async def test_w01_a_click_on_an_answer_is_that_answer_and_a_click_beside_them_i
         assert [ask.tool_call.title for ask in person.tab.asks] == ["May I?"]
         await _clicks(person, "Reject")
         await person.sees("And this?")
-        await _clicks(person, "Allow")
+        await _clicks(person, "1 y")
         await person.idle()
         assert not person.tab.asks
         await person.sees("✗", "✓")

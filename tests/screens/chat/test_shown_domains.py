@@ -112,7 +112,7 @@ async def test_m11_open_todos_of_the_last_answers_are_pinned_after_reopening_and
         assert "from its last answer" not in person.text
     async with at_the_screen(str(tmp_path), conversation_id=conversation_id) as person:
         text = await person.sees("0 of 2 done · from its last answer")
-        assert "· write the test" in text and "· ship it" in text
+        assert "○ write the test" in text and "○ ship it" in text
         await said(person, "say - [x] Write the test.")
         await person.sees("1 of 2 done · from its last answer", "● write the test")
         await said(person, "say - [x] ship it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual import events
@@ -21,6 +22,7 @@ _AXIS = 8  # cells from the text's edge to the words of an option
 _NARROW_AXIS = 6
 _APART = 3  # cells between the options of one row, and before what stands on the right
 _FIRST_LINES = 3  # rows that the first sentence and what follows it may take
+_LEAST = 8  # characters of an option that tell it from others
 _TAKES = "takes"  # what a click on an option stands for
 
 
@@ -138,7 +140,7 @@ class BandText(Widget):
         words = self._words
         if screen.height < SHORT:
             rows = [self._one_row(words, width)]
-            return [*rows, self._shared(words.choices, width)] if words.choices else rows
+            return [*rows, *self._shared(words.choices, width)] if words.choices else rows
         narrow = screen.width < NARROW
         lines = self._first(words, width)
         if words.note:
@@ -169,22 +171,19 @@ class BandText(Widget):
             return said.truncate(width, ellipsis=True)
         return _beside(said.truncate(room, ellipsis=True), right, width)
 
-    def _shared(self, choices: tuple[Choice, ...], width: int) -> Content:
-        """All options in one row: their words cut alike, as far as there is room, and never the keys."""
-        names = [safe_line(choice.words) for choice in choices]
-        longest = max(map(len, names))
-        while True:
-            pieces = [
-                Content.assemble(self._key(choice), f" {_short(name, longest)}" if longest > 1 else "")
-                for choice, name in zip(choices, names, strict=True)
-            ]
-            gap = _APART if longest > 1 else 1
-            taken = sum(piece.cell_length for piece in pieces) + gap * (len(pieces) - 1)
-            if taken <= width or longest <= 1:
-                break
-            longest -= 1
-        marked = [_taking(choice, piece) for choice, piece in zip(choices, pieces, strict=True)]
-        return Content(" " * gap).join(marked)
+    def _shared(self, choices: tuple[Choice, ...], width: int) -> list[Content]:
+        """All options in a row, or in two where their words would be cut to nothing; a key is never left out."""
+        longest = max(len(safe_line(choice.words)) for choice in choices)
+        for rows, least in ((1, _LEAST), (2, _LEAST), (2, 1)):
+            for cells in range(longest, min(least, longest) - 1, -1):
+                pieces = [
+                    _taking(choice, Content.assemble(self._key(choice), f" {_short(choice.words, cells)}"))
+                    for choice in choices
+                ]
+                lines = _packed(pieces, width)
+                if len(lines) <= rows:
+                    return lines
+        return _packed([_taking(choice, self._key(choice)) for choice in choices], width)
 
     def _row(self, choice: Choice, width: int, *, narrow: bool) -> list[Content]:
         """The rows of an option: key, words, and the price at the text's right edge."""
@@ -240,5 +239,17 @@ def _cut(lines: list[Content], most: int, width: int) -> list[Content]:
     return [*lines[: most - 1], last]
 
 
+def _packed(pieces: Sequence[Content], width: int) -> list[Content]:
+    """The pieces in as many rows as they need, each in one of them."""
+    rows: list[Content] = []
+    for piece in pieces:
+        if rows and rows[-1].cell_length + _APART + piece.cell_length <= width:
+            rows[-1] = Content.assemble(rows[-1], " " * _APART, piece)
+        else:
+            rows.append(piece)
+    return rows
+
+
 def _short(name: str, longest: int) -> str:
+    name = safe_line(name)
     return name if len(name) <= longest else f"{name[: longest - 1].rstrip()}…"

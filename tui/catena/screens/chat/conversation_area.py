@@ -150,6 +150,8 @@ class ConversationArea(Vertical):
     def fit(self, tight: bool) -> None:
         """Take no more rows than there are, if ``tight``; else all that there is room for."""
         self._tight = tight
+        if self.transcript is not None:
+            self.transcript.be_followed(tight)
         self._limit()
 
     def _limit(self) -> None:

@@ -451,9 +451,12 @@ class TabPresenter:
                 pass
 
     def _notice_in_panel(self, tab: Tab) -> str | None:
-        """The newest notice, while the panel says the same."""
-        notice = self.newest(Kind.NOTICE) if tab.trouble_to_show is not None else None
-        return notice.id if notice is not None and notice.data.get("trouble") else None
+        """The notice of a trouble that its panel tells of, until the conversation goes on below it."""
+        standing = tab.trouble_to_show
+        if standing is None or standing.gone_on or not self._parts.trouble.open:
+            return None
+        row = self._rows.get(standing.leaf_id or "")
+        return row.id if row is not None and row.kind is Kind.NOTICE else None
 
     def refresh(self) -> None:
         """Draw everything around the transcript."""

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.style import Style
 
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
-from catena.transcript.messages.diff import change_of, draw_diff
 from catena.transcript.messages.tool_call import relative
-from catena_acp.diff import DiffLine
+from catena.transcript.messages.tool_rows import draw_excerpt, draw_more, excerpt_rows
 from catena_acp.session_events import ToolCallChanged, ToolDiff, ToolText
 
 _LONGEST = 4_000  # characters of one argument
+_CONTEXT = 3  # unchanged lines around a change
+_ALL = 1_000_000  # rows
 
 
-def draw_changes(diffs: list[ToolDiff], options: RenderOptions) -> list[Line]:
-    """Draw all changes of a call; each with its path where there are several."""
-    lines: list[Line] = []
-    for diff in diffs:
-        if len(diffs) > 1:
-            lines.append(line_of((relative(diff.path, options.directory), options.palette.muted)))
-        rows: list[DiffLine | None] = []
-        for hunk in change_of(diff.old, diff.new).hunks:
-            rows += [None, *hunk.lines] if rows else hunk.lines
-        lines += draw_diff(rows, options)
-    return lines
+def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int | None = None) -> list[Line]:
+    """Draw the changes of a call: all of them, or what is worth most in ``most`` rows, and how many are left out."""
+    if most is None:
+        rows, _ = excerpt_rows(diffs, _ALL, context=_CONTEXT)
+        return draw_excerpt(rows, options.directory, options, wrapped=True)
+    rows, hidden = excerpt_rows(diffs, most, context=_CONTEXT)
+    if hidden:
+        rows, hidden = excerpt_rows(diffs, max(1, most - 1), context=_CONTEXT)
+    lines = draw_excerpt(rows, options.directory, options)
+    return lines + (draw_more(hidden, True, options) if hidden else [])
 
 
 def draw_arguments(call: ToolCallChanged, options: RenderOptions) -> list[Line]:

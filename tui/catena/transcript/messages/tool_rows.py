@@ -187,7 +187,7 @@ def hides_some(message: Message, *, short: bool) -> bool:
         return call.has_details
     if call.diffs:
         rows = sum(len(hunk.lines) for diff in call.diffs for hunk in change_of(diff.old, diff.new).hunks)
-        return rows > len(_excerpt_rows(call)[0]) or bool(call.texts)
+        return rows > len(excerpt_rows(call.diffs)[0]) or bool(call.texts)
     return _tail_of(call).hidden > 0
 
 
@@ -201,9 +201,9 @@ def _has_preview(call: ToolCall) -> bool:
 
 def _preview_parts(call: ToolCall, directory: str) -> Iterator[Part]:
     if call.diffs:
-        rows, hidden = _excerpt_rows(call)
+        rows, hidden = excerpt_rows(call.diffs)
         copied = "\n".join(row.sign + row.text for row in rows if isinstance(row, DiffLine))
-        yield _preview(partial(_draw_excerpt, rows, directory), copied, len(rows))
+        yield _preview(partial(draw_excerpt, rows, directory), copied, len(rows))
     else:
         tail = _tail_of(call)
         hidden = tail.hidden
@@ -211,7 +211,7 @@ def _preview_parts(call: ToolCall, directory: str) -> Iterator[Part]:
             yield _preview(partial(_draw_output, [tail.error], True), tail.error, 1)
     if hidden:
         on_code = bool(call.diffs)
-        more = _preview(partial(_draw_more, hidden, on_code), "", 1)
+        more = _preview(partial(draw_more, hidden, on_code), "", 1)
         more.opens = True
         yield more
     if not call.diffs and tail.last:
@@ -227,35 +227,42 @@ def _unless_short(draw: partial[list[Line]], options: RenderOptions) -> list[Lin
     return [] if options.short else draw(options)
 
 
-def _excerpt_rows(call: ToolCall) -> tuple[list[DiffLine | str | None], int]:
-    """The rows of a call's diffs that are shown at first, each file named where there are several, and how many not."""
+def excerpt_rows(
+    diffs: Sequence[ToolDiff], most: int = DIFF_ROWS, *, context: int = 1
+) -> tuple[list[DiffLine | str | None], int]:
+    """Choose at most ``most`` rows of a call's diffs, each file named where there are several; and how many are left.
+
+    Changed lines go before the ``context`` unchanged ones around them.
+    """
     rows: list[DiffLine | str | None] = []
     hidden = 0
-    for diff in call.diffs:
-        excerpt = excerpt_of(diff.old, diff.new, max(0, DIFF_ROWS - len(rows)))
+    for diff in diffs:
+        excerpt = excerpt_of(diff.old, diff.new, max(0, most - len(rows)), context)
         if excerpt.rows:
-            rows += [diff.path] if len(call.diffs) > 1 else []
+            rows += [diff.path] if len(diffs) > 1 else []
             rows += excerpt.rows
         hidden += excerpt.hidden
     return rows, hidden
 
 
-def _draw_excerpt(
-    rows: Sequence[DiffLine | str | None], directory: str, options: RenderOptions
+def draw_excerpt(
+    rows: Sequence[DiffLine | str | None], directory: str, options: RenderOptions, *, wrapped: bool = False
 ) -> list[Line]:
+    """Draw chosen rows of diffs; a string names a file."""
     lines: list[Line] = []
     block: list[DiffLine | None] = []
     for row in rows:
         if isinstance(row, str):
-            lines += draw_diff(block, options, wrapped=False)
+            lines += draw_diff(block, options, wrapped=wrapped)
             block = []
             lines.append(_name_line(relative(row, directory), options))
         else:
             block.append(row)
-    return lines + draw_diff(block, options, wrapped=False)
+    return lines + draw_diff(block, options, wrapped=wrapped)
 
 
-def _draw_more(hidden: int, on_code: bool, options: RenderOptions) -> list[Line]:
+def draw_more(hidden: int, on_code: bool, options: RenderOptions) -> list[Line]:
+    """Draw the row that says how many lines are left out."""
     lead = " " * options.second_axis
     style = options.palette.number_context if on_code else options.palette.faint
     text = f"{lead}… {hidden:,} line{'s' if hidden != 1 else ''} ▸"

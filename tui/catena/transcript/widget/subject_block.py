@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from catena.text.safe_strips import safe_segments
-from catena.transcript.drawing.lines import Line, line_of
+from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import (
     MARKS,
     NARROW,
@@ -21,6 +21,7 @@ from catena.transcript.drawing.render_options import (
     role_names,
 )
 from catena.transcript.messages.subject import draw_arguments, draw_changes
+from catena.transcript.messages.tool_rows import draw_more
 from catena_acp.session_events import ToolCallChanged, ToolDiff
 
 _ROLES = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
@@ -86,8 +87,15 @@ class SubjectBlock(Widget):
             max(4, width - MARKS - right), palette, narrow=width < NARROW, directory=self._directory
         )
         diffs = [content for content in call.content or () if isinstance(content, ToolDiff)]
-        lines = draw_changes(diffs, options) if diffs else draw_arguments(call, options)
-        return lines if self._whole else _cut(lines, self._room(), options)
+        most = None if self._whole else self._room()
+        if most == 0:
+            return []
+        if diffs:
+            return draw_changes(diffs, options, most=most)
+        lines = draw_arguments(call, options)
+        if most is None or len(lines) <= most:
+            return lines
+        return [*lines[: most - 1], *draw_more(len(lines) - most + 1, False, options)]
 
     def _room(self) -> int:
         height = self.screen.size.height
@@ -97,21 +105,10 @@ class SubjectBlock(Widget):
     def _strip(self, line: Line) -> Strip:
         width = self.size.width
         ground = line.ground if line.ground is not None else self.rich_style
-        right = 0 if width < NARROW else MARKS
+        mark = ground + line.mark_style if line.mark_style else ground
         segments = [
-            Segment(line.mark.ljust(MARKS), ground + line.mark_style if line.mark_style else ground),
+            Segment(line.mark.ljust(MARKS), mark),
             *(Segment(text, style or ground) for text, style, _ in line.segments),
-            Segment(" " * max(0, width - MARKS - line.cells - right + right), ground),
+            Segment(" " * max(0, width - MARKS - line.cells), ground),
         ]
         return Strip(safe_segments(segments)).adjust_cell_length(width, ground)
-
-
-def _cut(lines: list[Line], most: int, options: RenderOptions) -> list[Line]:
-    """The lines, the last of which says how many are left out."""
-    if len(lines) <= most:
-        return lines
-    if not most:
-        return []
-    left = len(lines) - most + 1
-    note = " " * options.second_axis + f"… {left} lines ▸"
-    return [*lines[: most - 1], line_of((note, options.palette.faint), text="")]

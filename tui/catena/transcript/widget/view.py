@@ -142,6 +142,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._thumb = (0, 0)  # the rows of the scroll bar's thumb
         self._bar_shown = False
         self._working_since: float | None = None
+        self._followed = False  # something stands right below
         self._still = still
         self._ticks: Timer | None = None
         self._syncing_scroll = False  # the viewport sets the scroll position, not the person
@@ -243,18 +244,27 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._set_tail()
         self._place(anchor)
 
+    def be_followed(self, followed: bool) -> None:
+        """End without a blank row while something stands right below."""
+        if followed != self._followed:
+            self._followed = followed
+            anchor = self._viewport.anchor()
+            self._set_tail()
+            self._place(anchor)
+
     def _draw_tail(self) -> None:
         """Draw the next frame of what turns below the last message."""
         self._set_tail()
         self._repaint()
 
     def _set_tail(self) -> None:
-        """Set the rows below the last message: always a blank one at the end."""
+        """Set the rows below the last message: a blank one at the end, unless something stands right below."""
         line = None
         if self._working_since is not None:
             elapsed = max(0.0, self._now() - self._working_since)
             line = draw_working(elapsed, still=self._still, palette=self._column.options.palette)
-        self._viewport.tail = (None,) if line is None else (None, line, None)
+        end = () if self._followed else (None,)
+        self._viewport.tail = end if line is None else (None, line, *end)
 
     # Growing text
 
