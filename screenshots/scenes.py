@@ -20,7 +20,7 @@ class Scene:
 
 async def first_start(app: Stage) -> None:
     """Catena in a project for the first time: which agents are here."""
-    await app.shows("Claude Code", "ready")
+    await app.shows("Start with", "Claude Code", "built-in demo")
 
 
 async def chat(app: Stage) -> None:

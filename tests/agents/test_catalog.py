@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec
+from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec, lacks_account
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
@@ -54,6 +54,25 @@ def test_w17_every_entry_says_how_to_get_it_and_the_built_in_one_is_last() -> No
         assert entry.install
         assert entry.commands
         assert (entry.login is None) == (entry.name == "rehearsal")
+
+
+def test_w17_an_agent_without_an_account_is_known_by_its_files_and_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codex, opencode = (
+        next(each for each in catalog() if each.name == name) for name in ("codex", "opencode")
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for each in codex.accounts:
+        if not each.startswith("~"):
+            monkeypatch.delenv(each, raising=False)
+    assert lacks_account(codex) and not lacks_account(opencode)
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    assert not lacks_account(codex)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "auth.json").touch()
+    assert not lacks_account(codex)
 
 
 def test_w17_any_command_is_an_agent_and_its_name_does_not_depend_on_quotes() -> None:

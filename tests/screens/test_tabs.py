@@ -279,60 +279,6 @@ async def test_h11_going_up_reads_older_pages_down_to_the_first_message(tmp_path
         await person.sees("▌ message 0 of conversation 0")
 
 
-async def test_h18_with_no_agent_chosen_the_history_still_opens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await kept(2)
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("Which agent?", "not installed", "built-in demo")
-        await person.press("escape")
-        await person.sees("No agent selected")
-        await person.press("ctrl+o")
-        await person.sees("conversation 1")
-        await person.press("enter")
-        await person.sees("▌ message 0 of conversation 1")
-
-
-async def test_r12_what_is_sent_with_no_agent_chosen_asks_for_one_and_is_then_sent(tmp_path: Path) -> None:
-    async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("Which agent?")
-        await person.press("escape")
-        await person.sees("No agent selected")
-        await person.say("say not lost")
-        await person.sees("Which agent?")
-        await person.press("escape")
-        await person.until(lambda: person.draft == "say not lost", "the text to come back")
-        await person.press("enter")
-        await person.sees("Which agent?")
-        await person.type("rehearsal")
-        await person.press("enter")
-        await person.sees("  not lost")
-
-
-async def test_the_first_start_asks_for_an_agent_and_keeps_what_is_typed(tmp_path: Path) -> None:
-    async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("Which agent?")
-        await person.type("rehearsal")
-        await person.press("enter")
-        await person.sees("Rehearsal is ready in")
-        await person.writing()
-
-
-async def test_an_agent_that_is_not_here_says_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("Which agent?")
-        missing = next(row for row in person.app.screen.query("RowList").first().rows if row.dim)  # type: ignore[attr-defined]
-        await person.type(missing.label)
-        await person.press("enter")
-        await person.sees(
-            f"{missing.label}: not installed. To install: "
-        )  # the way to get it once, not twice
-
-
 async def test_the_agent_can_be_changed_in_the_middle(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "before")

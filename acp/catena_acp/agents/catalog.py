@@ -5,12 +5,14 @@ Installations are found by name on PATH; no process is started and nothing is re
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 from catena_acp.errors import AgentMissing
@@ -39,6 +41,7 @@ class CatalogEntry:
     program: str | None = None
     package: str | None = None
     logout: str | None = None  # command to run
+    accounts: tuple[str, ...] = ()  # files (`~/…`) and variables; where one is there, so is an account
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,16 @@ def catalog() -> tuple[CatalogEntry, ...]:
             program="claude",
             package="@agentclientprotocol/claude-agent-acp",
             logout="claude /logout",
+            accounts=(
+                "~/.claude/.credentials.json",
+                "~/.claude.json",
+                "ANTHROPIC_API_KEY",
+                "ANTHROPIC_AUTH_TOKEN",
+                "CLAUDE_CODE_OAUTH_TOKEN",
+                "CLAUDE_CODE_USE_BEDROCK",
+                "CLAUDE_CODE_USE_VERTEX",
+                "CLAUDE_CONFIG_DIR",
+            ),
         ),
         CatalogEntry(
             "codex",
@@ -74,6 +87,13 @@ def catalog() -> tuple[CatalogEntry, ...]:
             program="codex",
             package="@agentclientprotocol/codex-acp",
             logout="codex logout",
+            accounts=(
+                "~/.codex/auth.json",
+                "~/.codex/config.toml",
+                "OPENAI_API_KEY",
+                "CODEX_API_KEY",
+                "CODEX_HOME",
+            ),
         ),
         CatalogEntry(
             "opencode",
@@ -91,6 +111,14 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "npm install -g @google/gemini-cli",
             "gemini, or set GEMINI_API_KEY",
             "https://github.com/google-gemini/gemini-cli",
+            accounts=(
+                "~/.gemini/oauth_creds.json",
+                "~/.gemini/settings.json",
+                "~/.gemini/.env",
+                "GEMINI_API_KEY",
+                "GOOGLE_API_KEY",
+                "GOOGLE_CLOUD_PROJECT",
+            ),
         ),
         CatalogEntry(
             "copilot",
@@ -227,6 +255,14 @@ def catalog() -> tuple[CatalogEntry, ...]:
             None,
             "",
         ),
+    )
+
+
+def lacks_account(entry: CatalogEntry) -> bool:
+    """True where an agent keeps its account in files or variables that are known, and none of them is there."""
+    return bool(entry.accounts) and not any(
+        Path(each).expanduser().exists() if each.startswith("~") else os.environ.get(each)
+        for each in entry.accounts
     )
 
 

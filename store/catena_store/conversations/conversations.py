@@ -111,6 +111,13 @@ async def page(
     return [_summary(*row) for row in found]
 
 
+async def count(r: Reader, *, cwd: str) -> int:
+    """How many conversations of a directory the pages of those that are not archived have."""
+    where, parameters = _listed(cwd)
+    row = await r.one(f"SELECT count(*) FROM conversation c WHERE {where}", parameters)
+    return 0 if row is None else int(row[0])
+
+
 def page_key(summary: Summary) -> tuple[int, str]:
     """The key of the page after a summary."""
     return to_milliseconds(summary.updated_at), summary.id

@@ -181,11 +181,9 @@ async def test_r12_a_text_that_comes_back_in_the_moment_of_the_end_is_the_draft(
 
 async def test_r12_what_was_sent_before_an_agent_was_chosen_is_told_at_the_end(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), choose=True) as person:
-        await person.sees("Which agent?")
-        await person.press("escape")
-        await person.until(lambda: person.app.screen is person.app.chat, "the chat")
+        await person.sees("Start with")
+        await person.select("fold")
         await person.say(TYPED)
-        await person.sees("Which agent?")
         app = person.app
     assert app.unsent_lines == ["Unsaved text:", TYPED]
 

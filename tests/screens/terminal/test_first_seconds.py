@@ -109,3 +109,40 @@ def test_no_collection_goes_through_all_that_is_imported_before_the_first_frame(
         assert counted.read_text() == "0"
     finally:
         terminal.close()
+
+
+def test_a_directory_without_tabs_begins_with_the_agents_in_its_first_frame_which_is_small(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    place.environment["PATH"] = str(place.home)
+    for name in ("claude-agent-acp", "codex-acp", "opencode", "gemini"):
+        (place.home / name).touch(mode=0o755)
+    with place.catena(columns=120, rows=40) as terminal:
+        terminal.wait_for(r"Start with[\s\S]*f1 help")
+        first, _, _ = terminal.output.partition(b"f1 help")
+        assert len(first) <= 1_650
+        assert b"\x1b[J" in first and first.count(b"Start with") == 1
+        for shown in ("catena", "Claude Code", "Gemini CLI", "Rehearsal", "15 more agents"):
+            assert shown.encode() in first
+
+
+def test_what_is_sent_from_the_first_frame_goes_to_the_agent_that_is_selected(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.environment["PATH"] = str(place.home)
+    with place.catena() as terminal:
+        terminal.write("say early\r")
+        terminal.wait_for(r"  early\s")
+
+
+def test_a_directory_with_tabs_never_shows_the_start(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.say("say kept")
+        terminal.wait_for(r"  kept\s")
+        terminal.wait_until_quiet(0.5)
+        terminal.press("ctrl+d")
+        assert terminal.ended() == 0
+    with place.catena() as terminal:
+        terminal.wait_for(r"  kept\s")
+        assert b"Start with" not in terminal.output

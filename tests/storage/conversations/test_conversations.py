@@ -147,6 +147,7 @@ async def test_a_directory_has_a_list_and_a_latest_one_of_its_own(tmp_path: Path
     await many_conversations(tmp_path, 21)
     async with store(tmp_path) as db, db.read() as r:
         assert [summary.id for summary in await conversations.page(r, cwd="/odd", limit=2)] == ["c19", "c17"]
+        assert await conversations.count(r, cwd="/odd") == len(await conversations.page(r, cwd="/odd")) == 8
         latest = await conversations.latest(r), await conversations.latest(r, cwd="/odd")
         assert [found.id for found in latest if found] == ["c19", "c19"]
         assert await conversations.latest(r, cwd="/nowhere") is None

@@ -152,6 +152,16 @@ class Person:
         await self.until(lambda: self.area.commands.shown, "the first tab")
         await self.looks_at(self.tab)
 
+    async def select(self, key: str) -> None:
+        """Go to a row of the start."""
+        start = self.area.conversation.start
+        await self.until(lambda: start.display and start.selected, "the start")
+        for _ in range(100):
+            if start.selected is not None and start.selected.key == key:
+                return
+            await self.press("down")
+        raise AssertionError(f"no row {key!r}; the screen:\n{self.text}")
+
     async def is_asked(self) -> None:
         """Wait until it is asked whether a branch is to be made, and the keys are there."""
         await self.until(lambda: self.area.place == "branch", "a branch to be asked about")

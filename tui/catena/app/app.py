@@ -24,6 +24,7 @@ from textual.worker import WorkerFailed
 
 from catena.screens.chat.screen import ChatScreen
 from catena.settings.settings import Settings, Start, wrong_setting
+from catena.settings.start_notes import StartNote, StartNotes
 from catena.terminal.driver import BackgroundReported, TerminalDriver
 from catena.terminal.input_filters import dark_by_environment
 from catena.terminal.key_gate import KeyGate
@@ -287,7 +288,14 @@ async def _open_tabs(start: Start, outgoing: OutgoingTexts) -> AsyncIterator[Ope
         Database.open(default_path()) as db,
         serve_conversations(db, start.settings, chosen=start.agent, tools=True) as conversations,
     ):
-        yield OpenTabs(db, conversations, outgoing=outgoing, directory=start.directory, new_id=new_id)
+        notes = StartNotes(data_directory())
+
+        def note(has_tabs: bool, agent: str, profile: str) -> None:
+            notes.write(start.directory, StartNote(has_tabs, agent, profile))
+
+        yield OpenTabs(
+            db, conversations, outgoing=outgoing, directory=start.directory, new_id=new_id, note=note
+        )
 
 
 async def _import_parts() -> None:

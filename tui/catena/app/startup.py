@@ -77,6 +77,9 @@ def _start(
         from catena.workspace.lookup import conversation_id_of
 
         conversation_id = conversation_id_of(directory=where, named=resume)
+    from catena.settings.start_notes import StartNotes
+    from catena_store.database.location import data_directory
+
     return Start(
         where,
         agent=spec,
@@ -84,4 +87,5 @@ def _start(
         picker=resume == "",
         further_directories=further,
         settings=settings,
+        note=StartNotes(data_directory()).of(where),
     )

@@ -68,6 +68,15 @@ async def agent_statuses(settings: Settings) -> list[AgentStatus]:
     return sorted(lines, key=lambda line: (line.name == REHEARSAL, not line.found))
 
 
+async def agent_versions(settings: Settings) -> dict[str, str]:
+    """The versions of the installed agents, by name, where they are known within three seconds.
+
+    That of the built-in one is the program's own, and tells nothing in a list of agents.
+    """
+    statuses = await agent_statuses(settings)
+    return {each.name: each.version for each in statuses if each.version and each.name != REHEARSAL}
+
+
 def _setting_status(setting: AgentSetting, settings: Settings) -> AgentStatus:
     try:
         spec = agent_of_setting(setting, settings)

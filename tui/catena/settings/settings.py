@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catena.errors import InvalidSettings
+from catena.settings.start_notes import StartNote
 from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
 
 if TYPE_CHECKING:  # dataclasses that the first frame does not need
@@ -384,3 +385,10 @@ class Start:
         str, ...
     ] = ()  # absolute: for the first tab that is shown, and for new conversations
     settings: Settings = field(default_factory=Settings)
+    note: StartNote = field(default_factory=StartNote)
+
+    @property
+    def chooses_agent(self) -> bool:
+        """True if the person is to choose an agent, as far as that is known before the store is open."""
+        given = self.agent or self.conversation_id or self.settings.agent
+        return given is None and not self.picker and not self.note.has_tabs

@@ -37,6 +37,10 @@ def _cell(character: str) -> int:
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _DATE_AFTER_DAYS = 60
+_WEEK = 7
+# Not by the person's locale: every other word is English, too.
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def age(then: datetime, now: datetime) -> str:
@@ -48,6 +52,19 @@ def age(then: datetime, now: datetime) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return "now"
+
+
+def time_or_day(then: datetime, now: datetime) -> str:
+    """When something was: `14:09` today, `yesterday`, `Thursday` within a week, `19 Nov`, else its date."""
+    then, now = then.astimezone(), now.astimezone()
+    days = (now.date() - then.date()).days
+    if days <= 0:
+        return f"{then:%H:%M}"
+    if days == 1:
+        return "yesterday"
+    if days < _WEEK:
+        return _DAYS[then.weekday()]
+    return f"{then.day} {_MONTHS[then.month - 1]}" if then.year == now.year else then.date().isoformat()
 
 
 def duration_of(data: Mapping[str, Any]) -> float | None:
@@ -82,12 +99,21 @@ def _time(value: object) -> datetime | None:
 
 
 _TITLE_LENGTH = 60
+_KINDS_OF_AGENT = frozenset({"Code", "CLI"})
 
 
 def title_of(prompt: str) -> str:
     """The default title of a conversation: the first line of its first prompt, at most 60 characters."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def agent_name(title: str) -> str:
+    """An agent's title as a person says it, such as `Claude` for `Claude Code`."""
+    name = title
+    while (words := name.split()) and len(words) > 1 and words[-1] in _KINDS_OF_AGENT:
+        name = " ".join(words[:-1])
+    return name
 
 
 def from_home(path: str) -> str:

@@ -99,6 +99,7 @@ class Composer(SafeTextArea):
         self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
         self.enter: Callable[[str], None] = lambda text: None
         self.empty_row: Callable[[int], Content] = lambda width: Content("")  # drawn while nothing is written
+        self.shortcut: Callable[[events.Key], bool] = lambda key: False  # True: the key meant something else
         self.before_typing: Callable[[], None] = lambda: (
             None
         )  # called before a key or a paste is handled here
@@ -226,6 +227,10 @@ class Composer(SafeTextArea):
                         self.before_typing()
                     await self.app.run_action(binding.action, node)
                     return
+        if self.shortcut(event):
+            event.stop()
+            event.prevent_default()
+            return
         self.before_typing()
         await super()._on_key(event)
 

@@ -7,6 +7,22 @@ from pathlib import Path
 from catena.errors import CommandRefused
 
 
+def git_branch(directory: str) -> str:
+    """The branch that a directory's repository is on, "" where there is none or its head is on no branch."""
+    for folder in (Path(directory), *Path(directory).parents):
+        head = folder / ".git"
+        try:
+            if head.is_file():  # of a worktree: where its own folder is
+                head = folder / head.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            elif not head.is_dir():
+                continue
+            _, is_branch, name = (head / "HEAD").read_text(encoding="utf-8").strip().partition("refs/heads/")
+        except (OSError, UnicodeDecodeError, ValueError):
+            return ""
+        return name if is_branch else ""
+    return ""
+
+
 def existing_directory(named: str | None, *, base: str | None = None) -> str:
     """The absolute path, links resolved, of the directory that was named; of the current one if none was.
 

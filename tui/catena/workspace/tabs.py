@@ -65,7 +65,11 @@ class OpenTabs:
         outgoing: OutgoingTexts,
         directory: str,
         new_id: Callable[[], str],
+        note: Callable[[bool, str, str], None] = lambda has_tabs, agent, profile: None,
     ) -> None:
+        """``note`` is called when the directory is left otherwise than before: with tabs or not, and the last agent."""
+        self._note = note
+        self._noted: tuple[bool, str, str] | None = None
         self._db = db
         self._conversations = conversations
         self._directory = directory
@@ -266,6 +270,7 @@ class OpenTabs:
         """Make a tab the active one, and store that."""
         self.active = tab
         tab.look()
+        self._note_start(has_tabs=True)
         if self._workspace_id is not None:
             async with self._db.write() as tx:
                 await windows.set_active(tx, self._workspace_id, tab.window_id)
@@ -307,7 +312,7 @@ class OpenTabs:
         for tab, event in self.events:  # published, and not handled by a screen that is gone
             if isinstance(event, PromptReturned):
                 tab.restore(event.text, event.attachments)
-        come_back = None
+        come_back, left = None, False
         for tab in list(self.tabs):
             self._unsubscribe.pop(tab.window_id)()
             try:
@@ -316,13 +321,24 @@ class OpenTabs:
                 gone = isinstance(error, StoreGone)
                 if (unsent := tab.unsent()[0]).strip():
                     self.unsaved_drafts.append((unsent, error))
+            left = left or (tab.kept and not gone)
             if not gone and (come_back is None or tab is self.active):
                 come_back = tab.conversation.id
+        self._note_start(has_tabs=left)
         if self._workspace_id is not None:
             with contextlib.suppress(StoreError):  # the next client sees that this process is gone
                 async with self._db.write() as tx:
                     await windows.release_workspace(tx, self._workspace_id, self._conversations.owner.id)
         return come_back
+
+    def _note_start(self, *, has_tabs: bool) -> None:
+        """Note what the next start of this directory begins with."""
+        if (tab := self.active) is None or not self.workspace_is_ours:
+            return
+        noted = has_tabs, tab.agent, tab.profile
+        if noted != self._noted:
+            self._noted = noted
+            self._note(*noted)
 
     async def watch_store(self, tell: Callable[[str], None]) -> None:
         """Tell, within two seconds, that the store's file was deleted or replaced; runs until cancelled."""
@@ -451,6 +467,16 @@ class OpenTabs:
         """A page of all conversations, newest first; those of the archive come in pages of their own."""
         async with self._db.read() as reader:
             return await conversations.page(reader, limit=limit, before=before, archived=archived)
+
+    async def newest_here(self, limit: int) -> tuple[list[tuple[Summary, Message | None]], int]:
+        """The newest conversations of this directory, each with the last row of its branch, and how many there are."""
+        async with self._db.read() as reader:
+            found = await conversations.page(reader, limit=limit, cwd=self._directory)
+            newest = []
+            for summary in found:
+                leaf_id = await windows.newest_leaf(reader, summary.id)
+                newest.append((summary, await messages.get(reader, leaf_id) if leaf_id else None))
+            return newest, await conversations.count(reader, cwd=self._directory)
 
     async def last_used_agent(self) -> tuple[str, str] | None:
         """The agent and profile of this directory's newest conversation, else of the newest anywhere."""

@@ -14,15 +14,18 @@ from textual.widget import Widget
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.startup_commands import StartupCommands
-from catena.screens.chat.composer_edges import Away
+from catena.screens.chat.composer_edges import Away, Status
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.hints import HINTS, LEFT_HINTS, WRITING
 from catena.screens.chat.panel_stack import PanelStack
 from catena.screens.chat.panels.lineage import LineageLine
+from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
+from catena.text.formats import agent_name
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.widgets.column import Column
+from catena.workspace.directories import git_branch
 from catena.workspace.outgoing import OutgoingTexts
 
 if TYPE_CHECKING:  # the first frame needs none of these
@@ -65,15 +68,20 @@ class ChatArea(Vertical):
         self._notify_terminal = notify_terminal
         self._keeping: Timer | None = None
         self._asked: str | None = None  # the permission request that was drawn last
-        self._startup = StartupCommands(outgoing, leave)
-        self._commands: AreaCommands = self._startup
         self.lineage = LineageLine(id="lineage")
         settings = start.settings
         half_rows = settings.half_rows and colour_depth(environment) is ColourDepth.FULL
         self.conversation = ConversationArea(
-            do=self.do, column=settings.column, half_rows=half_rows, id="conversation"
+            do=self.do,
+            directory=start.directory,
+            column=settings.column,
+            half_rows=half_rows,
+            id="conversation",
         )
+        self._startup = StartupCommands(outgoing, self.conversation.start, leave)
+        self._commands: AreaCommands = self._startup
         self.prompt = PromptArea(self._startup, directory=start.directory, id="prompt")
+        self.prompt.composer.shortcut = self._copies_installation
         self.find_bar = self.prompt.find
         self.panels = PanelStack(
             self._startup, conversation=self.conversation, composer=self.prompt.composer, id="panels"
@@ -92,6 +100,8 @@ class ChatArea(Vertical):
 
     def on_mount(self) -> None:
         """Show hints from the first frame on."""
+        if self.start.chooses_agent:
+            self._begin_choosing()
         self._hint()
 
     @property
@@ -155,6 +165,8 @@ class ChatArea(Vertical):
     @property
     def _waits_for(self) -> str:
         """What stands beside the composer while it has the keys, for its hints."""
+        if self.conversation.start.display:
+            return "starting"
         if self.panels.permission.ask is not None:
             return "asked"
         if self.panels.trouble.can_act:
@@ -376,6 +388,45 @@ class ChatArea(Vertical):
         """Go to the source, or to a fork."""
         event.stop()
         self.do("lineage")
+
+    # The start.
+
+    def _begin_choosing(self) -> None:
+        """Show the start before the store is open, with the agents that are found."""
+        from catena.settings.agent_choices import agent_choices
+
+        conversation, note = self.conversation, self.start.note
+        conversation.show_start()
+        conversation.start.show_agents(agent_choices(self.start.settings, note.last_used))
+
+    def on_start_panel_moved(self, event: StartPanel.Moved) -> None:
+        """Say whom the composer writes to."""
+        event.stop()
+        self.show_addressed()
+
+    def on_start_panel_taken(self, event: StartPanel.Taken) -> None:
+        """Take the row that was clicked."""
+        event.stop()
+        self.commands.handle(event)
+
+    def show_addressed(self) -> None:
+        """Show whom a text would go to from the start, if that is shown."""
+        start = self.conversation.start
+        if start.display:
+            title = start.addressed
+            self.prompt.hints.address(f"Ask {agent_name(title)}" if title else "Message")
+            self.prompt.edges.show_status(
+                Status(title or "catena", directory=git_branch(self.start.directory))
+            )
+
+    def _copies_installation(self, key: events.Key) -> bool:
+        """Copy how to install the selected agent on `y`, where that begins no word."""
+        start = self.conversation.start
+        copies = key.character == "y" and not self.prompt.composer.text and self.gate.pace.alone
+        if not (copies and start.display and start.installation):
+            return False
+        self.app.copy_to_clipboard(start.installation)
+        return True
 
     # The transcript.
 

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.panels.welcome import Welcome
 from catena.text.safe_text import safe
 
@@ -36,7 +37,10 @@ def mode_words(browsed: Record | None) -> str:
 
 
 class ConversationArea(Vertical):
-    """Holds the transcript, or the welcome of an empty conversation, and the keys of browsing.
+    """Holds the transcript, or what stands in its place, and the keys of browsing.
+
+    That is the welcome of an empty conversation, or the start, where there is none yet.
+
 
     They reach it only while the transcript has the focus; a letter without a meaning does nothing there.
     """
@@ -105,7 +109,13 @@ class ConversationArea(Vertical):
             self.text = text
 
     def __init__(
-        self, *, do: Callable[[str], None], column: int, half_rows: bool, id: str | None = None
+        self,
+        *,
+        do: Callable[[str], None],
+        directory: str,
+        column: int,
+        half_rows: bool,
+        id: str | None = None,
     ) -> None:
         """``do`` runs the command of a name, before the next key is handled; ``column`` is the text's width at most."""
         super().__init__(id=id)
@@ -115,10 +125,13 @@ class ConversationArea(Vertical):
         self._tight = False
         self._most: int | None = None  # rows
         self.welcome = Welcome(id="welcome")
+        self.start = StartPanel(directory, column=column, id="start")
+        self.start.display = False
         self.transcript: Transcript | None = None
 
     def compose(self) -> ComposeResult:
-        """The welcome; the transcript comes later."""
+        """What stands in the place of the transcript, which comes later."""
+        yield self.start
         yield self.welcome
 
     def make_transcript(self, directory: str, *, still: bool) -> Transcript:
@@ -135,6 +148,20 @@ class ConversationArea(Vertical):
         self.transcript = transcript
         transcript.display = False
         return transcript
+
+    def show_start(self) -> None:
+        """Show the start: there is no tab."""
+        self.start.display = True
+        self.welcome.display = False
+        if self.transcript is not None:
+            self.transcript.display = False
+
+    def show_tab(self, *, empty: bool) -> None:
+        """Show the transcript of a tab, or the welcome of one that is ``empty``."""
+        self.start.display = False
+        self.welcome.display = empty
+        if self.transcript is not None:
+            self.transcript.display = not empty
 
     async def mount_transcript(self) -> bool:
         """Mount the transcript, hidden until it has something to show; False if it is mounted already.

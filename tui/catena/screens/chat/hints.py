@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # a name of types
 _HELP = ("f1", "help")
 HINTS: dict[str, tuple[Hint, ...]] = {  # where there is no room, the first ones go first
     "composer": (("esc esc", "edit a prompt"), ("ctrl+o", "history"), ("/", "commands"), _HELP),
+    "starting": (("ctrl+d", "quit"), ("ctrl+o", "history"), ("↑↓", "choose"), _HELP),
     "busy": (("enter", "queue"), ("esc", "stop"), _HELP),
     "away": (("enter", "queue"), ("esc", "stop"), ("end", "newest line"), _HELP),
     "asked": (("tab", "answer"), ("esc", "stop"), _HELP),
@@ -45,4 +46,13 @@ LEFT_HINTS: dict[str, tuple[Hint, ...]] = {  # in the place of the placeholder
     "browsing": (("j k", "message"), ("J K", "prompt")),
     "choosing": (("↑ ↓", "choose a prompt"),),
 }
-WRITING = ("composer", "busy", "away", "asked", "troubled", "editing")  # their hints go with the first letter
+# Their hints go with the first letter.
+WRITING = ("composer", "starting", "busy", "away", "asked", "troubled", "editing")
+    "composer",
+    "starting",
+    "busy",
+    "away",
+    "asked",
+    "troubled",
+    "editing",
+)  # their hints go with the first letter

@@ -469,8 +469,10 @@ class TabPresenter:
             return
         empty = self.empty
         session = tab.session or tab.window.session
-        parts.conversation.welcome.display = empty
-        parts.transcript.display = not empty
+        if (
+            self.shown is not None or not parts.conversation.start.display
+        ):  # else it stays until there is a page
+            parts.conversation.show_tab(empty=empty)
         if empty:
             where = from_home(tab.conversation.record.cwd)
             parts.conversation.welcome.show(agent=session.agent_title, where=where)

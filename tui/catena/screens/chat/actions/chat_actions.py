@@ -14,6 +14,7 @@ from catena.screens.chat.actions.logins import LoginActions
 from catena.screens.chat.actions.prompts import PromptActions, QueueActions
 from catena.screens.chat.actions.quitting import QuitActions
 from catena.screens.chat.actions.settings import SettingsActions
+from catena.screens.chat.actions.start import StartActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.actions.trouble import TroubleActions
 from catena.screens.chat.actions.undo import UndoActions
@@ -34,6 +35,7 @@ class ChatActions:
     ) -> None:
         """``commands`` are those that are listed; ``do`` does the command of a name."""
         self.tabs = TabActions(context)
+        self.start = StartActions(context, self.tabs)
         self.prompts = PromptActions(context)
         self.queue = QueueActions(context)
         self.attachments = AttachmentActions(context)

@@ -241,9 +241,12 @@ class EditActions:
         )
         key = await self._panel.ask(question)
         if key == "a":
-            last_used = choices.row_of((tab.agent, tab.profile), context.settings)
             spec = await choices.choose_agent(
-                context.app, "Retry with which agent?", context.settings, last_used, prices=prices
+                context.app,
+                "Retry with which agent?",
+                context.settings,
+                (tab.agent, tab.profile),
+                prices=prices,
             )
             key = ENTER if spec else None
         if key != ENTER or tab is not context.tab:

@@ -92,6 +92,11 @@ class PromptActions:
         if permission.ask is not None and permission.reason and (tab := self.asks(permission.ask)):
             outgoing.add(permission.reason, tab)
 
+    @property
+    def cleared_here(self) -> bool:
+        """True where ↑ brings a cleared draft back first."""
+        return self._cleared_in is self._context.drafts.place
+
     async def send(
         self, tab: Tab, text: str, *, is_draft: bool = True, outgoing: OutgoingText | None = None
     ) -> None:
@@ -197,7 +202,7 @@ class PromptActions:
             older
             and composer.blank
             and not self._inputs.walking
-            and self._cleared_in is not context.drafts.place
+            and not self.cleared_here
             and context.tab
             and _may_restore_queued(context.tab)
         ):

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 
 from textual.app import App
 
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match
-from catena.settings.agents import REHEARSAL, agent_of_setting, find_agent, stored_agent, stored_agent_name
-from catena.settings.installed_agents import agent_statuses
+from catena.settings.agent_choices import AgentChoice, Readiness, agent_choices, with_versions
+from catena.settings.agents import find_agent, stored_agent, stored_agent_name
+from catena.settings.installed_agents import agent_versions
 from catena.settings.settings import Settings
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
-from catena_acp.agents.catalog import find_agents
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 from catena_acp.session_events import Option
+
+WHICH_AGENT = "Which agent?"
+_STATES = max(len(each) for each in Readiness)
 
 # What the next prompt would need with each of some agents, in words.
 Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
@@ -34,108 +35,68 @@ def kept_agent(tab: Tab, settings: Settings) -> AgentSpec | None:
         return None
 
 
-def row_of(kept: tuple[str, str] | None, settings: Settings) -> str | None:
-    """The row of the agent and profile that a conversation was kept with."""
-    return stored_agent_name(*kept, settings) if kept else None
-
-
-def agent_rows(
-    settings: Settings, last_used: str | None, versions: Mapping[str, str] | None = None
-) -> list[Row]:
-    """The rows of the known agents: the last used, the others installed, rehearsal; then how to get the rest."""
-    own = []
-    for setting in settings.agents.values():
-        try:
-            spec = agent_of_setting(setting, settings)
-        except AgentMissing:
-            continue
-        own.append(Row(setting.name, spec.title, note=" ".join(spec.command), detail="from your settings"))
-    named = {row.key for row in own}
-    here, missing, rehearsal = [], [], []
-    for found in find_agents():
-        entry = found.entry
-        if entry.name in named:
-            continue
-        if found.spec is None:
-            missing.append(Row(entry.name, entry.title, note=entry.install, detail="not installed", dim=True))
-        elif entry.name == REHEARSAL:
-            rehearsal.append(
-                Row(
-                    entry.name,
-                    entry.title,
-                    note="built-in demo, no account needed",
-                    detail="ready",
-                )
-            )
-        else:
-            version = found.version or (versions or {}).get(entry.name)
-            note = f"login: {entry.login}" if entry.login else ""
-            here.append(
-                Row(entry.name, entry.title, note=note, detail=f"{version} · ready" if version else "ready")
-            )
-    present = sorted(own + here, key=lambda row: row.key != last_used)
-    here_and_now = [*rehearsal, *present] if last_used == REHEARSAL else [*present, *rehearsal]
-    return [*here_and_now, *missing]
+def agent_rows(choices: Sequence[AgentChoice], priced: Mapping[str, str]) -> list[Row]:
+    """The rows of agents: name, price and what is worth knowing, version, state."""
+    widest = max((len(choice.version) for choice in choices), default=0)
+    return [
+        Row(
+            choice.name,
+            choice.title,
+            note=" · ".join(words for words in (priced.get(choice.name), choice.about) if words),
+            detail=f"{choice.version:>{widest}}  {choice.readiness:<{_STATES}}",
+            dim=not choice.found,
+        )
+        for choice in choices
+    ]
 
 
 async def choose_agent(
     app: App[object],
     title: str,
     settings: Settings,
-    last_used: str | None,
+    last_used: tuple[str, str] | None,
     *,
     prices: Prices | None = None,
 ) -> AgentSpec | None:
-    """The agent that the person chooses, None if they leave; ``prices`` names the price of each."""
-    note = ""
-    keep = last_used
-    priced = await _prices_by_row(agent_rows(settings, last_used), settings, prices)
+    """The agent that the person chooses, None if they leave; ``prices`` names the price of each.
 
-    async def with_versions() -> list[Row]:
-        lines = await agent_statuses(settings)
-        versions = {line.name: line.version for line in lines if line.version}
-        return _with_prices(agent_rows(settings, last_used, versions), priced)
+    ``last_used`` is the stored name and profile of the one to begin at.
+    """
+    note = ""
+    keep = stored_agent_name(*last_used, settings) if last_used else None
+    known = agent_choices(settings, last_used)
+    priced = await _prices_of(known, settings, prices)
+
+    async def rows_with_versions() -> list[Row]:
+        return agent_rows(with_versions(known, await agent_versions(settings)), priced)
 
     while True:
-        rows = _with_prices(agent_rows(settings, last_used), priced)
         picker = Picker(
             title,
-            rows,
+            agent_rows(known, priced),
             keep=keep,
             hint="enter select · type to filter · esc cancel · custom agent: catena --agent-command CMD",
             note=note,
-            later=with_versions,
+            later=rows_with_versions,
         )
         chosen = await app.push_screen_wait(picker)
         if chosen is None:
             return None
-        try:
+        choice = next(choice for choice in known if choice.name == chosen)
+        if choice.found:
             return find_agent(chosen, settings)
-        except AgentMissing as error:
-            how = next((row.note for row in rows if row.key == chosen), "")
-            # The catalogue's words name the way to get it, too: it is said once.
-            note = f"{str(error).removesuffix(f'; {how}')}. To install: {how}" if how else f"{error}"
-            keep = chosen
+        note = f"{choice.title} is not installed. To install: {choice.how}"
+        keep = chosen
 
 
-async def _prices_by_row(rows: Sequence[Row], settings: Settings, prices: Prices | None) -> dict[str, str]:
-    """The price of each agent that is there, by its row's key."""
-    specs = {}
-    for row in rows:
-        with contextlib.suppress(AgentMissing):
-            if not row.dim:
-                specs[row.key] = find_agent(row.key, settings)
-    return dict(zip(specs, await prices(list(specs.values())), strict=True)) if prices else {}
-
-
-def _with_prices(rows: Sequence[Row], priced: Mapping[str, str]) -> list[Row]:
-    """The rows, with the price before what their notes say."""
-    return [
-        replace(row, note=f"{price} · {row.note}" if row.note else price)
-        if (price := priced.get(row.key))
-        else row
-        for row in rows
-    ]
+async def _prices_of(
+    choices: Sequence[AgentChoice], settings: Settings, prices: Prices | None
+) -> dict[str, str]:
+    """The price of each agent that is there, by its name."""
+    if prices is None:
+        return {}
+    specs = {choice.name: find_agent(choice.name, settings) for choice in choices if choice.found}
+    return dict(zip(specs, await prices(list(specs.values())), strict=True))
 
 
 async def choose_value(app: App[object], choose_option: Option, named: str = "") -> str | bool | None:
@@ -250,9 +211,8 @@ class SettingsActions:
             spec = find_agent(argument, context.settings)
         else:
             kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
-            last_used = row_of(kept, context.settings)
-            title = "Continue with which agent?" if tab else "Which agent?"
-            chosen = await choose_agent(context.app, title, context.settings, last_used, prices=self._prices)
+            title = "Continue with which agent?" if tab else WHICH_AGENT
+            chosen = await choose_agent(context.app, title, context.settings, kept, prices=self._prices)
             if chosen is None:
                 return
             spec = chosen

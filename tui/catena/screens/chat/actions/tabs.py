@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from contextlib import suppress
 
 from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.start import open_start
 from catena.screens.chat.context import ChatContext
 from catena.screens.history.picker import HistoryActs, HistoryScreen
 from catena.settings.agents import default_agent, find_agent, titles_of
@@ -69,30 +69,39 @@ class TabActions:
         )
 
     async def first_tab(self, way: UnplacedDraft) -> None:
-        """Open the first tab, with the agent of the settings or with one that the person chooses.
+        """Open the first tab if it is known with which agent; else show the start, where the person chooses.
 
         ``way`` is what is written until it is there.
         """
         context = self._context
-        if context.settings.agent is not None:
-            spec: AgentSpec | None = find_agent(context.settings.agent, context.settings)
-        else:
+        try:
             spec = await self._first_agent()
+        except AgentMissing as error:
+            context.say(str(error), wrong=True)
+            spec = None
         if spec is not None:
             await self.show(await context.tabs.open_new(spec), way)
         elif context.tab is None:
-            context.say("No agent selected. /agent to choose one, Ctrl+O for history.")
+            await open_start(context)
 
     async def _first_agent(self) -> AgentSpec | None:
-        """The agent that the person chooses; beside another Catena the last used one, if it is installed."""
-        context = self._context
-        last_used = await context.tabs.last_used_agent()
-        if not context.tabs.workspace_is_ours:
-            with suppress(AgentMissing):
-                return default_agent(context.settings, last_used)
-        return await choices.choose_agent(
-            context.app, "Which agent?", context.settings, choices.row_of(last_used, context.settings)
-        )
+        """The agent of the settings, or that was chosen already; beside another Catena the last used one.
+
+        Raises AgentMissing for that of the settings.
+        """
+        context, start = self._context, self._context.parts.conversation.start
+        taken, start.taken = start.taken, None
+        try:
+            if context.settings.agent is not None:
+                return find_agent(context.settings.agent, context.settings)
+            if taken is not None:
+                return find_agent(taken.choice.name, context.settings)
+            if not context.tabs.workspace_is_ours:
+                return default_agent(context.settings, await context.tabs.last_used_agent())
+        except AgentMissing:
+            if context.settings.agent is not None:
+                raise
+        return None
 
     async def show(self, tab: Tab, way: UnplacedDraft | None = None) -> None:
         """Show a tab; the one before keeps its draft and scroll position.
@@ -181,8 +190,11 @@ class TabActions:
         spec = choices.kept_agent(context.tab, context.settings) if context.tab else context.start.agent
         with context.drafts.under_way(way):
             if spec is None:
-                await self.first_tab(way)
-            else:
+                last_used = await context.tabs.last_used_agent()
+                spec = await choices.choose_agent(
+                    context.app, choices.WHICH_AGENT, context.settings, last_used
+                )
+            if spec is not None:
                 await self.show(await context.tabs.open_new(spec), way)
 
     async def history(self) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from catena.screens.chat.actions import settings as choices
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match
+from catena.settings.agent_choices import agent_choices
 from catena.terminal.programs import edit_text
 from catena.widgets.commands import CommandWords
 from catena.widgets.row_list import Row
@@ -84,8 +84,8 @@ class ViewActions:
         from catena.screens.help import help_text
 
         agents = [
-            (row.label, f"{row.detail} {row.note}".strip())
-            for row in choices.agent_rows(self._context.settings, None)
+            (choice.title, f"{choice.readiness} {choice.about}".strip())
+            for choice in agent_choices(self._context.settings, None)
         ]
         place = self._context.screen.place
         page = help_text(_HELPED_BY.get(place, place), agents, self._commands)

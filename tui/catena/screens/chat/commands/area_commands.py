@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from catena.screens.chat.panels.attachments import AttachmentBar
     from catena.screens.chat.panels.permission import PermissionPanel
     from catena.screens.chat.panels.queue import QueueList
+    from catena.screens.chat.panels.start import StartPanel
     from catena.screens.chat.panels.trouble import TroublePanel
     from catena.transcript import Transcript
     from catena.widgets.composer import Composer
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         | QueueList.Moved
         | QueueList.Removed
         | QueueList.SentNow
+        | StartPanel.Taken
         | Transcript.BranchRequested
         | Transcript.OlderRequested
         | Transcript.SeamOpened

@@ -15,6 +15,7 @@ from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.queue import QueueList
+from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.terminal.programs import EditorFailed
@@ -145,8 +146,16 @@ class Commands:
                     self.run(self._change(tab, event))
             case EditLeft():
                 actions.edits.leave_edit()
+            case StartPanel.Taken():
+                self.run(context.gate.led(actions.start.take()))
+            case Composer.SentEmpty() if actions.start.open:
+                self.run(context.gate.led(actions.start.take()))
             case Composer.SentEmpty():
                 self.run(actions.prompts.go_on())
+            case Composer.Walked() if actions.start.open and not (
+                event.older and actions.prompts.cleared_here
+            ):
+                actions.start.move(-1 if event.older else 1)
             case Composer.Walked():
                 self.run(actions.prompts.walk(older=event.older))
             case Transcript.OlderRequested():
@@ -257,6 +266,10 @@ class Submissions:
         context, actions = self._context, self._actions
         actions.prompts.stop_walking()
         tab = context.drafts.tab
+        if context.drafts.nowhere and actions.start.keeps_text and not _is_command(text):
+            context.parts.composer.put(text)
+            context.run(context.gate.led(actions.start.take()))
+            return
         if tab is not None and tab.editing and not _is_command(text):
             actions.edits.submit(tab, text)
         else:
@@ -265,15 +278,10 @@ class Submissions:
                 context.parts.composer.put(tab.editing.prompt.text)
             context.drafts.write()
             if context.drafts.nowhere and not _is_command(text):
-                context.run(self._open_first_tab(context.drafts.set_out()))
+                context.run(actions.start.take())
         if tab is not None:
             actions.tabs.try_again(tab)
         context.drafts.release()
-
-    async def _open_first_tab(self, way: UnplacedDraft) -> None:
-        """Open the first tab for a text that was written without one."""
-        with self._context.drafts.under_way(way):
-            await self._actions.tabs.first_tab(way)
 
     def go(self, outgoing: OutgoingText) -> None:
         """Do a command, or send a prompt: its place is there."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from catena.screens.chat.panels.start import AgentRow, FoldRow, StartPanel
+from catena.widgets.composer import Composer
 from catena.workspace.outgoing import OutgoingTexts, UnplacedDraft
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StartupCommands:
-    """The commands of a chat area before its tabs are there: quit, and keep what is submitted.
+    """The commands of a chat area before its tabs are there: quit, keep what is submitted, choose what to start with.
 
     ``draft`` is where everything is written until then.
     """
@@ -23,9 +25,10 @@ class StartupCommands:
     may_submit = True
     text_waits = False
 
-    def __init__(self, outgoing: OutgoingTexts, leave: Callable[[], None]) -> None:
+    def __init__(self, outgoing: OutgoingTexts, start: StartPanel, leave: Callable[[], None]) -> None:
         """``leave`` ends the program."""
         self._outgoing = outgoing
+        self._start = start
         self._leave = leave
         self.draft = UnplacedDraft()
         self.cleared_texts: list[str] = []
@@ -42,9 +45,29 @@ class StartupCommands:
     def submit(self, text: str) -> None:
         """Keep a text until the tabs are there."""
         self._outgoing.add(text, self.draft)
+        self._take()
 
     def handle(self, event: ChatEvent) -> None:
-        """Do nothing: no widget shows a tab yet."""
+        """Choose what to start with; no other widget shows anything yet."""
+        if not self._start.display:
+            return
+        match event:
+            case Composer.Walked():
+                self._start.move(-1 if event.older else 1)
+            case Composer.SentEmpty() | StartPanel.Taken():
+                self._take()
+            case _:
+                pass
+
+    def _take(self) -> None:
+        """Note which agent is to be started, once the store is open."""
+        match self._start.selected:
+            case AgentRow() as row if self._start.display and row.starts:
+                self._start.taken = row
+            case FoldRow() if self._start.display:
+                self._start.toggle()
+            case _:
+                pass
 
     def attach(self, paths: Sequence[str]) -> None:
         """Do nothing: there is no draft to attach to."""

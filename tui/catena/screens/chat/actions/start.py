@@ -1,0 +1,122 @@
+"""The start of a directory without tabs: what stands there, and taking a row of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.panels.start import AgentRow, ConversationRow, FoldRow, HistoryRow, StartPanel
+from catena.settings.agent_choices import agent_choices, with_versions
+from catena.settings.agents import find_agent, titles_of
+from catena.settings.installed_agents import agent_versions
+from catena.text.formats import time_or_day, title_of
+from catena.workspace.outgoing import UnplacedDraft
+from catena_acp.agents.catalog import catalog
+from catena_acp.continuity.problems import problem_of_notice
+from catena_store.ids import utc_now
+from catena_store.records import Message, Summary
+
+if TYPE_CHECKING:
+    from catena.screens.chat.actions.tabs import TabActions
+
+_LISTED = 3  # conversations
+
+
+async def open_start(context: ChatContext) -> None:
+    """Show the start; versions are read in the background, since they take time."""
+    conversation = context.parts.conversation
+    last_used = await context.tabs.last_used_agent()
+    newest, count = await context.tabs.newest_here(_LISTED)
+    if context.tab is not None:
+        return
+    conversation.show_start()
+    conversation.start.show_agents(agent_choices(context.settings, last_used))
+    title_of_agent = titles_of(context.settings)
+    in_catalogue = {entry.name: entry.title for entry in catalog()}
+
+    def row(summary: Summary, last: Message | None) -> ConversationRow:
+        agent = title_of_agent(summary.agent, summary.profile) or in_catalogue.get(summary.agent)
+        return ConversationRow(
+            summary.id,
+            summary.title or title_of(summary.preview) or "untitled",
+            agent or summary.agent,
+            summary.messages,
+            time_or_day(summary.updated_at, utc_now()),
+            failed=last is not None and problem_of_notice(last) is not None,
+        )
+
+    conversation.start.show_conversations([row(*each) for each in newest], more=count - len(newest))
+    context.run(_show_versions(context))
+
+
+async def _show_versions(context: ChatContext) -> None:
+    start = context.parts.conversation.start
+    versions = await agent_versions(context.settings)
+    start.show_agents(with_versions(start.agents, versions))
+
+
+class StartActions:
+    """Actions on the start."""
+
+    def __init__(self, context: ChatContext, tabs: TabActions) -> None:
+        self._context = context
+        self._tabs = tabs
+
+    @property
+    def _panel(self) -> StartPanel:
+        return self._context.parts.conversation.start
+
+    @property
+    def open(self) -> bool:
+        """True while the start is on the screen, and no tab is on its way."""
+        return self._panel.display and self._context.drafts.nowhere
+
+    @property
+    def keeps_text(self) -> bool:
+        """True where Enter leads to no chat, so that what is written stays in the composer."""
+        selected = self._panel.selected
+        return self.open and selected is not None and not selected.starts
+
+    def move(self, step: int) -> None:
+        """Select another row."""
+        self._panel.move(step)
+
+    def take(self) -> Awaitable[None]:
+        """Do what the selected row stands for; what is written goes along to a chat."""
+        match self._panel.selected:
+            case AgentRow(choice=choice) if choice.found and self.open:
+                return self._start_agent(choice.name, self._context.drafts.set_out())
+            case ConversationRow(id=id) if self.open:
+                return self._continue(id, self._context.drafts.set_out())
+            case None if self._context.drafts.nowhere:
+                return self._choose(self._context.drafts.set_out())
+            case _:
+                return self._act()
+
+    async def _start_agent(self, name: str, way: UnplacedDraft) -> None:
+        context = self._context
+        with context.drafts.under_way(way):
+            spec = find_agent(name, context.settings)
+            await self._tabs.show(await context.tabs.open_new(spec), way)
+
+    async def _continue(self, conversation_id: str, way: UnplacedDraft) -> None:
+        with self._context.drafts.under_way(way):
+            await self._tabs.show(await self._context.tabs.open_conversation(conversation_id), way)
+
+    async def _choose(self, way: UnplacedDraft) -> None:
+        with self._context.drafts.under_way(way):
+            await self._tabs.first_tab(way)
+
+    async def _act(self) -> None:
+        if not self.open:
+            return
+        match self._panel.selected:
+            case FoldRow():
+                self._panel.toggle()
+            case HistoryRow():
+                await self._tabs.history()
+            case AgentRow(choice=choice):
+                self._context.say(f"{choice.title} is not installed: {choice.how}")
+            case _:
+                pass
