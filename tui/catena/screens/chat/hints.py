@@ -48,11 +48,3 @@ LEFT_HINTS: dict[str, tuple[Hint, ...]] = {  # in the place of the placeholder
 }
 # Their hints go with the first letter.
 WRITING = ("composer", "starting", "busy", "away", "asked", "troubled", "editing")
-    "composer",
-    "starting",
-    "busy",
-    "away",
-    "asked",
-    "troubled",
-    "editing",
-)  # their hints go with the first letter
