@@ -217,6 +217,7 @@ async def test_another_theme_redraws_everything_in_its_colours() -> None:
             segment.style for strip in transcript.render_lines(transcript.size.region) for segment in strip
         ]
         rows = shown(transcript)
+        dark_text = transcript._column.options.palette.text
         transcript.app.theme = "textual-light"
         await settled(transcript, pilot)
         light = [
@@ -224,6 +225,9 @@ async def test_another_theme_redraws_everything_in_its_colours() -> None:
         ]
         assert shown(transcript) == rows
         assert light != dark
+        text = transcript._column.options.palette.text
+        assert text == transcript.get_component_rich_style("transcript--text")
+        assert text.color != dark_text.color
 
 
 @pytest.mark.parametrize(

@@ -314,7 +314,11 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         """Draw all rows in the styles of the new theme."""
         super().notify_style_update()
         if self._viewport.ready and self.is_attached:
-            self._resize()
+            self.call_next(self._restyle)  # Textual has the styles of the roles only after this
+
+    def _restyle(self) -> None:
+        super().notify_style_update()  # what was read meanwhile
+        self._resize()
 
     def _resize(self) -> None:
         region = self.scrollable_content_region
