@@ -1,10 +1,13 @@
-"""What the tests start heeds Ctrl+C and hangups, and has the time of one zone, wherever the tests are started."""
+"""What the tests start heeds Ctrl+C and hangups, has the time of one zone, and leaves the person's own data alone,
+wherever the tests are started.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -16,9 +19,24 @@ pytest.register_assert_rewrite("support")
 settings.register_profile("catena", deadline=None, derandomize="CATENA_WALKS" not in os.environ)
 settings.load_profile("catena")
 
+# Where Catena keeps its data and its settings, and the rehearsal agent its sessions.
+_PLACES = {"CATENA_DATA_DIR": "data", "CATENA_CONFIG_DIR": "config", "XDG_STATE_HOME": "state"}
+
+
+@pytest.fixture(autouse=True)
+def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is in them, and they are not there before something is written."""
+    for variable, name in _PLACES.items():
+        monkeypatch.setenv(variable, str(tmp_path / name))
+
 
 def pytest_configure() -> None:
-    """A script that works in the background ignores Ctrl+C, `nohup` hangups; what they start inherits that."""
+    """A script that works in the background ignores Ctrl+C, `nohup` hangups; what they start inherits that.
+
+    What is not in a test, as a fixture that several share, has no places at all.
+    """
+    for variable, name in _PLACES.items():
+        os.environ[variable] = f"{os.devnull}/{name}"
     os.environ["TZ"] = "UTC"  # prompts show the time of day
     time.tzset()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
