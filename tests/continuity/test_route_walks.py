@@ -474,3 +474,22 @@ def test_the_walks_with_steering_say_texts_into_turns(template: Path, tmp_path: 
         ways = file.execute("SELECT how, stop_reason FROM turn ORDER BY started_at, rowid").fetchall()
     assert len(told) == 1
     assert ways == [("fresh", "end_turn"), ("resumed", "end_turn")], "and it was told to nobody again"
+
+
+def test_another_client_that_takes_over_while_the_next_prompt_is_taken_out_of_the_queue_ends_in_words(
+    template: Path, tmp_path: Path
+) -> None:
+    """The lease once was looked for before a wait, and used behind it: the error was nobody's."""
+    walk = Walk(
+        (Profile(), Profile()),
+        (
+            ("send", (1, 0, "one", False)),
+            ("stop", (9,)),
+            ("queue", (9,)),
+            ("advance", (8, None)),
+            ("send", (7, 0, "whole", False)),
+            ("send_now", (4, None)),
+            ("take_over", (7, 2, True)),
+        ),
+    )
+    assert play(walk, template, tmp_path) is None

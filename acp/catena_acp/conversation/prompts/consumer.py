@@ -157,7 +157,7 @@ class PromptConsumer:
             self.schedule.look()
             self._queue.unserved = False  # a failure of this is published, and not tried again by itself
             await shielded(self.delivery.close_unclosed())
-            taken = await shielded(self._queue.take_next(runtime.tenure))
+            taken = await shielded(self._queue.take_next(runtime.writable()))
             if taken is None:
                 return None
             self.schedule.found()
