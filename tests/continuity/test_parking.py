@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.conversation_events import Remarked
+from catena_acp.continuity.conversation_events import Remarked, TurnEnded
 from catena_acp.continuity.parking import detached_forks
 from catena_acp.continuity.services import WhileIdle
 from catena_store.chains import links, parked_links
@@ -32,6 +32,15 @@ async def said(desk: Desk, *texts: str) -> None:
         over = await desk.say(text)
         assert over.turn is not None
         await desk.window.settled()
+
+
+async def edited(desk: Desk, text: str, better: str) -> None:
+    """The newest prompt of this text is edited, and all that is done after its turn is over."""
+    prompt = next(row for row in reversed(await desk.branch()) if row.kind is Kind.USER and row.text == text)
+    at = len(desk.told)
+    await desk.window.edit(prompt.id, better)
+    await desk.until(lambda: next((True for news in desk.told[at:] if isinstance(news, TurnEnded)), None))
+    await desk.window.settled()
 
 
 async def parked(desk: Desk, state: LinkState = LinkState.PARKED) -> list[Link]:
@@ -284,17 +293,31 @@ async def test_k10_a_fork_may_take_a_small_share_of_its_turn(tmp_path: Path) -> 
         assert len(await parked(desk)) == 2
 
 
-async def test_k10_the_first_parked_fork_of_an_agent_is_told_once_and_for_all(tmp_path: Path) -> None:
+async def test_k10_parked_forks_are_told_of_at_the_first_edit_with_an_agent_and_never_again(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     async with world.client(while_idle=ALWAYS) as desk:
         await said(desk, "say one", "say two")
+        assert len(await parked(desk)) == 2
+        assert not any(isinstance(news, Remarked) for news in desk.told)
+        await edited(desk, "say two", "say three")
         (told,) = (news.text for news in desk.told if isinstance(news, Remarked))
         assert "'s session list" in told
         assert 'park = "off"' in told
     async with world.client(while_idle=ALWAYS) as other:
         await said(other, "say one")
-        assert len(await parked(other)) == 1
+        await edited(other, "say one", "say two")
+        assert len(await parked(other)) == 2
         assert not any(isinstance(news, Remarked) for news in other.told)
+
+
+async def test_k10_an_edit_where_nothing_is_parked_tells_of_no_forks(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client(while_idle=WhileIdle()) as desk:
+        await said(desk, "say one")
+        await edited(desk, "say one", "say two")
+        assert not any(isinstance(news, Remarked) for news in desk.told)
 
 
 @pytest.mark.parametrize("flags", [("--no-fork",), ("--no-close",)])
@@ -346,7 +369,7 @@ async def test_k06_an_agent_that_cannot_delete_is_not_asked_to(tmp_path: Path) -
         assert world.requests("session/delete") == []
 
 
-def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_to_a_person_only(
+def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_at_an_edit_to_a_person_only(
     tmp_path: Path,
 ) -> None:
     catena = Catena(tmp_path)
@@ -355,7 +378,10 @@ def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_to_a_p
     # Another conversation: how long the fork took that was parked last says nothing of its first one.
     at_a_terminal = on_a_terminal(catena, "run", "--agent-command", command, "say two")
     assert "two" in at_a_terminal
-    assert "'s session list" in at_a_terminal
+    assert "session list" not in at_a_terminal
+    first = catena("list", "--json").json[0]["id"]
+    prompt = catena("show", first, "--json").json["messages"][0]["id"]
+    assert "'s session list" in on_a_terminal(catena, "run", "--resume", first, "--edit", prompt, "say new")
     built_in = on_a_terminal(catena, "run", "--agent", "rehearsal", "say scripted")
     assert "scripted" in built_in and "session list" not in built_in
     (catena.config / "config.toml").write_text('park = "off"\n')
@@ -365,7 +391,7 @@ def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_to_a_p
         for conversation in catena("list", "--json").json
         for shown in [catena("show", conversation["id"], "--json").json]
     )
-    assert turns_and_parked == [(1, []), (1, ["parked"]), (1, ["parked"]), (1, ["parked"])]
+    assert turns_and_parked == [(1, []), (1, ["parked"]), (1, ["parked"]), (2, ["parked", "parked"])]
 
 
 def on_a_terminal(catena: Catena, *arguments: str) -> str:

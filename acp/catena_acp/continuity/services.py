@@ -127,7 +127,9 @@ class WhileIdle:
     kept: int = 20  # parked forks of a conversation, besides those of labelled checkpoints
     longest: float = 0.3  # seconds that the last parked fork of the session may have taken
     share: float = 0.05  # and of the time of the turn that has just ended, as a fraction
-    tells: Callable[[AgentSpec], bool] = lambda _: True  # whether an agent's first parked fork is announced
+    tells: Callable[[AgentSpec], bool] = lambda _: (
+        True
+    )  # whether parked forks are announced, at an agent's first edit
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,6 @@ async def park(context: SendContext, live: LiveSession, turn: Turn, window_id: s
             return
     raise_if_cancelled()
     if link is not None:
-        await _tell_once(context, live, window_id)
         await prune(context)
 
 
@@ -151,16 +150,24 @@ async def _add(context: SendContext, source: Link, opened: SessionOpened, took: 
         return link
 
 
-async def _tell_once(context: SendContext, live: LiveSession, window_id: str) -> None:
-    """Publish a remark, once for each agent, that parked forks appear in its own list."""
-    if not context.services.while_idle.tells(live.agent.spec):
+async def announce(context: SendContext, window_id: str, title: str) -> None:
+    """Remark at an edit, once for each agent, that parked forks make it cheap and appear in the agent's own list.
+
+    Raises StoreError.
+    """
+    spec = context.spec
+    if not context.services.while_idle.tells(spec):
+        return
+    async with context.services.db.read() as reader:
+        parked = await parked_links.prunable(reader, context.record.id)
+    if not any((link.agent, link.profile) == (spec.name, spec.profile) for link in parked):
         return
     async with context.tenure.write() as tx:
-        known = await agents.abilities(tx, live.agent.spec.name, _ANY_VERSION)
+        known = await agents.abilities(tx, spec.name, _ANY_VERSION)
         if _TOLD_OF_PARKING in known:
             return
-        await agents.set_ability(tx, live.agent.spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
-    context.host.publish(Remarked(window_id, TELLS.format(title=live.state.agent_title)))
+        await agents.set_ability(tx, spec.name, _ANY_VERSION, _TOLD_OF_PARKING, "yes")
+    context.host.publish(Remarked(window_id, TELLS.format(title=title)))
 
 
 TELLS = (

@@ -15,6 +15,7 @@ from catena_acp.continuity.conversation_events import (
     SessionState,
     TurnEnded,
 )
+from catena_acp.continuity.parking.parking import announce
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
 from catena_acp.conversation import journal
@@ -25,8 +26,9 @@ from catena_acp.conversation.prompts.rows import Birth, PromptRows, clears
 from catena_acp.conversation.prompts.session_preparation import prepare
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import GivenUp, StillAtWork
+from catena_acp.errors import AgentError, GivenUp, StillAtWork
 from catena_acp.port import AgentSpec
+from catena_store.errors import StoreError
 from catena_store.records import Attachment, Message
 from catena_store.windows import attachments
 from catena_store.windows.journal import Act
@@ -137,6 +139,10 @@ class Window:
         finally:
             if kept_as is not None:
                 await shielded(self.queue.forget_edit(kept_as))
+        with contextlib.suppress(
+            StoreError, AgentError
+        ):  # the edit is on its way, whatever comes of the remark
+            await announce(self._runtime.send_context(), self.id, self._runtime.agent_title)
 
     async def retry(self, *, agent: AgentSpec | None = None, prompt_id: str | None = None) -> None:
         """Send the last prompt again, or another one: the same row where its turn brought nothing, else as a sibling.
