@@ -281,11 +281,13 @@ def test_w06_a_plan_is_a_checklist() -> None:
     ]
 
 
-def test_a_notice_has_a_mark_and_trouble_another_one() -> None:
+def test_trouble_that_is_over_has_a_mark_and_any_other_notice_has_none() -> None:
     writer = Writer()
     trouble = writer.row(
         Kind.NOTICE, "It stopped.", data={"trouble": "agent_gone", "detail": ["panic", "core"]}
     )
+    stopped = writer.row(Kind.NOTICE, "Stopped by you.", data={"trouble": "cancelled"})
+    assert column([stopped], 60) == ["", "  Stopped by you."]
     rows = column([trouble, writer.row(Kind.NOTICE, "compacted")], 60, unfolded=["m1"])
     assert rows == ["", "! It stopped. ▾", "  panic", "  core", "", "  compacted"]
 

@@ -10,7 +10,7 @@ from catena.text.safe_text import safe_line
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
 from catena.transcript.drawing.render_options import MARKS, RenderOptions
 from catena.transcript.drawing.wrapping import shorten, wrap_runs
-from catena_store.records import ContextSource, Message, MessageState
+from catena_store.records import ContextSource, Message, MessageState, StopReason
 
 _CLAUSES = 2  # of a seam's line; all of it is in its detail
 _COMPACTING = {
@@ -59,7 +59,8 @@ def plan_entries(message: Message) -> list[tuple[str, str]]:
 
 
 def is_trouble(message: Message) -> bool:
-    return bool(message.data.get("trouble"))
+    """Return whether a notice tells of something that failed; a stop that the person asked for did not."""
+    return message.data.get("trouble") not in (None, "", StopReason.CANCELLED)
 
 
 def notice_details(message: Message) -> str:
