@@ -245,7 +245,7 @@ def counts(added: int, removed: int, options: RenderOptions) -> list[tuple[str, 
 # Words
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-_MOST_COMPARED = 16  # removed or added lines that follow one another, beyond which words are not compared
+_MOST_COMPARED = 8  # removed or added lines that follow one another, beyond which words are not compared
 _LONGEST_COMPARED = 400  # characters
 _ALIKE = 0.5  # of two lines, below which they are not versions of one line
 
@@ -282,7 +282,9 @@ def _compare(
         before = _tokens(rows[old].text)
         for new in range(first, added.stop):
             candidate = SequenceMatcher(None, before, _tokens(rows[new].text), autojunk=False)
-            if candidate.real_quick_ratio() > ratio and (alike := candidate.ratio()) > ratio:
+            if candidate.real_quick_ratio() <= ratio or candidate.quick_ratio() <= ratio:
+                continue
+            if (alike := candidate.ratio()) > ratio:
                 best, ratio, matcher = new, alike, candidate
         if matcher is None:
             continue
