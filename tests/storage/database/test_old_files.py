@@ -217,7 +217,7 @@ async def test_r18_an_older_file_that_may_not_be_written_is_refused_in_words(tmp
         await of_first_schema(path, 2)
         path.chmod(0o444)
         directory.chmod(0o555)
-        with as_somebody_else(), pytest.raises(StoreUnusable, match="older Catena, and read-only"):
+        with as_somebody_else(), pytest.raises(StoreUnusable, match="older Catena and read-only"):
             async with Database.open(path):
                 pass
         directory.chmod(0o755)

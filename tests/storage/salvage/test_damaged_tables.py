@@ -110,7 +110,7 @@ async def test_r18_with_one_damaged_table_or_index_the_messages_open_and_a_promp
     if name == "window":
         assert "not sent yet" in typed, "a draft outlives its tab"
     assert len(told) == 1, "it is told once"
-    assert "mended" in told[0] and "no messages were lost" in told[0]
+    assert "repaired" in told[0] and "no messages were lost" in told[0]
 
 
 async def test_r18_what_can_be_read_of_a_damaged_table_stays_in_it(tmp_path: Path) -> None:
