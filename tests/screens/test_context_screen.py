@@ -42,7 +42,7 @@ async def test_p10_the_view_equals_what_the_agent_received(
         await person.sees(f"Sent {len(told):,} characters")
         assert any(base64.b64encode(told.encode()).decode() in data for data in sent)
         await person.press("enter")
-        await person.sees_no("│ say alpha")
+        await person.sees_no("> say alpha")
         async with person.commands.context.tabs._db.write():  # nothing is read before both are pressed
             await person.press("left", "left")
         await person.sees("turn 1 of 3", "Only your prompt was sent.", "none of this conversation")
@@ -92,7 +92,7 @@ async def test_s01_the_context_works_by_mouse_and_in_a_small_terminal(world: Wor
         await person.sees("turn 3 of 3")
         await person.until(lambda: text.max_scroll_y > 15, "the text to be laid out")
         await person.press(*["pagedown"] * 5)
-        await person.sees("│ say alpha")
+        await person.sees("> say alpha")
 
 
 async def test_p10_there_is_no_context_before_the_first_prompt(world: World) -> None:

@@ -23,6 +23,7 @@ from textual.widgets.text_area import Selection
 import catena
 from catena.text.safe_text import safe_cells
 from catena.widgets.composer import Composer
+from catena.widgets.hint_line import HintLine
 from catena.widgets.text_fields import EditedText, SafeInput, SafeTextArea
 from support.places import SCRIPTED_AGENT
 from support.screen.messages import taken_in
@@ -161,7 +162,7 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
         ways.emptied()
         with ways.watched("commands"):
             terminal.write("/zap")
-            terminal.wait_for("the agent.s")
+            terminal.wait_for("from the agent")
         with ways.watched("command taken"):
             terminal.press("tab")
             terminal.wait_for("│ /zapclip")
@@ -194,7 +195,7 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.wait_for(EMPTY_BOX)
         with ways.watched("find"):
             terminal.press("ctrl+f")
-            terminal.wait_for("  find")
+            terminal.wait_for("╭ Find")
             terminal.write(f"\x1b[200~sought {PAYLOAD}\x1b[201~")
             terminal.wait_for("sought clip")
             terminal.press("escape")
@@ -375,7 +376,10 @@ def test_an_edited_text_is_given_back_as_it_came_and_follows_every_change() -> N
 async def test_a_placeholder_and_a_suggestion_are_no_markup_and_steer_nothing() -> None:
     app = Fields()
     async with app.run_test(size=(200, 20)) as pilot:
-        app.area.placeholder = "[bold]hint[/] \x1b[2J[@click=app.quit]"
+        hints = HintLine()
+        hints.address("[bold]hint[/] \x1b[2J[@click=app.quit]")
+        app.area.empty_row = hints.inside
+        app.area.refresh()
         app.line.placeholder = "[bold]hint[/] \x1b[2J"
         await taken_in(pilot)
         assert drawn(app.area) == ["[bold]hint[/] ␛[2J[@click=app.quit]"]

@@ -70,7 +70,7 @@ def _back(terminal: Terminal, *keys: str) -> None:
         terminal.wait_until_quiet(0.2)  # else an escape would be half of another key
         terminal.press(key)
     text = terminal.wait_for(EMPTY_BOX + r"[^\n]*(ctrl\+o history|Your draft is back)")
-    assert len(re.findall("^ [▌█] ", text, re.MULTILINE)) == 1, text
+    assert len(re.findall("^ *[▌█] ", text, re.MULTILINE)) == 1, text
 
 
 def test_a_reason_that_is_typed_with_its_r_rejects_and_never_allows(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from catena.widgets.typing_box import EdgeWord, TypingBox
 CHIP = "chip"
 CANCEL = "cancel"
 SPINNER = "◐◓◑◒"
+_LONGEST_NAME = 32  # cells
 FRAMES_A_SECOND = 4
 _UNASKED = re.compile(
     r"\b(accept ?edits?|auto(pilot| ?edits?| ?approve| ?accept)?|bypass( ?permissions?)?|yolo|full ?access|"
@@ -189,9 +190,9 @@ class ComposerEdges:
             left += self._mode_word()
         else:
             if status.agent:
-                left.append(EdgeWord(Content.styled(safe_line(status.agent), "$foreground"), 3))
+                left.append(EdgeWord(_said(status.agent, "$foreground"), 3))
             if status.model and not self._narrow():
-                left.append(EdgeWord(Content.styled(safe_line(status.model), "$muted"), 0))
+                left.append(EdgeWord(_said(status.model, "$muted"), 0))
             left += self._mode()
         right = [
             EdgeWord(Content.styled(safe_line(text), "$muted"), weight)
@@ -211,7 +212,7 @@ class ComposerEdges:
         if not status.mode:
             return []
         style = "$unasked" if status.unasked else "$muted"
-        return [EdgeWord(Content.styled(safe_line(status.mode), style), 5)]
+        return [EdgeWord(_said(status.mode, style), 5)]
 
     def _behind(self) -> list[EdgeWord]:
         """What is behind the field of a composer of one row."""
@@ -225,3 +226,8 @@ class ComposerEdges:
         if (chip := self._chip()) is not None:
             words.append(chip)
         return words
+
+
+def _said(name: str, style: str) -> Content:
+    """A name as an agent gives it, which is as long as it likes."""
+    return Content.styled(safe_line(name), style).truncate(_LONGEST_NAME, ellipsis=True)
