@@ -53,7 +53,7 @@ def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_ki
         with place.catena(*REHEARSAL) as second:
             open_newest(second)
             second.wait_for("  the beginning")
-            text = second.wait_for(rf"read-only: open in Catena \({first.pid}\) has it")
+            text = second.wait_for(rf"read-only: open in Catena \({first.pid}\)")
             assert "◇" in text  # its tab's mark
             first.say("stream 40 rate 40; hang")
             second.wait_for(r"▌ stream 40[\s\S]*  [A-Z]\w+ \w+")
