@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from textual import events
@@ -15,7 +16,7 @@ from catena.transcript import Transcript
 from catena.transcript.messages.prompt import Siblings
 from catena_store.records import Kind, MessageState
 from support.screen.messages import press, taken_in
-from support.screen.transcript import Writer, at, markdown, page, posted, scene, settled, shown, until
+from support.screen.transcript import START, Writer, at, markdown, page, posted, scene, settled, shown, until
 
 
 async def test_it_opens_at_the_end_and_follows_it() -> None:
@@ -624,6 +625,18 @@ async def test_while_the_agent_works_a_mark_turns_below_the_last_message_and_mov
         transcript.working(None)
         await taken_in(pilot)
         assert [row for row in shown(transcript) if row] == ["  text"]
+
+
+async def test_while_the_agent_works_a_running_call_shows_for_how_long() -> None:
+    call = Writer().tool("execute", "make", state=MessageState.OPEN, status="in_progress", started_at=at(0))
+    async with scene([call], size=(60, 10)) as (transcript, pilot):
+        transcript._wall_clock = lambda: START + timedelta(seconds=3)
+        transcript.working(transcript._now())
+        await taken_in(pilot)
+        assert "◐ Run     make".ljust(55) + "3 s" in shown(transcript)
+        transcript.working(None)
+        await taken_in(pilot)
+        assert "◐ Run     make" in shown(transcript)
 
 
 async def test_a_hit_in_a_group_of_calls_opens_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from functools import cached_property
 
 from rich.style import Style
@@ -133,6 +134,7 @@ class RenderOptions:
     highlights: HighlightCache | None = None  # None: code stays plain
     half_rows: bool = False  # grounds reach half a row above and below
     short: bool = False  # the screen has few rows: tool calls show only their lines
+    now: Callable[[], datetime] | None = None  # while the agent works: running calls show for how long
 
     @property
     def second_axis(self) -> int:

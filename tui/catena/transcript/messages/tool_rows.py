@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from catena.text.formats import duration_text
+from catena.text.formats import duration_text, seconds_since_start
 from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, line_of, with_mark
 from catena.transcript.drawing.render_options import RenderOptions
@@ -71,6 +71,9 @@ def draw_tool_line(message: Message, shown: Shown, options: RenderOptions) -> Li
     if call.exit_code:
         right.append((f"exit {call.exit_code}", palette.error))
     time = "" if call.seconds is None else duration_text(call.seconds)
+    if call.running and options.now is not None:
+        elapsed = seconds_since_start(message.data, options.now())
+        time = "" if elapsed is None or elapsed < 1 else duration_text(elapsed, precise=False)
     mark_style = palette.failed if call.failed else palette.running if call.running else palette.muted
     verb_style = palette.failed if call.failed else palette.muted
     return _line(call.glyph, mark_style, call.verb, verb_style, call.object, fold, right, time, options)

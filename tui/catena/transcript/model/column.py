@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
 from catena.transcript.drawing.lines import Line
@@ -170,6 +172,23 @@ class Column:
         """Fold or unfold the group of calls that begins with ``entry``."""
         self.group_folds[entry.message.id] = folded
         self._connect(self.position(entry))
+
+    def set_now(self, now: Callable[[], datetime] | None) -> None:
+        """Show for how long running tool calls have run, by this clock; None: do not."""
+        self.options = replace(self.options, now=now)
+        self.redraw_running()
+
+    def redraw_running(self) -> bool:
+        """Draw the lines of running tool calls again; return whether there are any."""
+        running = [
+            entry
+            for entry in self.entries[-_GROWING:]
+            if entry.message.kind is Kind.TOOL and entry.message.state is MessageState.OPEN and entry.parts
+        ]
+        for entry in running:
+            if entry.parts:
+                entry.parts[0].lines = None
+        return bool(running)
 
     def put_away(self, message_id: str | None) -> None:
         """Draw a notice no longer, and the one that was put away before again; None: draw all."""

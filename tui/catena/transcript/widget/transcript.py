@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from time import monotonic
 from typing import ClassVar
@@ -23,7 +24,7 @@ from catena.transcript.widget.browsing import BrowsableTranscript
 from catena.transcript.widget.prompt_buttons import BRANCH_ACT
 from catena.transcript.widget.row_renderer import Overlay
 from catena.transcript.widget.search import Search, TextHit
-from catena.transcript.widget.view import FRAME
+from catena.transcript.widget.view import FRAME, utc_now
 from catena_store.records import Kind
 from catena_store.records import Message as Record
 
@@ -87,6 +88,7 @@ class Transcript(BrowsableTranscript):
         *,
         directory: str = "",
         clock: Callable[[], float] = monotonic,
+        wall_clock: Callable[[], datetime] = utc_now,
         frame: float = FRAME,
         column: int = COLUMN,
         half_rows: bool = False,
@@ -98,6 +100,7 @@ class Transcript(BrowsableTranscript):
         super().__init__(
             directory=directory,
             clock=clock,
+            wall_clock=wall_clock,
             frame=frame,
             column=column,
             half_rows=half_rows,

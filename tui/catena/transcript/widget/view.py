@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -96,6 +97,11 @@ class FrameClock:
             pass
 
 
+def utc_now() -> datetime:
+    """The time of day."""
+    return datetime.now(UTC)
+
+
 FRAME = 0.04  # minimum seconds between two flushes
 _HELD = 0.3  # seconds after which the held-back end of a growing answer is drawn
 
@@ -123,6 +129,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         *,
         directory: str = "",
         clock: Callable[[], float] = monotonic,
+        wall_clock: Callable[[], datetime] = utc_now,
         frame: float = FRAME,
         column: int = COLUMN,
         half_rows: bool = False,
@@ -143,12 +150,14 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._bar_shown = False
         self._working_since: float | None = None
         self._followed = False  # something stands right below
+        self._second = 0  # of the work, in which the running calls were drawn
         self._still = still
         self._ticks: Timer | None = None
         self._syncing_scroll = False  # the viewport sets the scroll position, not the person
         self._lex_running = False
         self._pending_text: dict[str, GrowingText] = {}
         self._now = clock
+        self._wall_clock = wall_clock
         self.frames = FrameClock(self._flush, self.set_timer, now=clock, frame=frame)
         self._release_scheduled = False
 
@@ -241,6 +250,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         if since is not None:
             self._ticks = self.set_interval(1.0 if self._still else 1 / FRAMES_A_SECOND, self._draw_tail)
         anchor = self._viewport.anchor()
+        self._column.set_now(None if since is None else self._wall_clock)
         self._set_tail()
         self._place(anchor)
 
@@ -253,8 +263,14 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._place(anchor)
 
     def _draw_tail(self) -> None:
-        """Draw the next frame of what turns below the last message."""
+        """Draw the next frame of what turns below the last message, and each second how long calls have run."""
         self._set_tail()
+        second = int(self._now() - (self._working_since or 0.0))
+        if second != self._second:
+            self._second = second
+            if self._column.redraw_running():
+                self._place(self._viewport.anchor())
+                return
         self._repaint()
 
     def _set_tail(self) -> None:
