@@ -31,11 +31,12 @@ _WORDS = {
     "edit": "Allow the edit of {}?",
     "delete": "Allow deleting {}?",
     "move": "Allow moving {}?",
-    "search": "Allow the search {}?",
+    "search": "Allow searching {}?",
     "execute": "Allow running {}?",
     "fetch": "Allow fetching {}?",
     "rewind": "Allow the rewind {}?",
 }
+_ANY_TITLE = frozenset({"execute", "rewind"})  # their titles need not begin with a verb
 _ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 
@@ -280,22 +281,19 @@ class PermissionPanel(Vertical, can_focus=True):
 
 
 def _question(call: ToolCallChanged, directory: str) -> str:
-    """The question in one sentence; its object is what the agent names."""
+    """The question in one sentence: about the files of the call, else in the agent's words."""
     from catena.transcript.messages.tool_call import relative, without_verb
 
-    diffs = diffs_of(call)
-    paths = [relative(diff.path, directory) for diff in diffs]
-    paths = paths or [relative(place.path, directory) for place in call.locations or ()]
-    title = without_verb(safe_line(call.title or ""), call.kind or "").rstrip("?")
-    words = _WORDS.get(call.kind or "")
-    if call.kind in _ABOUT_FILES and paths:
-        others = len(set(paths)) - 1
-        about = f"{paths[0]} and {counted(others, 'other file')}" if others else paths[0]
-    else:
-        about = title
-    if words is None or not about:
-        return f"Allow: {about}?" if about else "Allow this?"
-    return words.format(about)
+    kind, title = call.kind or "", safe_line(call.title or "").strip()
+    words, named = _WORDS.get(kind, ""), without_verb(title, kind)
+    paths = [diff.path for diff in diffs_of(call)] or [place.path for place in call.locations or ()]
+    if kind in _ABOUT_FILES and paths:
+        named = relative(paths[0], directory)
+        if others := len(set(paths)) - 1:
+            named += f" and {counted(others, 'other file')}"
+    elif not words or not named or (kind not in _ANY_TITLE and named == title and " " in title):
+        return f"Allow this: {title.removesuffix('?')}?" if title else "Allow this tool call?"
+    return words.format(named.removesuffix("?"))
 
 
 def _first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOption | None:

@@ -1,0 +1,137 @@
+"""Where a question stands: right below what it is about, with as much of that as there is room for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.app import ComposeResult
+from textual.pilot import Pilot
+
+from catena.screens.chat.panels.permission import PermissionPanel
+from catena_acp.continuity.conversation_events import PermissionOpened
+from catena_acp.session_events import Location, PermissionOption, ToolCallChanged, ToolDiff, ToolText
+from support.screen.messages import taken_in
+from support.screen.pilot import at_the_screen
+from support.screen.themed import ThemedApp
+
+OPTIONS = (
+    PermissionOption("yes", "Allow once", "allow_once"),
+    PermissionOption("always", "Allow edits in this session", "allow_always"),
+    PermissionOption("no", "Reject", "reject_once"),
+)
+
+
+class Stage(ThemedApp):
+    """The panel alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.panel = PermissionPanel()
+
+    def compose(self) -> ComposeResult:
+        yield self.panel
+
+    async def ask(self, pilot: Pilot[None], *calls: ToolCallChanged) -> list[str]:
+        """Ask for these calls; the rows that are shown."""
+        asks = [PermissionOpened("w", str(number), call, OPTIONS) for number, call in enumerate(calls)]
+        self.panel.show(asks, directory="/p")
+        await taken_in(pilot)
+        rows = [strip.text.rstrip() for strip in self.screen._compositor.render_strips()]
+        return rows[: self.panel.outer_size.height]
+
+
+def edit(*paths: str, lines: int = 1) -> ToolCallChanged:
+    old = "\n".join(f"line {number}" for number in range(40))
+    new = "\n".join(f"{'new' if number < lines else 'line'} {number}" for number in range(40))
+    return ToolCallChanged(
+        "call", "Edit", "edit", content=tuple(ToolDiff(f"/p/{path}", old, new) for path in paths)
+    )
+
+
+async def test_w01_a_long_change_takes_half_of_the_screen_and_says_what_is_left_out() -> None:
+    async with (stage := Stage()).run_test(size=(100, 30)) as pilot:
+        rows = await stage.ask(pilot, edit("a.py", lines=20))
+        question = next(y for y, row in enumerate(rows) if "Allow the edit of a.py?" in row)
+        subject = rows[: question - 1]
+        assert len(subject) == 15
+        assert subject[-1] == "          … 26 lines ▸"
+        assert all(row[8] in "−+" for row in subject[:-1]), "changed lines go before those around them"
+        assert [row.split("▌", 1)[-1] for row in rows[question + 1 : -1]] == [
+            " 1 y     Allow once",
+            " 2       Allow edits in this session",
+            " 3 n     Reject",
+            " r       Reject with a reason",
+        ]
+
+
+async def test_w01_a_short_screen_shows_no_change_and_names_the_key_of_all_of_it() -> None:
+    async with (stage := Stage()).run_test(size=(100, 12)) as pilot:
+        rows = [row for row in await stage.ask(pilot, edit("a.py")) if row.strip("▄▀")]
+        assert "Allow the edit of a.py?" in rows[0] and "d full diff" in rows[0]
+        assert "1 y Allow once" in rows[1] and len(rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "question"),
+    [
+        (edit("a.py", "b.py", "c.py"), "Allow the edit of a.py and 2 other files?"),
+        (ToolCallChanged("c", "Run `make all`", "execute"), "Allow running make all?"),
+        (ToolCallChanged("c", "Fix the login", "edit"), "Allow this: Fix the login?"),
+        (ToolCallChanged("c", None, "read", locations=(Location("/p/x.md", None),)), "Allow reading x.md?"),
+        (ToolCallChanged("c"), "Allow this tool call?"),
+    ],
+)
+async def test_w01_the_question_names_what_is_asked_for(call: ToolCallChanged, question: str) -> None:
+    async with (stage := Stage()).run_test(size=(100, 40)) as pilot:
+        assert any(row.startswith(f"▌ {question}") for row in await stage.ask(pilot, call))
+
+
+async def test_w01_a_command_is_shown_with_all_that_the_agent_says_of_it_and_how_many_wait() -> None:
+    call = ToolCallChanged(
+        "c",
+        "Run ls",
+        "execute",
+        raw_input={"command": ["ls", "-l"], "cwd": "/p/src"},
+        content=(ToolText("lists \x1b[31mfiles"),),
+    )
+    async with (stage := Stage()).run_test(size=(100, 40)) as pilot:
+        rows = await stage.ask(pilot, call, edit("a.py"))
+        assert rows[:2] == ["          command: ls -l", "          cwd: /p/src"]
+        assert "lists" in rows[2] and "\x1b" not in rows[2]
+        assert any("Allow running ls?" in row and "1 of 2" in row for row in rows)
+
+
+async def test_w01_a_question_stands_right_below_the_call_and_the_composer_where_it_was(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 40)) as person:
+        before = person.composer.region
+        await person.say("say so; edit notes.txt")
+        await person.until(
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
+        )
+        await person.taken_in()
+        rows = person.text.splitlines()
+        call = next(y for y, row in enumerate(rows) if row.startswith("? Edit"))
+        assert "−" in rows[call + 1], "its change is right below"
+        question = next(y for y, row in enumerate(rows) if "Allow the edit of notes.txt?" in row)
+        assert question == call + 9, "and the question below that"
+        assert person.composer.region == before
+        await person.press("y")
+        await person.idle()
+        transcript = person.area.conversation.transcript
+        assert transcript is not None
+        assert transcript.size.height == person.area.panels.size.height, "it has all of its room again"
+
+
+async def test_a_trouble_is_said_once_in_its_panel_and_in_the_transcript_after(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say so; error -32000 no such luck")
+        await person.until(lambda: person.area.panels.trouble.can_act, "the trouble")
+        await person.taken_in()
+        assert person.text.count("no such luck") == 2, "in the prompt, and once as trouble"
+        await person.press("escape")
+        await person.until(lambda: not person.area.panels.trouble.open, "it to be dismissed")
+        await person.taken_in()
+        assert person.text.count("no such luck") == 2, "in the prompt, and once as trouble"
