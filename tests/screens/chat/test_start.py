@@ -78,7 +78,7 @@ async def test_the_start_lists_what_is_here_and_enter_begins_with_it(tmp_path: P
         await person.select("agent rehearsal")
         await person.sees("Ask Rehearsal")
         await person.press("enter")
-        await person.sees("Rehearsal in")
+        await person.sees("Rehearsal is ready in")
         await person.writing()
         assert not person.area.conversation.start.display
 
@@ -183,7 +183,7 @@ async def test_a_click_takes_a_row(tmp_path: Path) -> None:
         await person.sees("Start with")
         y = next(at for at, line in enumerate(person.text.splitlines()) if "Rehearsal" in line)
         await person.pilot.click(offset=(6, y))
-        await person.sees("Rehearsal in")
+        await person.sees("Rehearsal is ready in")
 
 
 async def test_an_agent_of_the_settings_that_is_not_here_is_named_on_the_start(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ async def test_an_agent_of_the_settings_that_is_not_here_is_named_on_the_start(t
     async with at_the_screen(str(tmp_path), settings=settings, choose=True) as person:
         await person.sees("Claude Code: not installed", "Start with")
         await person.press("enter")
-        await person.sees("Rehearsal in")
+        await person.sees("Rehearsal is ready in")
 
 
 async def test_an_agent_of_the_settings_stands_there_with_its_own_title(tmp_path: Path) -> None:
@@ -233,6 +233,8 @@ async def test_s01_the_start_has_room_on_every_screen(tmp_path: Path, size: tupl
         for _ in range(19):
             await person.press("down")
         await person.sees("Pi", "y copy")
+        await person.press("pageup", "pageup", "pageup")
+        await person.sees("Start with", "▌ Rehearsal")
 
 
 async def test_nothing_moves_when_versions_and_conversations_come() -> None:

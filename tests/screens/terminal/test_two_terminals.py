@@ -43,7 +43,7 @@ def test_m06_a_second_catena_that_finds_no_agent_lets_one_be_chosen(place: Place
         with place.catena() as second:
             second.wait_for(r"Start with[\s\S]*Another Catena is open here")
             second.press("enter")
-            second.wait_for("Rehearsal in")
+            second.wait_for("Rehearsal is ready in")
 
 
 def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_killed(place: Place) -> None:

@@ -220,7 +220,9 @@ class ConversationArea(Vertical):
 
     def page(self, step: int) -> None:
         """Scroll by a screenful; the focus stays."""
-        if self.transcript is not None:
+        if self.start.display:
+            self.start.page(step)
+        elif self.transcript is not None:
             scroll = self.transcript.scroll_page_up if step < 0 else self.transcript.scroll_page_down
             scroll(animate=False)
 

@@ -137,6 +137,7 @@ class StartPanel(ScrollView, can_focus=False):
         & > .start--failure { color: $failure; text-style: bold; }
         & > .start--cursor { background: $selection; color: $selection-text; text-style: $selection-style; }
     }
+    .-tall StartPanel { margin-bottom: 1; }
     """
 
     cursor = reactive(0)
@@ -215,6 +216,13 @@ class StartPanel(ScrollView, can_focus=False):
         if self._rows:
             self._touched = True
             self.cursor = (self.cursor + step) % len(self._rows)
+
+    def page(self, step: int) -> None:
+        """Move the cursor by a screenful; it stops at the ends."""
+        if self._rows:
+            self._touched = True
+            target = self.cursor + step * max(1, self.size.height - 2)
+            self.cursor = max(0, min(len(self._rows) - 1, target))
 
     def _show(self) -> None:
         before = self.selected
