@@ -35,7 +35,7 @@ def broad_tree(subject: Subject, folder: Path) -> Figures:
             running.compose("/tree")
             seen = len(running.terminal.outputs)
             pressed = running.submit()
-            shown.append((running.expect(f"the tree: {PROMPTS} prompts", since=seen) - pressed) * 1e3)
+            shown.append((running.expect(f"{PROMPTS} prompts", since=seen) - pressed) * 1e3)
             running.terminal.settle()
             running.terminal.write(ESCAPE)
             running.terminal.settle(0.3)

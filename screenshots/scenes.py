@@ -62,7 +62,7 @@ async def tree(app: Stage) -> None:
     """Every branch of a conversation."""
     await _two_versions(app)
     await app.say("/tree")
-    await app.shows("Tree: 3 prompts")
+    await app.shows("3 prompts, 2 branches")
 
 
 async def aside(app: Stage) -> None:

@@ -23,22 +23,51 @@ def test_w18_it_says_plainly_that_it_is_scripted(tmp_path: Path) -> None:
         assert "## " in answer.text and "\n- " in answer.text and "```" in answer.text
 
 
-def test_w18_help_explains_every_scene_that_it_lists(tmp_path: Path) -> None:
+def test_w18_help_lists_every_scene_in_a_screenful_and_explains_each_when_asked_for_all(
+    tmp_path: Path,
+) -> None:
     with ready(tmp_path) as (agent, session):
         said = agent.prompt(session, "Help").text
         assert "**no model**" in said
-        listed = [line.split("`")[1].split()[0] for line in said.splitlines() if line.startswith("- `")]
-        assert {"say", "stream", "edit!", "echo", "crash", "ratelimit", "invalid-utf8"} <= set(listed)
-        assert all(line.split("`: ")[1] for line in said.splitlines() if line.startswith("- `"))
+        assert len(said) < 76 * 18, "it starts at its beginning on a screen of 80 by 24"
+        listed = scenes_in(said)
+        assert {"say", "stream", "edit!", "echo", "crash", "ratelimit", "invalid-utf8"} <= listed
         assert agent.prompt(session, "/help").text == said
+        explained = agent.prompt(session, "help all").text
+        lines = [line for line in explained.splitlines() if line.startswith("- `")]
+        assert {line.split("`")[1].split()[0] for line in lines} == listed
+        assert all(line.split("`: ")[1] for line in lines)
+
+
+def test_w18_help_lists_only_what_the_client_can_show(tmp_path: Path) -> None:
+    with ready(tmp_path) as (agent, session):
+        bare = scenes_in(agent.prompt(session, "help").text)
+    assert not {"terminal", "form", "url", "notice", "compact"} & bare
+    abilities: dict[str, object] = {
+        "terminal": True,
+        "elicitation": {"form": {}, "url": {}},
+        "session": {"notices": {}},
+    }
+    with ready(tmp_path, **abilities) as (agent, session):
+        assert scenes_in(agent.prompt(session, "help").text) - bare == {"terminal", "form", "url", "notice"}
 
 
 def test_w18_the_document_names_every_scene_that_help_lists(tmp_path: Path) -> None:
     document = (ROOT / "docs" / "rehearsal.md").read_text()
     with ready(tmp_path) as (agent, session):
-        said = agent.prompt(session, "help").text
-    listed = {line.split("`")[1].split()[0] for line in said.splitlines() if line.startswith("- `")}
+        listed = scenes_in(agent.prompt(session, "help").text)
     assert {name for name in listed if f"`{name}" not in document} == set()
+
+
+def scenes_in(text: str) -> set[str]:
+    """The names of the scenes that a help lists."""
+    titles = ("**Words**", "**Work**", "**Failures**")
+    return {
+        usage.split()[0]
+        for line in text.splitlines()
+        if line.startswith(titles)
+        for usage in line.split("`")[1::2]
+    }
 
 
 def test_w18_several_scenes_run_in_order_and_prose_between_them_is_only_heard(tmp_path: Path) -> None:

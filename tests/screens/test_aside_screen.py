@@ -56,7 +56,7 @@ async def test_a01_btw_answers_in_an_overlay_and_the_conversation_knows_nothing_
     async with at_the_screen(str(world.project)) as person:
         await begun(person)
         await person.say("/btw context")
-        await answered(person, "aside · session forked", "[context]", "alpha")
+        await answered(person, "Side question (not saved)", "session forked", "[context]", "alpha")
         await person.press("enter")
         await person.type("say a follow-up")
         await person.press("enter")
@@ -247,12 +247,12 @@ async def test_s01_the_aside_works_by_mouse_and_in_a_small_terminal(
     async with at_the_screen(str(world.project), size=size) as person:
         await begun(person)
         await person.say("/btw say yes; stream 40")
-        await answered(person, "aside ·")
+        await answered(person, "Side question (not saved)")
         assert max(len(line) for line in person.text.splitlines()) <= size[0]
         transcript = screen_of(person).query_one(Transcript)
         await person.until(lambda: transcript.size.height >= 3, "room for the answer")
         await person.press("pageup", "k", "j", "pagedown")
-        await person.pilot.click("#hint", offset=(20, 0))
+        await person.pilot.click("#hint", offset=(22, 0))
         await person.sees("Sent the answer")
 
 
@@ -272,7 +272,7 @@ async def test_k12_an_earlier_question_of_an_aside_is_chosen_changed_and_asked_o
         await person.press("e")
         await person.sees("enter ask again")
         await person.press("escape")
-        await person.sees("e edit a question")
+        await person.sees("e edit")
 
         # Looked at and left: nothing is changed, and nothing is left in the composer.
         await person.press("e", "e", "enter")
@@ -280,7 +280,7 @@ async def test_k12_an_earlier_question_of_an_aside_is_chosen_changed_and_asked_o
         await person.sees("Later answers are dropped; 2 messages replayed", "enter ask instead")
         heard = len(world.prompts())
         await person.press("escape")
-        await person.sees("e edit a question", "  canary-three")
+        await person.sees("e edit", "  canary-three")
         assert (screen._more.text, len(world.prompts())) == ("", heard)
 
         await person.press("e", "k", "enter")

@@ -24,7 +24,7 @@ async def chain_of(person: Person) -> Chain:
 async def open_chain(person: Person) -> ChainScreen:
     await person.say("/chain")
     screen = await person.sees_dialog(ChainScreen)
-    await person.sees("Sessions (2)")
+    await person.sees("Sessions (2), newest last")
     return screen
 
 
@@ -69,7 +69,7 @@ async def test_m09_probing_says_which_sessions_load_and_prompts_nothing(world: W
         for file in (world.place / "rehearsal").rglob(f"*{first.session_id}*"):
             file.unlink()
         await person.press("P")
-        await person.sees("1 load, 1 do not, 0 could not be asked", "✗ Rehearsal", "lost")
+        await person.sees("1 load, 1 do not, 0 not checked", "✗ Rehearsal", "lost")
         await person.press("r")
         await person.sees("This session is lost")
     assert len(world.prompts()) == heard
@@ -81,12 +81,12 @@ async def test_m09_going_on_from_an_older_link_names_its_price_first(world: Worl
         leaf = person.tab.leaf_id
         await open_chain(person)
         await person.press("k", "r")
-        await person.sees("Go on from here: ", "2 missed messages replayed, ~")
+        await person.sees("Continue from here: ", "2 missed messages replayed, ~")
         await person.press("escape")
-        await person.sees_no("Go on from here")
+        await person.sees_no("Continue from here")
         assert isinstance(person.app.screen, ChainScreen)
         await person.press("r")
-        await person.sees("Go on from here")
+        await person.sees("Continue from here")
         await person.press("enter")
         await person.sees("Back where that session ended")
         await person.until(lambda: person.tab.leaf_id not in (None, leaf), "another leaf")
@@ -117,7 +117,7 @@ async def test_s01_the_chain_works_by_mouse_and_in_a_small_terminal(
         await person.sees(first.session_id[:30])
         await person.press("escape")
         await person.sees_dialog(ChainScreen)
-        await person.pilot.click("#hint", offset=(18, 0))
+        await person.pilot.click("#hint", offset=(22, 0))
         await person.sees("It loads")
 
 

@@ -44,7 +44,7 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
 
         await the_list(person)
         shown = await person.sees(
-            "2 checkpoints, newest first", "start of every turn", "new session", "2 replayed"
+            "Checkpoints (2), newest first", "start of every turn", "new session", "2 replayed"
         )
         good = next(line for line in shown.splitlines() if "good" in line)
         first = next(line for line in shown.splitlines() if "before “say alpha”" in line)
@@ -63,7 +63,7 @@ async def test_k01_the_list_says_how_much_the_checkpoint_under_the_cursor_holds_
         await said(person, "alpha")
         await said(person, "beta")
         await person.say("/checkpoint good")
-        await person.sees("Checkpoint “good”")
+        await person.sees("Saved checkpoint “good”")
         await the_list(person)
         await person.sees("4 messages · Understudy · enter goes back to it")
 
@@ -72,11 +72,11 @@ async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await said(person, "alpha")
         await person.say("/checkpoint good")
-        await person.sees("Checkpoint “good”")
+        await person.sees("Saved checkpoint “good”")
         await said(person, "beta")
 
         await the_list(person)
-        await person.sees("1 checkpoint,")
+        await person.sees("Checkpoints (1)")
         await person.press("enter")
         await back(person)
         await person.sees("Back at “good”. Your next prompt:", "Files are unchanged")
@@ -113,18 +113,18 @@ async def test_k02_k07_the_list_names_and_removes(world: World) -> None:
         await person.sees("No checkpoints yet; /checkpoint saves one")
         await said(person, "alpha")
         await person.say("/checkpoint")
-        await person.sees("Checkpoint without a label: /rewind")
+        await person.sees("Saved checkpoint without a label: /rewind")
         await person.say("/label good")
         await person.sees("Newest checkpoint renamed to “good”.")
 
         await the_list(person)
-        await person.sees("1 checkpoint,", "good")
+        await person.sees("Checkpoints (1)", "good")
         await person.press("r", *["backspace"] * 4, *"best", "enter")
         await person.sees("Renamed to “best”.")
         await person.press("d")
         await person.sees("Press d again to remove “best”. Messages are kept.")
         await person.press("d")
-        await person.sees("Removed “best”", "no checkpoint yet")
+        await person.sees("Removed “best”", "no checkpoints yet")
         await person.press("escape")
         await back(person)
         assert "  alpha" in person.text
@@ -134,7 +134,7 @@ async def test_k07_what_d_asks_is_not_overwritten_by_a_price_that_comes_late(wor
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await said(person, "alpha")
         await person.say("/checkpoint good")
-        await person.sees("Checkpoint “good”")
+        await person.sees("Saved checkpoint “good”")
         known, price = asyncio.Event(), person.tab.conversation.chain.price
 
         async def late(*where: Any, **more: Any) -> Price:
@@ -143,7 +143,7 @@ async def test_k07_what_d_asks_is_not_overwritten_by_a_price_that_comes_late(wor
 
         person.tab.conversation.chain.price = late  # type: ignore[method-assign]
         screen = await the_list(person)
-        await person.sees("1 checkpoint,")
+        await person.sees("Checkpoints (1)")
         await person.press("d")
         await person.sees("Press d again to remove “good”")
         known.set()
@@ -158,12 +158,12 @@ async def test_k05_f_forks_at_a_checkpoint_and_the_original_stays(world: World) 
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await said(person, "alpha")
         await person.say("/checkpoint good")
-        await person.sees("Checkpoint “good”")
+        await person.sees("Saved checkpoint “good”")
         await said(person, "beta")
         source = person.tab
 
         await the_list(person)
-        await person.sees("1 checkpoint,")
+        await person.sees("Checkpoints (1)")
         await person.press("F")
         await back(person)
         await person.until(lambda: len(person.tabs) == 2, "the fork's tab")
@@ -205,7 +205,7 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
             person.tab.window_id,
         ]
         await person.say("/checkpoint good")
-        await person.sees("Checkpoint “good”")
+        await person.sees("Saved checkpoint “good”")
         good = await person.tab.conversation.checkpoints.find("good")
         await person.say("say half; wait")
         await person.sees("  half")

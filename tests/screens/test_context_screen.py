@@ -34,7 +34,7 @@ async def test_p10_the_view_equals_what_the_agent_received(
         told, prompt = world.prompts()[-1]
         assert prompt == "say beta"
         await person.sees(
-            "Context · turn 3 of 3 · Rehearsal", "Your prompt: “say beta”", "new session · 4 messages"
+            "Context · turn 3 of 3", "Rehearsal", "Your prompt: “say beta”", "new session · 4 messages"
         )
         await person.sees("Other sessions, when it was sent:", ": it could not be opened: try later")
         await person.sees(*(line[:90].rstrip() for line in safe(told).splitlines()))
@@ -88,7 +88,7 @@ async def test_s01_the_context_works_by_mouse_and_in_a_small_terminal(world: Wor
         assert max(len(line) for line in person.text.splitlines()) <= 40
         await person.pilot.click("#hint", offset=(3, 0))
         await person.sees("turn 2 of 3")
-        await person.pilot.click("#hint", offset=(14, 0))
+        await person.pilot.click("#hint", offset=(16, 0))
         await person.sees("turn 3 of 3")
         await person.until(lambda: text.max_scroll_y > 15, "the text to be laid out")
         await person.press(*["pagedown"] * 5)

@@ -1,30 +1,32 @@
-"""The help at every width: what a key does stands beside it, or below it, and never under another key."""
+"""The help: that of a place fits one screen, and at every width a key stands with what it does."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import pytest
-from textual.app import App
 from textual.widgets import Static
 
+from catena.app.app import CatenaApp
 from catena.screens.chat.commands.table import SLASH_COMMANDS
-from catena.screens.common.page import PageScreen
-from catena.screens.help import SECTIONS, help_text
+from catena.screens.help import SECTIONS, HelpScreen, help_text, keys_text
+from catena.settings.settings import Start
 from support.screen.transcript import until
 
+_AXIS = 16  # cells of the text before what a key does
 
-@pytest.mark.parametrize("width", [36, 59, 60, 75, 200])
+
+@pytest.mark.parametrize("width", [36, 55, 56, 75, 96])
 def test_w20_what_a_key_does_is_whole_and_keeps_to_its_column_at_every_width(width: int) -> None:
     rows = help_text("browsing", [], SLASH_COMMANDS)(width).plain.split("\n")
     assert all(len(row) <= width for row in rows)
-    indent = " " * (24 if width >= 60 else 4)
+    indent = " " * (_AXIS if width >= 56 else 2)
     commands = [(f"/{own.name} {own.argument}".strip(), own.summary) for own in SLASH_COMMANDS]
     for key, does in [*(pair for pairs in SECTIONS.values() for pair in pairs), *commands]:
         found = []
         for at, row in enumerate(rows):
-            if row.startswith(f"  {key}") and row[2 + len(key) :][:1] in ("", " "):
-                said = [row[2 + len(key) :].strip()]
+            if row.startswith(key) and row[len(key) :][:1] in ("", " "):
+                said = [row[len(key) :].strip()]
                 for further in rows[at + 1 :]:
                     if not further.startswith(indent):
                         break
@@ -33,16 +35,31 @@ def test_w20_what_a_key_does_is_whole_and_keeps_to_its_column_at_every_width(wid
         assert " ".join(does.split()) in found
 
 
-async def test_w20_the_help_is_laid_out_again_for_another_width() -> None:
-    async with App[None]().run_test(size=(80, 24)) as pilot:
-        await pilot.app.push_screen(PageScreen("help", help_text("composer", [], SLASH_COMMANDS)))
-        text = pilot.app.screen.query("#text Static").first(Static)
+@pytest.mark.parametrize("place", SECTIONS)
+def test_w20_the_help_of_a_place_fits_one_screen_of_80_by_24(place: str) -> None:
+    rows = keys_text(SECTIONS[place], 80 - 4).plain.split("\n")
+    assert len(rows) == len(SECTIONS[place]), "no key needs a second line"
+    assert len(rows) <= 24 - len(("head", "", "", "keys"))
 
-        def laid_out(width: int) -> bool:
+
+async def test_w20_the_help_is_laid_out_again_for_another_width_and_all_of_it_is_a_key_away() -> None:
+    app = CatenaApp(Start("/"), environment={})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.push_screen(HelpScreen("composer", [], SLASH_COMMANDS))
+        text = app.screen.query("#text Static").first(Static)
+
+        def laid_out(everything: bool, width: int) -> bool:
             rows = [strip.text.rstrip() for strip in text.render_lines(text.size.region)]
-            wanted = help_text("composer", [], SLASH_COMMANDS)(text.size.width).plain.split("\n")
-            return width - 8 < text.size.width < width and rows == [row.rstrip() for row in wanted]
+            every = partial(help_text("composer", [], SLASH_COMMANDS))
+            wanted = (every if everything else partial(keys_text, SECTIONS["composer"]))(text.size.width)
+            return width - 8 < text.size.width < width and rows == [
+                row.rstrip() for row in wanted.plain.split("\n")
+            ]
 
-        for width in (80, 40, 120):
+        for width in (80, 40, 100):
             await pilot.resize_terminal(width, 24)
-            await until(partial(laid_out, width))
+            await until(partial(laid_out, False, width))
+        await pilot.press("a")
+        await until(partial(laid_out, True, 100))
+        await pilot.press("a")
+        await until(partial(laid_out, False, 100))

@@ -106,10 +106,10 @@ async def test_w20_the_palette_finds_and_does_every_command(tmp_path: Path) -> N
     async with at_the_screen(str(tmp_path)) as person:
         await person.press("ctrl+p")
         await person.sees_dialog(Picker)
-        await person.sees("commands", "/history")
+        await person.sees("Commands", "Conversation", "/history")
         await person.type("theme")
         await person.press("enter")
-        await person.sees("catena-dark", "catena-light")
+        await person.sees("Theme", "dark", "light")
 
 
 async def test_w20_help_begins_with_the_place_that_has_the_keys(tmp_path: Path) -> None:
@@ -117,7 +117,10 @@ async def test_w20_help_begins_with_the_place_that_has_the_keys(tmp_path: Path) 
         await said(person, "say something")
         await person.browse()
         await person.press("f1")
-        text = await person.sees("While you browse the transcript")
+        text = await person.sees("While you browse the transcript", "next, previous message")
+        assert "While you write" not in text
+        await person.press("a")
+        text = await person.sees("While you browse the transcript", "While you write")
         assert text.index("While you browse") < text.index("While you write")
 
 
@@ -126,7 +129,7 @@ async def test_w20_a_theme_is_previewed_and_escape_brings_the_old_one_back(tmp_p
         before = person.app.theme
         await person.say("/theme")
         await person.sees_dialog(Picker)
-        await person.sees("catena-light")
+        await person.sees("sepia", "the terminal's own")
         await person.type("nord")
         await person.until(lambda: person.app.theme == "nord", "the preview")
         await person.press("escape")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -10,7 +11,7 @@ from typing import Any, Final
 from catena_acp.rehearsal.rpc import INTERNAL_ERROR, MessageLog, Refusal
 from catena_acp.rehearsal.scenes import prose
 from catena_acp.rehearsal.scenes.failures import FAILURES
-from catena_acp.rehearsal.scenes.scene import NOTHING, Scene
+from catena_acp.rehearsal.scenes.scene import Scene
 from catena_acp.rehearsal.scenes.speech import SPEECH
 from catena_acp.rehearsal.scenes.tools import TOOLS
 from catena_acp.rehearsal.script import ScriptStep, read_script
@@ -132,16 +133,29 @@ def _first_words(text: str, length: int) -> str:
 
 
 def _help(turn: ScriptedTurn, step: ScriptStep) -> None:
+    """Name every scene that this client can show; so briefly that the answer fits a screen, unless all is asked for."""
     acts = (("Words", SPEECH), ("Work", TOOLS), ("Failures", FAILURES))
-    turn.say(prose.HELP.format(scenes="\n\n".join(_list(title, scenes) for title, scenes in acts)))
+    explained = step.word("all") is not None
+    parts = [
+        _act(title, [scene for scene in scenes.values() if _shown(turn, scene)], explained=explained)
+        for title, scenes in acts
+    ]
+    form = prose.HELP_ALL if explained else prose.HELP
+    turn.say(form.format(scenes="\n\n".join(parts)))
 
 
-def _list(title: str, scenes: dict[str, Scene]) -> str:
-    return "\n".join([f"## {title}", "", *(f"- `{scene.usage}`: {scene.about}" for scene in scenes.values())])
+def _shown(turn: ScriptedTurn, scene: Scene) -> bool:
+    return not scene.needs or turn.client_offers(*scene.needs)
+
+
+def _act(title: str, scenes: Sequence[Scene], *, explained: bool) -> str:
+    if explained:
+        return "\n".join([f"## {title}", "", *(f"- `{scene.usage}`: {scene.about}" for scene in scenes)])
+    return f"**{title}**: " + ", ".join(f"`{scene.usage}`" for scene in scenes)
 
 
 _SCENES: Final = {
-    "help": Scene(NOTHING, _help, "help", "list all commands"),
+    "help": Scene(r"(?P<all>all)?", _help, "help [all]", "lists all commands; all: explained"),
     **SPEECH,
     **TOOLS,
     **FAILURES,

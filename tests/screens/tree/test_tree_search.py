@@ -142,7 +142,7 @@ async def test_t01_what_another_text_had_found_is_never_shown_and_its_search_is_
         async with in_the_shop(world) as person:
             screen = await open_tree(person)
             await looking_for(person, screen, "zebra")
-            await person.sees("no matching prompts; searching answers")
+            await person.sees("no prompt matches; searching answers")
             await person.until(
                 lambda: [text for text, _ in asked if text == "zebra"], "the store to be asked"
             )
@@ -156,7 +156,7 @@ async def test_t01_what_another_text_had_found_is_never_shown_and_its_search_is_
             await person.until(lambda: not rows_of(screen), "what was found for less to be gone")
             await person.until(lambda: asked[-1][0] == "zebrasq", "the third search")
             asked[-1][1].set_exception(StoreBusy(world.store))
-            await person.sees("no matching prompts", str(StoreBusy(world.store)))
+            await person.sees("no prompt matches", str(StoreBusy(world.store)))
             for words in ("no match", "searching answers", "only the newest answers are listed"):
                 await person.sees_no(words)
             await person.press("escape")
@@ -255,9 +255,9 @@ async def test_t01_among_10_000_messages_an_answer_is_found_while_the_store_is_w
 async def test_t01_the_hint_of_the_tree_names_the_keys_that_are_of_use_at_every_width(world: World) -> None:
     async with in_the_shop(world, (100, 30)) as person:
         screen = await open_tree(person)
-        await person.sees("enter go there · space fold · / search · m mark", "q quote · esc back")
+        await person.sees("enter go there · / search · space fold · m mark", "q quote · esc close")
         await looking_for(person, screen, "table")
-        await person.sees("enter keep these · esc whole tree")
+        await person.sees("enter keep these  ·  esc whole tree")
         await person.sees_no("space fold")
         await person.pilot.click("#hint", offset=(4, 0))
         await person.sees("enter go there · / search · m mark", "q quote · esc whole tree")
@@ -269,9 +269,9 @@ async def test_t01_the_hint_of_the_tree_names_the_keys_that_are_of_use_at_every_
         await person.until(lambda: not rows_of(screen), "nothing to be found")
         await person.sees_no("enter keep these")
         await person.press("escape")
-        await person.sees("enter go there · space fold")
+        await person.sees("enter go there · / search · space fold")
         await person.pilot.resize_terminal(40, 10)
-        await person.sees("enter go · / search · esc back")
+        await person.sees("enter go there", "esc close")
 
 
 async def test_t01_an_empty_conversation_says_so_before_and_after_a_search(world: World) -> None:
@@ -283,7 +283,7 @@ async def test_t01_an_empty_conversation_says_so_before_and_after_a_search(world
         await person.type("/tree")
         await person.press("enter")
         screen = await person.sees_dialog(TreeScreen)
-        text = await person.sees("no prompts yet", "esc back")
+        text = await person.sees("no prompts yet", "esc close")
         assert "enter go" not in text
         await looking_for(person, screen, "it")
         await person.sees("no match")

@@ -66,7 +66,7 @@ class CatenaApp(App[None], inherit_bindings=False):
     TITLE = "Catena"
     ENABLE_COMMAND_PALETTE = False
     # Textual reads no styles of a default screen, and would parse all styles again for those of another screen.
-    CSS_PATH = ["../screens/chat/chat.tcss", "../screens/common/picker.tcss", "../screens/common/dialog.tcss"]  # noqa: RUF012 - as Textual does
+    CSS_PATH = ["../screens/chat/chat.tcss", "../screens/common/dialog.tcss"]  # noqa: RUF012 - as Textual does
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "suspend_process", "to the shell", priority=True, id="suspend"),
     ]

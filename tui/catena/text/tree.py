@@ -78,6 +78,18 @@ class TreeLayout:
         left, right = (self.branch_end(each) for each in ids)
         return None if left.id == right.id else (left, right)
 
+    def version(self, node: TreeNode) -> tuple[int, int]:
+        """Which version of a prompt this one is, and of how many; those of forks are not counted."""
+        every = self._below.get(node.parent_id if node.parent_id in self._nodes else None, ())
+        same = [each.id for each in every if each.id not in self.heads]
+        return (same.index(node.id) + 1 if node.id in same else 1), max(1, len(same))
+
+    @property
+    def branches(self) -> int:
+        """The number of branches of the person's conversation, which is that of their ends."""
+        own = [node for node in self.places.nodes if not self.foreign(node.id)]
+        return len({node.id for node in own} - {node.parent_id for node in own})
+
     def foreign(self, id: str) -> bool:
         """True for a prompt that belongs only to another conversation."""
         return id not in self.places.own
@@ -125,7 +137,7 @@ class TreeLayout:
         spread = []
         for place, node in enumerate(aside):
             last = main is None and place == len(aside) - 1
-            turn = "┌" if at_top and place == 0 and not last else "└" if last else "├"
+            turn = "╭" if at_top and place == 0 and not last else "╰" if last else "├"
             spread.append((node, f"{indent}{turn}─", f"{indent}{'  ' if last else '│ '}"))
         if main is not None:
             spread.append((main, indent, indent))

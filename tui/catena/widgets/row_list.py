@@ -1,9 +1,16 @@
-"""A list of one-line rows with a cursor; only visible rows are drawn, so thousands cost nothing."""
+"""A list of one-line rows with a cursor; only visible rows are drawn, so thousands cost nothing.
+
+A row stands on the axes of the column: its mark on cell 0, its label on 2, its note behind the labels, and what is said
+of it in columns that end two cells before the edge. Rows may stand in groups, each below a heading.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from typing import overload
 
 from rich.cells import cell_len, set_cell_size
@@ -18,8 +25,42 @@ from textual.strip import Strip
 
 from catena.text.safe_text import safe, safe_line
 
+_MARGIN = 2  # cells on either side of the text; marks stand in the left ones
 _HIDDEN = 4  # cells that say how many levels of a lead are left out
-_LABELS = 26  # cells of the column of labels, at most; notes are aligned behind it
+_NOTES = 16  # cells from the labels to the notes, at least
+_LABELS = 26  # cells of the column of labels, at most
+_NARROW = 60  # cells of a list below which only times stand on the right
+_SHORT = 15  # rows of a terminal below which groups have no headings
+_GAP = 3  # cells between columns
+_BAR = "▌"  # before the row under the cursor
+
+
+class Tone(Enum):
+    """How a word of a row looks."""
+
+    TEXT = "text"
+    MUTED = "muted"
+    FAINT = "faint"
+    ACCENT = "accent"
+    ASKING = "asking"
+    FAILURE = "failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a row that is toned."""
+
+    text: str = ""
+    tone: Tone = Tone.MUTED
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """What is drawn before a label: rails of branches, two cells a level, and a bead."""
+
+    rails: str  # no text from outside, for it is drawn as it is
+    bead: Word
+    tone: Tone = Tone.MUTED  # of the outermost rail
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +69,24 @@ class Row:
 
     key: str
     label: str
-    detail: str = ""  # right-aligned and dim
-    note: str = ""  # dim, behind the label
+    detail: str = ""  # muted, on the right
+    note: str = ""  # muted, behind the label
     dim: bool = False
-    lead: str = (
-        ""  # drawn before the label, two cells a level; no text from outside, for it is drawn as it is
-    )
+    lead: Lead | None = None
+    mark: Word | None = None  # one cell, before everything else
+    columns: tuple[Word, ...] = ()  # on the right, before the detail
+    time: str = ""  # at the right end, and the last thing to go
+    group: str = ""  # the heading that the row stands below, with those around it
+    hidden: str = ""  # found by a filter, and not drawn
 
 
 class RowsOnDemand(Sequence[Row]):
-    """Rows without notes, of which each is made when it is drawn, for lists of very many."""
+    """Rows without notes and groups, of which each is made when it is drawn, for lists of very many."""
 
-    def __init__(self, keys: Sequence[str], row: Callable[[int], Row]) -> None:
+    def __init__(self, keys: Sequence[str], row: Callable[[int], Row], columns: Columns) -> None:
         """``row`` makes the row at a place, counted from 0."""
         self.keys = keys
+        self.columns = columns
         self._row = row
 
     def __len__(self) -> int:
@@ -57,21 +102,104 @@ class RowsOnDemand(Sequence[Row]):
         return self._row(range(len(self.keys))[at])
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The widths of the columns of a list, in cells."""
+
+    label: int = 0  # of rows with a note
+    words: tuple[int, ...] = ()
+    detail: int = 0
+    time: int = 0
+
+    @classmethod
+    def fitting(cls, rows: Sequence[Row]) -> Columns:
+        """The columns that rows need."""
+        count = max((len(row.columns) for row in rows), default=0)
+        return cls(
+            label=min(_LABELS, _widest(row.label for row in rows if row.note)),
+            words=tuple(
+                _widest(row.columns[at].text for row in rows if at < len(row.columns)) for at in range(count)
+            ),
+            detail=_widest(row.detail for row in rows),
+            time=_widest(row.time for row in rows),
+        )
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max((len(text) if text.isascii() else cell_len(text) for text in texts if text), default=0)
+
+
+class _Groups:
+    """The lines of a list: its rows, and the headings and blank lines around groups of them."""
+
+    def __init__(self, rows: Sequence[Row] = (), *, headed: bool = True) -> None:
+        """Without headings, rows follow each other."""
+        self._starts: list[int] = []  # of each group: its first row
+        self._lines: list[int] = []  # the line of that row
+        self.headings: dict[int, str] = {}  # by line
+        self.count = len(rows)
+        if not headed or isinstance(rows, RowsOnDemand) or not any(row.group for row in rows):
+            return
+        line, group = 0, None
+        for at, row in enumerate(rows):
+            if row.group != group:
+                group = row.group
+                line += at > 0
+                if group:
+                    self.headings[line] = group
+                    line += 1
+                self._starts.append(at)
+                self._lines.append(line)
+            line += 1
+        self.count = line
+
+    def line(self, at: int) -> int:
+        """The line of a row."""
+        group = bisect_right(self._starts, at) - 1
+        return at if group < 0 else self._lines[group] + at - self._starts[group]
+
+    def row(self, line: int) -> int | None:
+        """The row of a line, None for a heading or a blank line."""
+        group = bisect_right(self._lines, line) - 1
+        if not self._lines:
+            return line if 0 <= line < self.count else None
+        if group < 0:
+            return None
+        at = self._starts[group] + line - self._lines[group]
+        end = self._starts[group + 1] if group + 1 < len(self._starts) else at + 1
+        return at if at < end and line < self.count else None
+
+    def above(self, at: int) -> int:
+        """How many lines of headings stand above the first row of a group."""
+        return int(at in self._starts and bool(self.headings)) if at < self.count else 0
+
+
 class RowList(ScrollView, can_focus=False):
     """Rows with a cursor, which the screen or a filter moves: the list takes no focus."""
 
-    COMPONENT_CLASSES = {"row-list--cursor", "row-list--detail", "row-list--empty"}  # noqa: RUF012 - Textual's
+    COMPONENT_CLASSES = {  # noqa: RUF012 - Textual's
+        "row-list--cursor",
+        "row-list--empty",
+        "row-list--heading",
+        *(f"row-list--{tone.value}" for tone in Tone),
+    }
     DEFAULT_CSS = """
     RowList {
         height: 1fr;
         scrollbar-size-vertical: 1;
         & > .row-list--cursor {
-            color: $block-cursor-foreground;
-            background: $block-cursor-background;
-            text-style: bold;
+            color: $selection-text;
+            background: $selection;
+            text-style: $selection-style;
         }
-        & > .row-list--detail { color: $muted; }
+        & > .row-list--heading { color: $muted; text-style: bold; }
         & > .row-list--empty { color: $faint; }
+        & > .row-list--text { color: $foreground; }
+        & > .row-list--muted { color: $muted; }
+        & > .row-list--faint { color: $faint; }
+        & > .row-list--accent { color: $accent; }
+        & > .row-list--asking { color: $asking; }
+        & > .row-list--failure { color: $failure; }
     }
     """
 
@@ -95,9 +223,12 @@ class RowList(ScrollView, can_focus=False):
     def __init__(self, *, empty: str = "", id: str | None = None) -> None:
         super().__init__(id=id)
         self._rows: Sequence[Row] = ()
-        self._note_column = 0  # cells before the notes
+        self._columns = Columns()
+        self._groups = _Groups()
         self._empty = empty
-        self._base = self._faint = Style.null()
+        self._base = Style.null()
+        self._tones: dict[Tone, Style] = {}
+        self._selected: dict[Tone, Style] = {}
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -114,20 +245,35 @@ class RowList(ScrollView, can_focus=False):
         """How many rows a page key moves the cursor by."""
         return max(2, self.size.height - 1)
 
-    def show(self, rows: Sequence[Row], *, keep: str | None = None, empty: str | None = None) -> None:
-        """Replace the rows; the cursor goes to the row with key ``keep``, else to the first."""
+    def show(
+        self,
+        rows: Sequence[Row],
+        *,
+        keep: str | None = None,
+        empty: str | None = None,
+        columns: Columns | None = None,
+    ) -> None:
+        """Replace the rows; the cursor goes to the row with key ``keep``, else to the first.
+
+        ``columns``: their widths, where these should not depend on just these rows.
+        """
         self._rows = rows
-        noted = () if isinstance(rows, RowsOnDemand) else [row for row in rows if row.note]
-        self._note_column = min(_LABELS, max((cell_len(row.label) for row in noted), default=0))
+        if columns is None:
+            columns = rows.columns if isinstance(rows, RowsOnDemand) else Columns.fitting(rows)
+        self._columns = columns
         if empty is not None:
             self._empty = empty
-        self.virtual_size = Size(0, max(1, len(rows)))
+        self._lay_out()
         keys = rows.keys if isinstance(rows, RowsOnDemand) else [row.key for row in rows]
         at = keys.index(keep) if keep in keys else 0
         if at == self.cursor:
             self._post_moved()
         self.cursor = at
         self.refresh()
+
+    def _lay_out(self) -> None:
+        self._groups = _Groups(self._rows, headed=self.app.size.height >= _SHORT)
+        self.virtual_size = Size(0, max(1, self._groups.count))
 
     def move(self, step: int) -> None:
         """Move the cursor; it stops at both ends, and a single step goes around."""
@@ -139,10 +285,15 @@ class RowList(ScrollView, can_focus=False):
         self.cursor = max(0, min(len(self._rows) - 1, target))
 
     def watch_cursor(self) -> None:
-        """Keep the cursor in sight."""
+        """Keep the cursor in sight, and the heading of a group with its first row."""
         if self.size.height:
+            line, above = self._groups.line(self.cursor), self._groups.above(self.cursor)
             self.scroll_to_region(
-                Region(0, self.cursor, 1, 1), animate=False, force=True, immediate=True, x_axis=False
+                Region(0, line - above, 1, 1 + above),
+                animate=False,
+                force=True,
+                immediate=True,
+                x_axis=False,
             )
         self.refresh()
         self._post_moved()
@@ -153,67 +304,114 @@ class RowList(ScrollView, can_focus=False):
 
     def on_resize(self) -> None:
         """Keep the cursor in sight in another size."""
+        self._lay_out()
         self.watch_cursor()
 
     def on_click(self, event: events.Click) -> None:
         """Choose the row that was clicked."""
-        at = event.y + self.scroll_offset.y
-        if 0 <= at < len(self._rows):
+        at = self._groups.row(event.y + self.scroll_offset.y)
+        if at is not None and at < len(self._rows):
             self.cursor = at
             self.post_message(self.Chosen(self._rows[at].key))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw rows; read the styles that they share once."""
-        self._base = self.rich_style
-        self._faint = self._base + self.get_component_rich_style("row-list--detail", partial=True)
+        self._base = base = self.rich_style
+        cursor = base + self.get_component_rich_style("row-list--cursor")
+        component = partial(self.get_component_rich_style, partial=True)
+        tones = {tone: component(f"row-list--{tone.value}") for tone in Tone}
+        self._tones = {tone: base + style for tone, style in tones.items()}
+        # Nothing is faint on the ground of the selection, and where that is the text's colour, nothing has another.
+        tones[Tone.FAINT] = tones[Tone.MUTED]
+        tones[Tone.TEXT] = Style.null()
+        self._selected = {tone: cursor if cursor.reverse else cursor + style for tone, style in tones.items()}
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row."""
+        """Draw one line."""
         width = self.scrollable_content_region.width
-        at = y + self.scroll_offset.y
-        base, faint = self._base, self._faint
-        if not self._rows and at == 0:
-            style = base + self.get_component_rich_style("row-list--empty", partial=True)
-            return Strip([Segment(set_cell_size(f"  {self._empty}", width), style)], width)
-        if at >= len(self._rows):
-            return Strip.blank(width, base)
-        row = self._rows[at]
-        style = faint if row.dim else base
-        if at == self.cursor:
-            style = self.get_component_rich_style("row-list--cursor")
-            faint = style + Style(bold=False)
-        return Strip(_segments(row, width, self._note_column, style, faint), width)
+        line = y + self.scroll_offset.y
+        if not self._rows and line == 0:
+            return self._words(self._empty, "row-list--empty", width)
+        if heading := self._groups.headings.get(line):
+            return self._words(heading, "row-list--heading", width)
+        at = self._groups.row(line)
+        if at is None or at >= len(self._rows):
+            return Strip.blank(width, self._base)
+        chosen = at == self.cursor
+        margin = 0 if self.size.width < _NARROW else _MARGIN - (self.size.width - width)
+        return Strip(
+            self._drawn(self._rows[at], width - max(0, margin), width, chosen=chosen),
+            width,
+        )
+
+    def _words(self, text: str, component: str, width: int) -> Strip:
+        style = self._base + self.get_component_rich_style(component, partial=True)
+        return Strip([Segment(set_cell_size(f"{'':{_MARGIN}}{safe_line(text)}", width), style)], width)
+
+    def _drawn(self, row: Row, end: int, width: int, *, chosen: bool) -> list[Segment]:
+        """A row whose text ends at a cell; what stands on the right is cut before the label."""
+        tones = self._selected if chosen else self._tones
+        plain = tones[Tone.MUTED if row.dim and not chosen else Tone.TEXT]
+        mark = row.mark or Word(_BAR if chosen else "", Tone.ACCENT)
+        right = self._right(row, end)
+        right_width = sum(cell_len(word.text) for word in right)
+        room = max(1, end - _MARGIN - (right_width + 2 if right_width else 0))
+        segments = [Segment(set_cell_size(mark.text, _MARGIN), tones[mark.tone])]
+        used = 0
+        if row.lead is not None:
+            rails = _shorten_lead(row.lead.rails, end // 3)
+            on_way = 1 if rails == row.lead.rails else 0
+            segments += [
+                Segment(rails[:on_way], tones[row.lead.tone]),
+                Segment(rails[on_way:], tones[Tone.MUTED]),
+                Segment(f"{row.lead.bead.text} ", tones[row.lead.bead.tone]),
+            ]
+            used = cell_len(rails) + cell_len(row.lead.bead.text) + 1
+        label = _cut(safe_line(row.label), max(1, room - used))
+        segments.append(Segment(label, plain + Style(bold=True) if chosen else plain))
+        used += cell_len(label)
+        note = safe_line(row.note)
+        gap = max(2, max(_NOTES, self._columns.label + 2) - used) if end >= 2 * _LABELS else 2
+        if note and room - used - gap > 3:
+            note = _cut(note, room - used - gap)
+            segments += [Segment(" " * gap, plain), Segment(note, tones[Tone.MUTED])]
+            used += gap + cell_len(note)
+        segments.append(Segment(" " * max(0, end - _MARGIN - used - right_width), plain))
+        segments += [Segment(word.text, tones[word.tone]) for word in right]
+        segments.append(Segment(" " * (width - end), plain))
+        return [segment for segment in segments if segment.text]
+
+    def _right(self, row: Row, end: int) -> list[Word]:
+        """What stands on the right, each with the blanks before it; a narrow list has room for the time alone."""
+        columns = self._columns
+        time = f"{safe_line(row.time):>{columns.time}}" if columns.time else ""
+        if end < _NARROW - _MARGIN:
+            return [Word(time)] if time else []
+        room = end * 2 // 3 - (len(time) + _GAP if time else 0)
+        detail = _cut(safe(row.detail).replace("\n", " "), min(room, end // 2)) if row.detail else ""
+        if columns.detail and (columns.words or time):
+            detail = _right_aligned(detail, min(columns.detail, room))
+        parts = [Word(detail)] if detail else []
+        room -= cell_len(detail) + _GAP
+        for at in reversed(range(len(columns.words))):
+            word = row.columns[at] if at < len(row.columns) else Word()
+            if columns.words[at] and columns.words[at] <= room:
+                parts.append(Word(_right_aligned(safe_line(word.text), columns.words[at]), word.tone))
+                room -= columns.words[at] + _GAP
+        parts.reverse()
+        if time:
+            parts.append(Word(time))
+        # What is blank at the left is room for the label.
+        said = next((at for at, part in enumerate(parts) if part.text.strip()), len(parts))
+        return [
+            Word(f"{'':{_GAP}}{part.text}" if at else part.text.lstrip(), part.tone)
+            for at, part in enumerate(parts[said:])
+        ]
 
 
-def _segments(row: Row, width: int, note_column: int, style: Style, faint: Style) -> list[Segment]:
-    """The row in a width: the detail is cut before the label."""
-    label, note = safe_line(row.label), safe_line(row.note)
-    detail = safe(row.detail).replace("\n", " ")  # its columns keep their spaces
-    detail_width = cell_len(detail) if width >= 40 else 0
-    if detail_width and detail_width > width // 2:
-        detail = _cut(detail, width // 2)
-        detail_width = cell_len(detail)
-    lead = _shorten_lead(row.lead, width // 3)
-    room = max(1, width - 3 - cell_len(lead) - (detail_width + 2 if detail_width else 0))
-    label = _cut(label, room)
-    indent = max(0, note_column - cell_len(label)) if width >= 2 * _LABELS else 0
-    note_room = room - cell_len(label) - indent - 2
-    note = _cut(note, note_room) if note and note_room > 3 else ""
-    segments = (
-        [Segment(f"  {lead}", faint), Segment(label, style)] if lead else [Segment("  " + label, style)]
-    )
-    used = 2 + cell_len(lead) + cell_len(label)
-    if note:
-        segments.append(Segment(" " * indent, style))
-        used += indent
-        segments.append(Segment("  " + note, faint))
-        used += 2 + cell_len(note)
-    gap = width - used - (detail_width + 1 if detail_width else 0)
-    segments.append(Segment(" " * max(0, gap), style))
-    if detail_width:
-        segments.append(Segment(detail + " ", faint))
-    return segments
+def _right_aligned(text: str, width: int) -> str:
+    return " " * (width - cell_len(text)) + text
 
 
 def _cut(text: str, width: int) -> str:

@@ -67,6 +67,13 @@ think about it; plan; say done
 """
 
 HELP: Final = """\
+I have **no model**: a prompt is a command, or several, one per line or separated with `;`.
+`help all` explains them; I repeat anything else.
+
+{scenes}
+"""
+
+HELP_ALL: Final = """\
 # Commands
 
 I have **no model**: a prompt is a command, or several, one per line or separated with `;`.

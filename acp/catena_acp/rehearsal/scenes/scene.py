@@ -27,6 +27,7 @@ class Scene:
     run: RunScene
     usage: str
     about: str
+    needs: tuple[str, ...] = ()  # the client's capability without which it shows nothing
 
 
 def text_content(text: str) -> dict[str, Any]:

@@ -202,8 +202,10 @@ SPEECH: Final[dict[str, Scene]] = {
     "title": Scene(TEXT, _title, "title TEXT", "sets the session's title"),
     "commands": Scene(NOTHING, _commands, "commands", "adds a slash command"),
     "usage": Scene(r"(?P<used>\d+)/(?P<size>\d+)", _usage, "usage N/M", "reports context usage"),
-    "notice": Scene(OPTIONAL_TEXT, _notice, "notice [TEXT]", "shows a notice"),
-    "compact": Scene(NOTHING, _compact, "compact", "reports that it shortened its context"),
+    "notice": Scene(OPTIONAL_TEXT, _notice, "notice [TEXT]", "shows a notice", ("session", "notices")),
+    "compact": Scene(
+        NOTHING, _compact, "compact", "reports that it shortened its context", ("session", "compaction")
+    ),
     "unknown": Scene(NOTHING, _unknown, "unknown", "sends an unknown update"),
     "escape": Scene(NOTHING, _escape, "escape", "control sequences and markup everywhere"),
     "wait": Scene(OPTIONAL_SECONDS, _wait, "wait [SECONDS]", "pauses"),

@@ -205,14 +205,17 @@ TOOLS: Final[dict[str, Scene]] = {
     "edit!": Scene(WORD, _edit_unasked, "edit! PATH", "the same without asking"),
     "run": Scene(TEXT, _run, "run COMMAND", "shows the output of a command without running it"),
     "ask": Scene(OPTIONAL_TEXT, _ask, "ask [TITLE]", "asks for a permission"),
-    "read": Scene(WORD, _read, "read PATH", "reads a file through the client"),
+    "read": Scene(WORD, _read, "read PATH", "reads a file through the client", ("fs", "readTextFile")),
     "write": Scene(
         r"(?P<word>\S+)(?: (?P<text>.*))?",
         _write,
         "write PATH TEXT",
         "writes a file through the client",
+        ("fs", "writeTextFile"),
     ),
-    "terminal": Scene(TEXT, _terminal, "terminal COMMAND", "runs a command through the client"),
-    "form": Scene(NOTHING, _form, "form", "asks for a few fields"),
-    "url": Scene(NOTHING, _url, "url", "asks to open a URL"),
+    "terminal": Scene(
+        TEXT, _terminal, "terminal COMMAND", "runs a command through the client", ("terminal",)
+    ),
+    "form": Scene(NOTHING, _form, "form", "asks for a few fields", ("elicitation", "form")),
+    "url": Scene(NOTHING, _url, "url", "asks to open a URL", ("elicitation", "url")),
 }

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.widgets import Static
+from textual.content import Content
 
+from catena.screens.common.dialog import STYLES
 from catena.screens.common.reading_screen import ReadingScreen
 from catena.text.formats import joined
-from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.transcript.widget.view import FRAME
+from catena.widgets.column import Column
 from catena.widgets.composer import Composer
+from catena.widgets.foot import SheetKey
+from catena.widgets.typing_box import EdgeWord, TypingBox
 from catena_acp.continuity.context_summary import price_words
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
@@ -101,8 +103,7 @@ class _Edit:
 class AsideScreen(ReadingScreen[AsideResult]):
     """Questions to an aside and its answers; the caller closes the aside."""
 
-    CSS_PATH = "aside.tcss"
-    DEFAULT_CLASSES = ""  # it does not fill the terminal
+    CSS_PATH = [STYLES, "aside.tcss"]  # noqa: RUF012 - as Textual declares them
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close"),
         Binding("ctrl+c", "stop", "stop, else close", priority=True, id="aside.stop"),
@@ -140,15 +141,15 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self._more.enter = self._enter
 
     def compose(self) -> ComposeResult:
-        """Title, transcript, message, composer, key hints."""
-        with Vertical(id="sheet"):
-            yield Static("", id="title", markup=False)
-            yield self._transcript
-            yield Static("", id="said", markup=False)
-            with Horizontal(id="asking"):
-                yield Static("> ", id="sign", markup=False)
-                yield self._more
-            yield Static("", id="hint")
+        """Head, transcript, message, composer, keys."""
+        with Column():
+            yield from self.compose_head()
+        yield self._transcript
+        box = TypingBox(self._more, id="asking")
+        box.upper.show([EdgeWord(Content.styled("Side question (not saved)", "$muted"))])
+        with Column():
+            yield box
+            yield from self.compose_foot()
 
     def on_mount(self) -> None:
         """Show the price, and ask the question."""
@@ -160,13 +161,13 @@ class AsideScreen(ReadingScreen[AsideResult]):
             self._begin(self._question, self._typed)
         else:
             self.action_ask()
-        self._show_hints()
+        self._show_keys()
 
     def _begin(self, question: str, typed: str, edit: _Edit | None = None) -> None:
         self._since, self._read_by, self._asking = time.monotonic(), 0.0, typed
         self._transcript.follow()
         self._tick()
-        self._show_hints()
+        self._show_keys()
         self.run_worker(self._asked(question, typed, edit), group="asking")
 
     async def _asked(self, question: str, typed: str, edit: _Edit | None) -> None:
@@ -186,7 +187,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
             self._more.restore(question)
         self._since = None
         self.say(said)
-        self._show_hints()
+        self._show_keys()
 
     def _draw(self, event: AsideEvent) -> None:
         match event:
@@ -216,29 +217,32 @@ class AsideScreen(ReadingScreen[AsideResult]):
         super().say(text)
 
     def _show_context(self, words: str) -> None:
-        self.show_title(safe_line(f"side question · {words}"))
+        self.show_head("Side question (not saved)", count=words)
 
-    def _show_hints(self) -> None:
+    def _show_keys(self) -> None:
         if self.has_class("-asking"):
-            hints = [("enter ask instead" if self._edit else "enter ask", "send"), ("esc back", "leave")]
+            keys = [
+                SheetKey("enter", "ask instead" if self._edit else "ask", "send"),
+                SheetKey("esc", "back", "leave"),
+            ]
         elif self._transcript.choosing:
-            hints = [
-                ("enter ask again", "ask"),
-                ("↑ before", "scroll(-1)"),
-                ("↓ after", "scroll(1)"),
-                ("esc back", "leave"),
+            keys = [
+                SheetKey("enter", "ask again", "ask"),
+                SheetKey("↑", "before", "scroll(-1)"),
+                SheetKey("↓", "after", "scroll(1)"),
+                SheetKey("esc", "back", "leave"),
             ]
         else:
-            hints = [
-                ("enter ask more", "ask"),
-                ("y copy", "copy"),
-                ("i to the composer", "insert"),
-                ("s to a file", "save"),
-                ("n to a new conversation", "begin"),
-                ("e edit a question", "edit"),
-                ("esc close", "leave"),
+            keys = [
+                SheetKey("enter", "ask more", "ask"),
+                SheetKey("y", "copy", "copy"),
+                SheetKey("i", "to the composer", "insert"),
+                SheetKey("s", "save", "save"),
+                SheetKey("n", "new conversation", "begin"),
+                SheetKey("e", "edit", "edit"),
+                SheetKey("esc", "close", "leave"),
             ]
-        self.show_hints(*hints)
+        self.show_keys(*keys)
 
     def action_leave(self) -> None:
         """End the choice of a question, else close the composer; without, or before any question, close the screen."""
@@ -268,7 +272,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
                 self._begin_edit(question)
         self.add_class("-asking")
         self.set_focus(self._more)
-        self._show_hints()
+        self._show_keys()
 
     def action_edit(self) -> None:
         """Begin the choice of a question to be asked otherwise; again: choose the one before."""
@@ -277,7 +281,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         elif self._transcript.choosing:
             self._transcript.move(-1, prompts=True)
         elif self._transcript.choose_prompt():
-            self._show_hints()
+            self._show_keys()
 
     def action_scroll(self, step: int) -> None:
         """Scroll by a number of lines; while a question is chosen, go to the one before or after."""
@@ -288,7 +292,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     def _end_choice(self) -> None:
         self._transcript.browse(False)
-        self._show_hints()
+        self._show_keys()
 
     def _begin_edit(self, question: Message) -> None:
         """Put a question into the composer, and say what asking it otherwise takes."""
@@ -329,7 +333,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
     def _close_composer(self) -> None:
         self.remove_class("-asking")
         self.set_focus(self._transcript)
-        self._show_hints()
+        self._show_keys()
 
     def action_copy(self) -> None:
         """Copy the answer."""

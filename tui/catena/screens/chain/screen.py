@@ -14,7 +14,9 @@ from catena.screens.common.page import PageScreen
 from catena.text.chain_text import link_facts
 from catena.text.formats import age
 from catena.text.safe_text import safe_line
-from catena.widgets.row_list import Row, RowList
+from catena.widgets.foot import SheetKey
+from catena.widgets.row_list import Row, RowList, Tone, Word
+from catena.widgets.sheet_head import SheetWords, Subject
 from catena_acp.conversation.inspection.chain import SHOWN, Chain, ChainEntry, Loads, shortened
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
@@ -28,13 +30,13 @@ class ChainScreen(ListScreen[str | None]):
 
     HEADING = "Sessions"
     EMPTY = "no sessions yet"
-    HINTS = (
-        ("enter details", "open"),
-        ("p check", "probe"),
-        ("P check all", "probe_all"),
-        ("r continue from it", "go_on"),
-        ("y copy id", "copy"),
-        ("esc back", "leave"),
+    KEYS = (
+        SheetKey("enter", "details", "open"),
+        SheetKey("p", "check", "probe"),
+        SheetKey("P", "check all", "probe_all"),
+        SheetKey("r", "continue from it", "go_on"),
+        SheetKey("y", "copy id", "copy"),
+        SheetKey("esc", "close", "leave"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,ctrl+c", "leave", "back", priority=True),
@@ -47,8 +49,15 @@ class ChainScreen(ListScreen[str | None]):
         Binding("a", "all", "all of them", id="chain.all"),
     ]
 
-    def __init__(self, chain: ConversationChain, window: Window, *, clock: Callable[[], datetime]) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        chain: ConversationChain,
+        window: Window,
+        *,
+        clock: Callable[[], datetime],
+        subject: Subject | None = None,
+    ) -> None:
+        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
         self._conversation_chain = chain
         self._of_window = window
         self._clock = clock
@@ -73,10 +82,8 @@ class ChainScreen(ListScreen[str | None]):
         self._chain = await self._conversation_chain.read(self._of_window, cap=self._cap)
         self.row_list.show(self._rows(), keep=self.chosen_key)
         count = len(self._chain.entries) + self._chain.older
-        title = f"Sessions ({count:,}), newest last"
-        if self._chain.folded:
-            title += f" · {self._chain.folded:,} internal"
-        self.show_title(title)
+        internal = f"{self._chain.folded:,} internal" if self._chain.folded else ""
+        self.show_head(f"Sessions ({count:,}), newest last", count=internal)
 
     def _rows(self) -> list[Row]:
         older = [Row(_OLDER, f"… {self._chain.older:,} older", note="a shows all of them", dim=True)]
@@ -86,9 +93,12 @@ class ChainScreen(ListScreen[str | None]):
         last = entry.last.created_at if entry.last else entry.link.created_at
         return Row(
             entry.link.id,
-            f"{_mark(entry)} {entry.agent_title}",
+            entry.agent_title,
             note=shortened(entry.first.text) if entry.first else entry.cause,
-            detail=f"{_loads(entry)}  {_turns(entry):>9}{age(last, self._clock()):>8}",
+            columns=(_loads(entry),),
+            detail=_turns(entry),
+            time=age(last, self._clock()),
+            mark=_mark(entry),
             dim=entry.state is LinkState.LOST,
         )
 
@@ -176,14 +186,19 @@ class LinkPage(PageScreen):
     """Everything that is known of one link."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy the session's id", priority=True)]
-    HINT = "↑ ↓ scroll · y copy the session's id · esc back"
+    KEYS = (
+        SheetKey("↑↓", "scroll"),
+        SheetKey("y", "copy the session id", "copy"),
+        SheetKey("esc", "close", "leave"),
+    )
 
     def __init__(self, entry: ChainEntry) -> None:
         facts = [
-            Content.assemble((f"{name:<10}", "$muted"), safe_line(value) if value else "")
+            Content.assemble((f"{name:<16}", "$muted"), safe_line(value) if value else "")
             for name, value in link_facts(entry)
         ]
-        super().__init__(safe_line(f"{entry.agent_title}'s session"), Content("\n").join(facts))
+        count = "on this branch" if entry.here else "not on this branch"
+        super().__init__(f"{entry.agent_title}'s session", Content("\n").join(facts), count=count)
         self._session_id = entry.link.session_id
 
     def action_copy(self) -> None:
@@ -198,21 +213,21 @@ _VERDICTS = {
 }
 
 
-def _mark(entry: ChainEntry) -> str:
+def _mark(entry: ChainEntry) -> Word:
     if entry.state is LinkState.LOST:
-        return "✗"
-    return "●" if entry.here else "○"
+        return Word("✗", Tone.FAILURE)
+    return Word("●", Tone.ACCENT) if entry.here else Word("○")
 
 
 def _turns(entry: ChainEntry) -> str:
     return "1 turn" if entry.turns == 1 else f"{entry.turns:,} turns"
 
 
-def _loads(entry: ChainEntry) -> str:
+def _loads(entry: ChainEntry) -> Word:
     match entry.check.loads:
         case Loads.YES:
-            return "loads"
+            return Word("loads")
         case Loads.NO:
-            return "lost" if entry.state is LinkState.LOST else "does not load"
+            return Word("lost" if entry.state is LinkState.LOST else "does not load", Tone.FAILURE)
         case Loads.UNKNOWN:
-            return ""
+            return Word()

@@ -14,6 +14,7 @@ from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
+from catena.widgets.sheet_head import Subject
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 
@@ -115,6 +116,15 @@ class ChatContext:
     def tab(self) -> Tab | None:
         """The active tab."""
         return self.tabs.active
+
+    @property
+    def subject(self) -> Subject:
+        """What a sheet over the chat is about: the active tab's conversation, and its agent with the model."""
+        tab = self.tab
+        if tab is None:
+            return Subject()
+        session = tab.session or tab.window.session
+        return Subject(tab.name(), " · ".join(filter(None, (session.agent_title, session.model or ""))))
 
     @property
     def seen(self) -> Tab | None:

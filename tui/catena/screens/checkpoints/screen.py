@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
 
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
@@ -20,8 +22,11 @@ from catena.text.checkpoint_text import (
     format_clock,
 )
 from catena.text.safe_text import safe_line
-from catena.widgets.row_list import Row, RowList
+from catena.widgets.foot import SheetKey
+from catena.widgets.row_list import Row, RowList, Word
+from catena.widgets.sheet_head import SheetWords, Subject
 from catena.widgets.text_fields import SafeInput
+from catena.widgets.typing_box import EdgeWord, TypingBox
 from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.price import Price
@@ -51,15 +56,15 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
     """The checkpoints, which it names and removes itself; its result is the checkpoint to go back to or to fork at."""
 
     CSS_PATH = [STYLES, "checkpoints.tcss"]  # noqa: RUF012 - as Textual declares them
-    HEADING = "checkpoints"
+    HEADING = "Checkpoints"
     EMPTY = "no checkpoints yet: /checkpoint saves one here"
-    HINTS = (
-        ("enter go back", "choose('REWIND')"),
-        ("f fork", "choose('FORK')"),
-        ("F in a new tab", "choose('FORK_BESIDE')"),
-        ("r name", "name"),
-        ("d remove", "remove"),
-        ("esc back", "leave"),
+    KEYS = (
+        SheetKey("enter", "go back", "choose('REWIND')"),
+        SheetKey("f", "fork", "choose('FORK')"),
+        SheetKey("F", "in a new tab", "choose('FORK_BESIDE')"),
+        SheetKey("r", "name", "name"),
+        SheetKey("d", "remove", "remove"),
+        SheetKey("esc", "close", "leave"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "leave", "back", priority=True),
@@ -74,8 +79,8 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         Binding("d", "remove", "remove it", id="checkpoints.remove"),
     ]
 
-    def __init__(self, conversation: Conversation, window: Window) -> None:
-        super().__init__()
+    def __init__(self, conversation: Conversation, window: Window, *, subject: Subject | None = None) -> None:
+        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
         self._conversation = conversation
         self._of_window = window
         self._checkpoints: list[Listed] = []
@@ -86,9 +91,12 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
 
     def compose_field(self) -> ComposeResult:
         """The field for a label, which is seen only while one is typed."""
+        yield Static("", id="frequency", markup=False)
         field = SafeInput(placeholder="label (empty removes it)", compact=True, id="label")
         field.cursor_blink = False
-        yield field
+        box = TypingBox(field, id="naming")
+        box.upper.show([EdgeWord(Content.styled("Name this checkpoint", "$muted"))])
+        yield box
 
     async def on_mount(self) -> None:
         """Read the checkpoints, then their prices."""
@@ -109,9 +117,8 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         self._checkpoints = list(await self._conversation.checkpoints.listed())
         frequency = await self._conversation.checkpoints.frequency()
         count = len(self._checkpoints)
-        self.show_title(
-            f"{count:,} checkpoint{'' if count == 1 else 's'}, newest first · {FREQUENCY_SENTENCES[frequency]}"
-        )
+        self.show_head(f"Checkpoints ({count:,}), newest first")
+        self.query_one("#frequency", Static).update(FREQUENCY_SENTENCES[frequency])
         self._show()
 
     def _show(self) -> None:
@@ -120,16 +127,16 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
     def _row(self, each: Listed) -> Row:
         checkpoint = each.checkpoint
         price = self._prices.get(checkpoint.message_id)
-        wide = self.size.width >= _NARROW
-        facts = [each.agent_title if wide else "", context_text(price) if price else ""]
-        facts.append(format_clock(checkpoint.created_at))
         return Row(
             checkpoint.id,
-            safe_line(checkpoint.label or ("·" if checkpoint.automatic else "by hand")),
+            safe_line(checkpoint.label or ("automatic" if checkpoint.automatic else "by hand")),
             note=safe_line(
                 " · ".join(filter(None, (checkpoint_place(each), str(checkpoint.data.get("note") or ""))))
             ),
-            detail=safe_line("  ".join(filter(None, facts))),
+            columns=(Word(safe_line(each.agent_title)),) if self.size.width >= _NARROW else (),
+            detail=context_text(price) if price else "",
+            time=format_clock(checkpoint.created_at),
+            dim=checkpoint.automatic and not checkpoint.label,
         )
 
     async def _read_prices(self) -> None:

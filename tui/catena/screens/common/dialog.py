@@ -1,17 +1,22 @@
-"""The base of every screen over the chat, and its key hints."""
+"""The base of every sheet: the frame that all screens over the chat have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
+from textual.widget import Widget
 from textual.widgets import Static
 
 from catena.terminal.compositor import SparingCompositor
-from catena.text.safe_text import safe, safe_line
+from catena.text.safe_text import safe_line
+from catena.widgets.foot import Foot, SheetKey
+from catena.widgets.sheet_head import FilterHead, SheetWords, Subject, TitleRow
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
@@ -22,30 +27,68 @@ STYLES = Path(__file__).with_name("dialog.tcss")  # absolute: subclasses stand i
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A screen with a title above its contents and key hints below; it fills the terminal."""
+    """A sheet that fills the terminal: a head, contents, a line for messages, and the keys at the foot."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = STYLES
     DEFAULT_CLASSES = "-full"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f1", "help", "help", show=False)]
 
-    def __init__(self) -> None:
+    def __init__(self, words: SheetWords | None = None) -> None:
         super().__init__()
         self._compositor = SparingCompositor()
+        self._words = words or SheetWords("")
 
-    def show_title(self, text: str) -> None:
-        """Replace the title."""
-        self._update("title", Content(safe(text)))
+    @property
+    def subject(self) -> Subject:
+        """What the sheet is about."""
+        return self._words.subject
 
-    def show_hints(self, *hints: tuple[str, str]) -> None:
-        """Replace the key hints."""
-        self._update("hint", key_hints(*hints))
+    def compose_head(self, *inside: Widget) -> ComposeResult:
+        """The head: a box around a filter, or a row without one."""
+        head = FilterHead(*inside, id="head") if inside else TitleRow(id="head")
+        yield head
+        self._show_words(head)
+
+    def compose_foot(self, *keys: SheetKey) -> ComposeResult:
+        """The line for messages, and the keys."""
+        said = Static("", id="said", markup=False)
+        said.display = False
+        yield said
+        yield Foot(*keys, id="hint")
+
+    def show_head(
+        self,
+        title: str | None = None,
+        *,
+        count: str | None = None,
+        subject: Subject | None = None,
+    ) -> None:
+        """Replace words of the head; None leaves what is there."""
+        before = self._words
+        self._words = SheetWords(
+            before.title if title is None else title,
+            before.count if count is None else count,
+            subject or before.subject,
+        )
+        for head in self.query("#head"):
+            self._show_words(head)
+
+    def _show_words(self, head: Widget) -> None:
+        if isinstance(head, FilterHead):
+            head.show(self._words)
+        elif isinstance(head, TitleRow):
+            head.show_words(self._words)
+
+    def show_keys(self, *keys: SheetKey) -> None:
+        """Replace the keys at the foot."""
+        for foot in self.query(Foot):
+            foot.show(*keys)
 
     def say(self, text: str) -> None:
-        """Show a message on the line above the key hints."""
-        self._update("said", Content(safe_line(text)))
-
-    def _update(self, id: str, text: Content) -> None:
-        for part in self.query(f"#{id}").results(Static):  # none is left where work ends after the screen
-            part.update(text)
+        """Show a message on the line above the keys."""
+        for part in self.query("#said").results(Static):  # none is left where work ends after the screen
+            part.update(Content(safe_line(text)))
+            part.display = bool(text)
 
     async def attempt(self, work: Awaitable[None]) -> None:
         """Await work on the store or an agent; an error becomes a message."""
@@ -58,7 +101,16 @@ class Dialog(ModalScreen[ScreenResultType]):
         """Close the screen without a result."""
         self.dismiss(None)
 
+    @property
+    def help_keys(self) -> Iterator[tuple[str, str]]:
+        """Every key of the sheet, and what it does."""
+        for foot in self.query(Foot):
+            yield from ((each.key, each.does) for each in foot.keys)
 
-def key_hints(*hints: tuple[str, str]) -> Content:
-    """Words such as `p look`, each with the action of its screen that a click runs."""
-    return Content.from_markup(" · ".join(f"[@click='screen.{action}']{words}[/]" for words, action in hints))
+    def action_help(self) -> None:
+        """Show every key of this sheet."""
+        from catena.screens.common.page import PageScreen
+        from catena.screens.help import keys_text
+
+        keys = list(dict(self.help_keys).items())
+        self.app.push_screen(PageScreen(f"Help: {self._words.title}", lambda width: keys_text(keys, width)))

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ScreenResultType
-from textual.widgets import Static
+from textual.widget import Widget
 
-from catena.screens.common.dialog import Dialog, key_hints
+from catena.screens.common.dialog import Dialog
+from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import RowList
+from catena.widgets.sheet_head import SheetWords
+
+_MOVING = (("↑↓", "choose"), ("pgup pgdn", "a screenful up, down"))
 
 
 class ListScreen(Dialog[ScreenResultType]):
-    """Rows with a cursor, between a title and a line for messages; a subclass has the rows, their keys and acts."""
+    """Rows with a cursor, between a head and a line for messages; a subclass has the rows, their keys and acts."""
 
     AUTO_FOCUS = ""  # keys belong to the rows, unless a field is opened
     HEADING: ClassVar[str] = ""
     EMPTY: ClassVar[str] = ""  # instead of rows, if there are none
-    HINTS: ClassVar[tuple[tuple[str, str], ...]] = ()  # words and action of each key
+    KEYS: ClassVar[tuple[SheetKey, ...]] = ()
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", show=False),
         Binding("down", "move(1)", show=False),
@@ -27,17 +32,29 @@ class ListScreen(Dialog[ScreenResultType]):
         Binding("pagedown", "page(1)", show=False),
     ]
 
+    def __init__(self, words: SheetWords | None = None) -> None:
+        super().__init__(words or SheetWords(self.HEADING))
+
     def compose(self) -> ComposeResult:
-        """Title, rows, message, field, key hints."""
-        yield Static(self.HEADING, id="title", markup=False)
+        """Head, rows, message, field, keys."""
+        yield from self.compose_head(*self.compose_filter())
         yield RowList(empty=self.EMPTY, id="rows")
-        yield Static("", id="said", markup=False)
         yield from self.compose_field()
-        yield Static(key_hints(*self.HINTS), id="hint")
+        yield from self.compose_foot(*self.KEYS)
+
+    def compose_filter(self) -> Iterator[Widget]:
+        """The field in the head, if a subclass has one."""
+        yield from ()
 
     def compose_field(self) -> ComposeResult:
-        """The field above the key hints, if a subclass has one."""
+        """The field below the rows, if a subclass has one."""
         yield from ()
+
+    @property
+    def help_keys(self) -> Iterator[tuple[str, str]]:
+        """Every key of the sheet, and what it does."""
+        yield from _MOVING
+        yield from super().help_keys
 
     @property
     def row_list(self) -> RowList:

@@ -14,13 +14,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
-from catena.text.safe_text import safe_line
+from catena.widgets.foot import SheetKey
+from catena.widgets.sheet_head import SheetWords, Subject
 
 
 class PageScreen(ReadingScreen[None]):
     """A page of text, with any way out."""
 
-    HINT: ClassVar[str] = "↑ ↓ scroll · esc back"
+    KEYS: ClassVar[tuple[SheetKey, ...]] = (SheetKey("↑↓", "scroll"), SheetKey("esc", "close", "leave"))
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,f1,ctrl+c,d", "leave", "back", priority=True),
         *SCROLL_KEYS,
@@ -28,17 +29,22 @@ class PageScreen(ReadingScreen[None]):
     ]
 
     def __init__(
-        self, title: str, text: Content | Callable[[int], Content] | Widget, *, at_end: bool = False
+        self,
+        title: str,
+        text: Content | Callable[[int], Content] | Widget,
+        *,
+        count: str = "",
+        subject: Subject | None = None,
+        at_end: bool = False,
     ) -> None:
         """``text`` may be a function of the width, or a widget; ``at_end``: begin at the end of the text."""
-        super().__init__()
+        super().__init__(SheetWords(title, count, subject or Subject()))
         self._at_end = at_end
-        self._title = safe_line(title)
         self._text = text
 
     def compose(self) -> ComposeResult:
-        """Title, text, key hints."""
-        yield Static(self._title, id="title", markup=False)
+        """Head, text, keys."""
+        yield from self.compose_head()
         with VerticalScroll(id="text", classes="-drawn" if isinstance(self._text, Widget) else None):
             match self._text:
                 case Widget() as drawn:
@@ -46,8 +52,8 @@ class PageScreen(ReadingScreen[None]):
                 case Content() as text:
                     yield Static(text, markup=False)
                 case text:
-                    yield _Fitted(text)
-        yield Static(self.HINT, id="hint", markup=False)
+                    yield Fitted(text)
+        yield from self.compose_foot(*self.KEYS)
 
     def on_mount(self) -> None:
         """Scroll to the end, where the page begins there."""
@@ -55,13 +61,18 @@ class PageScreen(ReadingScreen[None]):
             self.reader.call_after_refresh(self.reader.scroll_end, animate=False)
 
 
-class _Fitted(Static):
+class Fitted(Static):
     """A text laid out by its author for the width of the widget."""
 
     def __init__(self, text: Callable[[int], Content]) -> None:
         super().__init__(markup=False)
         self._text = text
         self._width = 0
+
+    def show(self, text: Callable[[int], Content]) -> None:
+        """Show another text."""
+        self._text = text
+        self.update(text(self._width))
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay the text out for another width."""

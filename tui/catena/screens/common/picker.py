@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widgets import Static
 
+from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import ListScreen
-from catena.text.safe_text import safe, safe_line
-from catena.widgets.row_list import Row, RowList
+from catena.text.safe_text import safe
+from catena.widgets.foot import SheetKey
+from catena.widgets.row_list import Columns, Row, RowList
+from catena.widgets.sheet_head import SheetWords, Subject
 from catena.widgets.text_fields import SafeInput
+
+_NO_MATCH = "no match"
 
 Match = Callable[[str, Sequence[Row]], Sequence[Row]]
 
@@ -25,11 +27,17 @@ def words_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
     words = text.casefold().split()
     if not words:
         return rows
-    return [
-        row
-        for row in rows
-        if all(word in f"{row.label}\n{row.note}\n{row.detail}".casefold() for word in words)
-    ]
+    return [row for row in rows if _has(_text(row), words)]
+
+
+def _has(text: str, words: Sequence[str]) -> bool:
+    return all(word in text for word in words)
+
+
+def _text(row: Row) -> str:
+    """What a row is found by."""
+    columns = "\n".join(word.text for word in row.columns)
+    return f"{row.label}\n{row.note}\n{row.detail}\n{columns}\n{row.hidden}".casefold()
 
 
 def fuzzy_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
@@ -46,11 +54,10 @@ def fuzzy_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
 class Picker(ListScreen[str | None]):
     """A sheet with rows and a filter; its result is the key of the chosen row."""
 
-    CSS_PATH = Path(__file__).with_name("picker.tcss")  # absolute: a subclass stands in another folder
-    DEFAULT_CLASSES = ""  # it does not fill the terminal
+    CSS_PATH = STYLES
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "leave"),
-        Binding("ctrl+c", "leave", "leave", priority=True),
+        Binding("escape", "leave", "cancel"),
+        Binding("ctrl+c", "leave", "cancel", priority=True),
     ]
 
     def __init__(
@@ -59,23 +66,31 @@ class Picker(ListScreen[str | None]):
         rows: Sequence[Row] = (),
         *,
         keep: str | None = None,
-        hint: str = "enter select · esc cancel",
-        empty: str = "no match",
+        keys: Sequence[SheetKey] = (),
+        enter: str = "select",
+        empty: str = "nothing to choose from",
         match: Match = words_match,
         filtered_by: str = "",
         preview: Callable[[str], None] | None = None,
         note: str = "",
+        subject: Subject | None = None,
         later: Callable[[], Awaitable[Sequence[Row]]] | None = None,
     ) -> None:
-        """``keep``: the row to begin at. ``preview`` is called with the key of every row that the cursor comes to.
+        """``keep``: the row to begin at. ``empty``: said where there are no rows at all.
 
-        ``later`` reads the rows again, with facts that take time.
+        ``preview`` is called with the key of every row that the cursor comes to.
+
+        ``enter``: what Enter does; ``keys``: those besides. ``later`` reads the rows again, with facts that take time.
         """
-        super().__init__()
-        self._title = safe_line(title)
-        self._all: Sequence[Row] = rows
+        super().__init__(SheetWords(title, subject=subject or Subject()))
+        self.set_rows(rows)
         self._keep = keep
-        self._hint = safe_line(hint)
+        self._keys = (
+            SheetKey("↑↓", "choose"),
+            SheetKey("enter", enter, "take"),
+            *keys,
+            SheetKey("esc", "close", "leave"),
+        )
         self._empty = empty
         self._match = match
         self._filter = filtered_by
@@ -84,17 +99,14 @@ class Picker(ListScreen[str | None]):
         self._later = later
 
     def compose(self) -> ComposeResult:
-        """Title and filter on one line, rows, key hints."""
-        field = SafeInput(self._filter, placeholder="type to filter", compact=True, id="filter")
+        """Head with the filter, note, rows, keys."""
+        field = SafeInput(self._filter, placeholder="Type to filter", compact=True, id="filter")
         field.cursor_blink = False
-        with Vertical(id="sheet"):
-            with Horizontal(id="head"):
-                yield Static(self._title, id="title", markup=False)
-                yield field
-            if self._note:
-                yield Static(self._note, id="note", markup=False)
-            yield RowList(empty=self._empty, id="rows")
-            yield Static(self._hint, id="hint", markup=False)
+        yield from self.compose_head(field)
+        if self._note:
+            yield Static(self._note, id="note", markup=False)
+        yield RowList(empty=self._empty, id="rows")
+        yield from self.compose_foot(*self._keys)
 
     def on_mount(self) -> None:
         """Focus the filter and show the rows."""
@@ -108,19 +120,27 @@ class Picker(ListScreen[str | None]):
 
     def show_rows(self, rows: Sequence[Row]) -> None:
         """Replace the rows; the cursor stays at its row."""
-        self._all = rows
+        self.set_rows(rows)
         self._refilter(self.chosen_key)
 
-    def say(self, text: str) -> None:
-        """Show a message in place of the key hints."""
-        self._update("hint", Content(safe_line(text)))
+    def set_rows(self, rows: Sequence[Row]) -> None:
+        """Take these rows, without showing them."""
+        self._all = rows
+        self._columns = Columns.fitting(rows)
+
+    @property
+    def total(self) -> int:
+        """How many rows there are to filter."""
+        return len(self._all)
 
     def _refilter(self, keep: str | None = None) -> None:
         text = self.query_one("#filter", SafeInput).value.strip()
         shown = self._match(text, self._all)
-        # The sheet is as high as it needs to be for all rows, and does not move while they are filtered.
-        self.row_list.styles.min_height = min(len(self._all), 6)
-        self.row_list.show(shown, keep=keep)
+        every, some = self.total, len(shown)
+        self.show_head(count=f"{some:,} of {every:,}" if text and some != every else f"{every:,}")
+        # Nothing moves sideways while rows are filtered.
+        empty = _NO_MATCH if self._all else self._empty
+        self.row_list.show(shown, keep=keep, empty=empty, columns=self._columns)
 
     def on_input_changed(self, event: SafeInput.Changed) -> None:
         """Filter the rows."""
@@ -130,8 +150,16 @@ class Picker(ListScreen[str | None]):
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Choose the row under the cursor."""
         event.stop()
+        self.action_take()
+
+    def action_take(self) -> None:
+        """Choose the row under the cursor."""
         if (key := self.chosen_key) is not None:
-            self.dismiss(key)
+            self.take(key)
+
+    def take(self, key: str) -> None:
+        """Close the sheet with the key of a row."""
+        self.dismiss(key)
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Preview the row under the cursor."""
@@ -142,4 +170,4 @@ class Picker(ListScreen[str | None]):
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Choose the row that was clicked."""
         event.stop()
-        self.dismiss(event.key)
+        self.take(event.key)

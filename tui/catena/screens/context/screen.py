@@ -11,10 +11,12 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from catena.screens.common.dialog import STYLES, key_hints
+from catena.screens.common.dialog import STYLES
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
 from catena.text.chain_text import next_line
 from catena.text.safe_text import safe, safe_line
+from catena.widgets.foot import SheetKey
+from catena.widgets.sheet_head import SheetWords, Subject
 from catena_acp.continuity.context_summary import SHORTENED
 from catena_acp.continuity.counts import counted
 from catena_acp.conversation.inspection.chain import shortened
@@ -37,8 +39,15 @@ class ContextScreen(ReadingScreen[None]):
         *SCROLL_KEYS,
     ]
 
-    def __init__(self, chain: ConversationChain, window: Window, context: TurnContext) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        chain: ConversationChain,
+        window: Window,
+        context: TurnContext,
+        *,
+        subject: Subject | None = None,
+    ) -> None:
+        super().__init__(SheetWords("Context", subject=subject or Subject()))
         self._chain = chain
         self._of_window = window
         self._turn_context = context
@@ -47,21 +56,18 @@ class ContextScreen(ReadingScreen[None]):
         self._stepping = False
 
     def compose(self) -> ComposeResult:
-        """Title, facts, prior context, key hints."""
-        yield Static("", id="title", markup=False)
+        """Head, facts, prior context, keys."""
+        yield from self.compose_head()
         with VerticalScroll(id="text", can_focus=False):
             yield Static("", id="facts", markup=False)
             yield Static("", id="told", markup=False)
             yield Static("", id="next", markup=False)
-        yield Static(
-            key_hints(
-                ("← before", "step(-1)"),
-                ("→ after", "step(1)"),
-                ("enter fold", "fold"),
-                ("y copy the text", "copy"),
-                ("esc back", "leave"),
-            ),
-            id="hint",
+        yield from self.compose_foot(
+            SheetKey("←", "before", "step(-1)"),
+            SheetKey("→", "after", "step(1)"),
+            SheetKey("enter", "fold", "fold"),
+            SheetKey("y", "copy the text", "copy"),
+            SheetKey("esc", "close", "leave"),
         )
 
     def on_mount(self) -> None:
@@ -71,15 +77,13 @@ class ContextScreen(ReadingScreen[None]):
     def _show(self) -> None:
         context = self._turn_context
         place = f"turn {context.number:,} of {context.total:,}" if context.number else "an earlier attempt"
-        self.show_title(f"Context · {place} · {safe_line(context.agent_title)}")
-        self._update("facts", Content(safe("\n".join(facts_of(context)))))
+        conversation = self.subject.conversation
+        self.show_head(f"Context · {place}", subject=Subject(conversation, context.agent_title))
+        self.say("")
+        self.query_one("#facts", Static).update(Content(safe("\n".join(facts_of(context)))))
         told = context.prior_context
-        self._update("told", Content("" if told is None or self._folded else safe(told)))
-        self._update("next", Content(safe("\n".join(next_of(context)))))
-
-    def say(self, text: str) -> None:
-        """Show a message in place of the title."""
-        self.show_title(safe_line(text))
+        self.query_one("#told", Static).update(Content("" if told is None or self._folded else safe(told)))
+        self.query_one("#next", Static).update(Content(safe("\n".join(next_of(context)))))
 
     def action_fold(self) -> None:
         """Fold or unfold the prior context."""

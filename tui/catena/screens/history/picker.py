@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar, Protocol
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual import events, on
 from textual.binding import Binding, BindingType
 
 from catena.screens.common.picker import Picker
-from catena.text.formats import age, title_of
+from catena.text.formats import age, title_of, truncate
 from catena.text.safe_text import safe_line
-from catena.widgets.row_list import Row
+from catena.widgets.foot import SheetKey
+from catena.widgets.row_list import Row, Tone, Word
+from catena.widgets.sheet_head import Subject
 from catena.workspace.undo import TabUndo, undone
 from catena_store.conversations.conversations import page_key
 from catena_store.records import Summary
@@ -55,9 +58,16 @@ class HistoryActs:
 
 _FIRST = 100
 _MORE = 1_000
-_COLUMNS_FROM = 100  # cells of a screen on which agent and directory have columns
+_COLUMNS_FROM = 100  # cells of a screen on which the directory has a column
+_AGENT, _DIRECTORY = 14, 26  # cells of the columns, at most
+_SCOPE = Subject("everywhere", "newest first")
+_OPEN = Word("open", Tone.ACCENT)
 
-_HINT = "enter open · ctrl+x delete · ctrl+e archive · ctrl+_ undo · esc cancel"
+_KEYS = (
+    SheetKey("ctrl+x", "delete", "remove('delete')"),
+    SheetKey("ctrl+e", "archive", "remove('archive')"),
+    SheetKey("ctrl+_", "undo", "undo"),
+)
 
 
 class HistoryPages(Protocol):
@@ -96,12 +106,7 @@ class HistoryScreen(Picker):
 
         ``opened``: ids of the conversations that have a tab.
         """
-        super().__init__(
-            "history",
-            hint=_HINT,
-            empty="no conversations yet",
-        )
-        self.add_class("-whole")
+        super().__init__("History", keys=_KEYS, enter="open", empty="no conversations yet", subject=_SCOPE)
         self._pages = pages
         self._agent_title = agent_title
         self._now = now
@@ -109,13 +114,13 @@ class HistoryScreen(Picker):
         self._acts = acts
         self._archived: set[str] = set()
         self._home = os.path.expanduser("~")  # noqa: PTH111 - a text to compare with
-        self._columns: dict[tuple[str, int], str] = {}  # few agents and directories stand in many rows
+        self._endings: dict[str, str] = {}  # few directories stand in many rows
 
     @on(events.Mount)
     async def read(self) -> None:
         """Read the first page before the picker shows its rows, and the others once these are drawn."""
         first = await self._pages(None, _FIRST)
-        self._all = [self._row(summary) for summary in first]
+        self.set_rows([self._row(summary) for summary in first])
         last = first[-1] if len(first) == _FIRST else None
         self.call_after_refresh(
             lambda: self.run_worker(self._read_pages(last), group="pages", exclusive=True)
@@ -173,23 +178,27 @@ class HistoryScreen(Picker):
         where = summary.cwd
         if where == self._home or where.startswith(self._home + os.sep):
             where = "~" + where[len(self._home) :]
-        when = age(summary.updated_at, self._now)
-        mark = "archived" if archived else "open" if summary.id in self._opened else ""
-        if self.app.size.width < _COLUMNS_FROM:
-            return Row(summary.id, title, note=f"{agent} · {where}", detail=f"{mark} {when}", dim=archived)
-        detail = f"{mark:<10}{self._column(agent, 12)}{self._column(where, 26)}{when:>10}"
-        return Row(summary.id, title, detail=detail, dim=archived)
+        state = Word("archived", Tone.FAINT) if archived else _OPEN if summary.id in self._opened else Word()
+        row = Row(
+            summary.id,
+            title,
+            columns=(state, Word(truncate(safe_line(agent), _AGENT))),
+            time=age(summary.updated_at, self._now),
+            dim=archived,
+            hidden=where,
+        )
+        return replace(row, detail=self._ending(where)) if self.app.size.width >= _COLUMNS_FROM else row
 
-    def _column(self, text: str, width: int) -> str:
-        column = self._columns.get((text, width))
-        if column is None:
-            column = self._columns[text, width] = _column(text, width)
-        return column
+    def _ending(self, path: str) -> str:
+        ending = self._endings.get(path)
+        if ending is None:
+            ending = self._endings[path] = _ending(path)
+        return ending
 
 
-def _column(text: str, width: int) -> str:
-    """Fit a text into a column by cutting its beginning, for paths differ at their ends; then a gap of two cells."""
-    line = safe_line(text)
-    while cell_len(line) > width:
+def _ending(path: str) -> str:
+    """The end of a path that is too long, for paths differ at their ends."""
+    line = safe_line(path)
+    while cell_len(line) > _DIRECTORY:
         line = "…" + line[2:]
-    return set_cell_size(line, width) + "  "
+    return line

@@ -22,7 +22,7 @@ def comparison_page(comparison: Comparison, titles: tuple[str, str], cwd: str) -
     lines += [Content(""), *_files(comparison, cwd), Content("")]
     for letter, title, tail in (("A", titles[0], comparison.left), ("B", titles[1], comparison.right)):
         lines += [
-            Content.styled(f"{letter}  {safe_line(title)}", "bold $accent"),
+            Content.styled(f"{letter}  {safe_line(title)}", "bold"),
             *_messages(tail),
             Content(""),
         ]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from catena.text.formats import age, title_of, truncate
+from catena.text.formats import cell_width, time_or_day, title_of, truncate
 from catena.text.safe_text import safe, safe_line
 from catena.text.tree import TreeLayout, TreeLine
-from catena.widgets.row_list import Row
+from catena.widgets.row_list import Columns, Lead, Row, Tone, Word
 from catena_acp.continuity.counts import counted
 from catena_store.conversations.search import TreeHit
 from catena_store.conversations.tree import TreeNode
 from catena_store.records import ContextSource, Kind, Message, MessageState, StopReason
 
-HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "⑂"
+HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "◇"
 _HIT_WIDE, _HIT_NARROW = 26, 12  # cells of a label with a snippet behind it
 _LABEL_WIDE, _LABEL_NARROW = 28, 14  # cells of a checkpoint's label before a prompt
 _HOW = {
@@ -26,7 +26,7 @@ _HOW = {
     ContextSource.FRESH: "new session",
 }
 _STOPS = {
-    StopReason.REFUSAL: "refused by the agent",
+    StopReason.REFUSAL: "refused",
     StopReason.CANCELLED: "stopped",
     StopReason.ERROR: "failed",
     StopReason.AGENT_GONE: "failed",
@@ -37,11 +37,32 @@ _STOPS = {
 }
 
 
-def tree_title(tree: TreeLayout) -> str:
-    """How many prompts and other conversations a tree has."""
+_FAILED = frozenset({"failed", "cut off"})
+_COUNTED, _STATE, _AGENT = 5, 12, 14  # cells of the columns, at most
+
+
+def tree_count(tree: TreeLayout) -> str:
+    """How many prompts and branches a tree has."""
+    prompts, branches = len(tree.places.own), tree.branches
+    ends = f", {branches:,} branches" if branches > 1 else ""
+    return f"{counted(prompts, 'prompt')}{ends}"
+
+
+def tree_kin(tree: TreeLayout) -> str:
+    """How many other conversations a tree has."""
     kin = {node.conversation_id for node in tree.places.nodes if tree.foreign(node.id)}
-    words = f"Tree: {counted(len(tree.places.own), 'prompt')}"
-    return f"{words} · {counted(len(kin), 'other conversation')}" if kin else words
+    return counted(len(kin), "other conversation") if kin else ""
+
+
+def tree_columns(tree: TreeLayout, now: datetime) -> Columns:
+    """The columns of every row of a tree."""
+    agents = {(node.agent, node.profile): node for node in tree.places.nodes}
+    first = tree.places.nodes[0].created_at if tree.places.nodes else now
+    return Columns(
+        words=(_COUNTED, _STATE),
+        detail=min(_AGENT, max((cell_width(tree.agent(node)) for node in agents.values()), default=0)),
+        time=5 if first.astimezone().date() == now.astimezone().date() else 10,
+    )
 
 
 def tree_row(
@@ -51,10 +72,13 @@ def tree_row(
     now: datetime,
     *,
     wide: bool,
+    on_way: bool = False,
+    asks: bool = False,
     hit: TreeHit | None = None,
 ) -> Row:
     """One line of the tree, most important words first, since lines are cut at their end.
 
+    ``on_way``: the outermost rail beside it is that of the person's branch; ``asks``: its agent waits for the person.
     ``hit``: a search hit in the turn of the prompt; the label is shortened to make room for its snippet.
     """
     node = line.node
@@ -63,25 +87,35 @@ def tree_row(
     labels = "".join(
         f"[{truncate(safe_line(label), width)}] " for label in tree.places.labels.get(node.id, ())
     )
-    name = f"{_name(tree, node)} · " if node.id in tree.heads else ""
+    name = f"{title} · " if node.id in tree.heads and (title := _name(tree, node)) else ""
     fold = "▸ " if line.folded else ""
-    chosen = "* " if node.id in marked else ""
     preview = node.preview.strip() or "(files only)"
-    label = f"{_mark(tree, node, refused)} {chosen}{fold}{labels}{name}{preview}"
+    label = f"{fold}{labels}{name}{preview}"
+    mark = Word("*", Tone.ACCENT) if node.id in marked else None
+    bead = _bead(tree, node, refused)
+    time = time_or_day(node.created_at, now)
     if hit is not None:
         return Row(
             node.id,
             truncate(safe_line(label), _HIT_WIDE if wide else _HIT_NARROW),
             note=f"{_hit_place(hit, wide=wide)}: {safe_line(hit.snippet)}",
-            detail=f"{age(node.created_at, now):>6}" if wide else "",
+            time=time if wide else "",
             dim=refused,
+            lead=Lead("", bead),
+            mark=mark,
         )
     return Row(
         node.id,
         label,
-        detail="  ".join(_details(tree, line, now, wide=wide)),
-        dim=refused,
-        lead=line.lead,
+        columns=(
+            Word(f"+{line.folded:,}" if line.folded else ""),
+            Word("asks", Tone.ASKING) if asks else _state(tree, node),
+        ),
+        detail=truncate(tree.agent(node), _AGENT),
+        time=time,
+        dim=refused or node.id not in tree.active,
+        lead=Lead(line.lead, bead, Tone.ACCENT if on_way else Tone.MUTED),
+        mark=mark,
     )
 
 
@@ -95,37 +129,41 @@ def hit_line(line: TreeLine) -> TreeLine:
     return TreeLine(line.node, "", 0, line.parts)
 
 
-def _mark(tree: TreeLayout, node: TreeNode, refused: bool) -> str:
+def _bead(tree: TreeLayout, node: TreeNode, refused: bool) -> Word:
     if node.id == tree.places.here:
-        return HERE
+        return Word(HERE, Tone.ACCENT)
     if refused:
-        return REFUSED
-    if node.id in tree.heads:
-        return FORK
-    return ACTIVE if node.id in tree.active else ELSEWHERE
+        return Word(REFUSED)
+    if node.id in tree.active:
+        return Word(ACTIVE, Tone.ACCENT)
+    return Word(FORK if node.id in tree.heads else ELSEWHERE)
 
 
 def _name(tree: TreeLayout, node: TreeNode) -> str:
     title = tree.places.names.get(node.conversation_id)
-    above = tree.node(node.parent_id)
-    what = "the original" if above and above.conversation_id == node.conversation_id else "a fork"
-    return f"{what}, “{title}”" if title else what
+    return f"“{title}”" if title else ""
 
 
-def _details(tree: TreeLayout, line: TreeLine, now: datetime, *, wide: bool) -> Iterator[str]:
-    node = line.node
+def _kin(tree: TreeLayout, node: TreeNode) -> str:
+    """What the conversation is to that of the person, where it begins in the tree."""
     above = tree.node(node.parent_id)
-    if line.folded:
-        yield f"+{line.folded:,}"
+    return "original" if above and above.conversation_id == node.conversation_id else "fork"
+
+
+def _state(tree: TreeLayout, node: TreeNode) -> Word:
+    """What became of a prompt, or what it is in the tree."""
+    above = tree.node(node.parent_id)
     if node.state is MessageState.REFUSED:
-        yield "not sent"
-    elif node.stop_reason in _STOPS:
-        yield _STOPS[node.stop_reason]
-    elif wide and above is not None and node.how in _HOW:
-        yield _HOW[node.how]
-    if node.agent and (above is None or (above.agent, above.profile) != (node.agent, node.profile)):
-        yield tree.agent(node)
-    yield f"{age(node.created_at, now):>6}"
+        return Word("not sent")
+    if node.stop_reason in _STOPS:
+        stop = _STOPS[node.stop_reason]
+        return Word(stop, Tone.FAILURE if stop in _FAILED else Tone.MUTED)
+    if node.id in tree.heads:
+        return Word(_kin(tree, node), Tone.FAINT)
+    number, count = tree.version(node) if node.id in tree.active else (1, 1)
+    if count > 1:
+        return Word(f"‹ {number}/{count} ›", Tone.ACCENT)
+    return Word(_HOW.get(node.how, "") if node.how and above is not None else "", Tone.FAINT)
 
 
 def matches(text: str, tree: TreeLayout, node: TreeNode) -> bool:

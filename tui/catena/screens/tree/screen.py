@@ -4,50 +4,66 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.events import Resize
+from textual.widget import Widget
+from textual.worker import WorkType
 
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen
+from catena.screens.tree.branch_end import BranchEnd
 from catena.screens.tree.comparison import comparison_page
-from catena.screens.tree.rows import branch_title, tree_row, tree_title
+from catena.screens.tree.rows import branch_title, tree_columns, tree_count, tree_kin, tree_row
 from catena.screens.tree.search import TreeSearch
 from catena.screens.tree.updates import TreeUpdates
+from catena.text.formats import time_or_day
 from catena.text.tree import TreeLayout, TreeLine
+from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, RowsOnDemand
+from catena.widgets.sheet_head import SheetWords, Subject
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.prompts.window import Window
+from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations.tree import FamilyTree, TreeNode
+from catena_store.errors import StoreError
 from catena_store.records import MessageState
 
 
-def tree_hints(*, wide: bool, lines: bool, typing: bool, found: bool) -> Sequence[tuple[str, str]]:
-    """The key hints of the tree, most important first: a short terminal shows one line of them.
+def tree_keys(*, lines: bool, typing: bool, found: bool) -> Sequence[SheetKey]:
+    """The keys of the tree, most important first, the way out last.
 
     ``lines``: there are any; ``typing``: letters go into the search; ``found``: the lines are search hits.
     """
-    back = ("esc whole tree" if typing or found else "esc back", "leave")
+    back = SheetKey("esc", "whole tree" if typing or found else "close", "leave")
     if typing:
-        return (("enter keep these", "keep"), back) if lines else (back,)
-    search = ("/ search", "search")
+        return (SheetKey("enter", "keep these", "keep"), back) if lines else (back,)
+    search = SheetKey("/", "search", "search")
     if not lines:
         return (search, back) if found else (back,)
-    more = [("m mark", "mark"), ("d compare", "compare"), ("f fork", "fork"), ("q quote", "quote")]
-    fold = [] if found else [("space fold", "fold")]
-    if wide:
-        return (("enter go there", "go"), *fold, search, *more, back)
-    return (("enter go", "go"), search, back, *fold, *more)
+    return (
+        SheetKey("enter", "go there", "go"),
+        search,
+        *(() if found else (SheetKey("space", "fold", "fold"),)),
+        SheetKey("m", "mark", "mark"),
+        SheetKey("d", "compare", "compare"),
+        SheetKey("f", "fork", "fork"),
+        SheetKey("q", "quote", "quote"),
+        back,
+    )
 
 
-_WIDE, _WIDE_HINT = 60, 100
+_WIDE = 60
+_LOW = 24  # rows of a screen that has no room for the end of a turn
+_PAUSE = 0.1  # seconds on a prompt after which its end is read
 _FOREIGN = "That is in another conversation. Press Enter to go there, then fork."
 _NOTHING_THERE = "That prompt was never sent. q copies it to the composer."
 _MARKED = (
@@ -70,7 +86,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     """The prompts of a tree, which follow its changes; its result is the act that was chosen."""
 
     CSS_PATH = [STYLES, "tree.tcss"]  # noqa: RUF012 - as Textual declares them
-    HEADING = "the tree"
+    HEADING = "Tree"
     EMPTY = "no prompts yet"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "leave", "back", priority=True),
@@ -97,8 +113,12 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         cwd: str,
         clock: Callable[[], datetime],
         updates: TreeUpdates,
+        price: Callable[[str], Awaitable[str]],
+        subject: Subject,
     ) -> None:
-        super().__init__()
+        """``price``: what the next prompt below a row would need, in words. Raises ReadOnly."""
+        super().__init__(SheetWords(self.HEADING, subject=subject))
+        self._price = price
         self._updates = updates
         self._branches = branches
         self._of_window = window
@@ -111,9 +131,13 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         self._marked: list[str] = []  # the latest two
         self._selected: str | None = None
 
-    def compose_field(self) -> ComposeResult:
-        """The search, which is seen only while it is used."""
+    def compose_filter(self) -> Iterator[Widget]:
+        """The search."""
         yield TreeSearch(self._branches.search)
+
+    def compose_field(self) -> ComposeResult:
+        """The end of the turn under the cursor."""
+        yield BranchEnd()
 
     async def on_mount(self) -> None:
         """Read the tree with forks folded, and put the cursor on the window's prompt."""
@@ -143,7 +167,8 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         self._tree, self._folded, self._whole = tree, folded, lines
         self._marked = [id for id in self._marked if self._tree.node(id) is not None]
         self._draw(keep=self._selected if self._tree.node(self._selected) else places.here)
-        self.show_title(tree_title(self._tree))
+        subject = Subject(self.subject.conversation, tree_kin(self._tree))
+        self.show_head(count=tree_count(self._tree), subject=subject)
         self._search.search()
 
     @property
@@ -168,24 +193,66 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             ]
         else:
             self._lines = lines = self._whole
+            keys, here = [line.node.id for line in lines], tree.places.here
+            beside_way = range(*self._way(keys))
+            asked = bool(self._of_window.asked)
             rows = RowsOnDemand(
-                [line.node.id for line in lines],
-                lambda at: tree_row(tree, lines[at], marked, now, wide=wide),
+                keys,
+                lambda at: tree_row(
+                    tree,
+                    lines[at],
+                    marked,
+                    now,
+                    wide=wide,
+                    on_way=at in beside_way,
+                    asks=asked and keys[at] == here,
+                ),
+                tree_columns(tree, now),
             )
         self.row_list.show(rows, keep=keep, empty=search.empty)
-        self._show_hints()
+        self._show_keys()
         self._select()
 
-    def _show_hints(self) -> None:
-        search, wide = self._search, self.size.width >= _WIDE_HINT
+    def _way(self, keys: Sequence[str]) -> tuple[int, int]:
+        """The lines beside which the person's branch goes down: from its first prompt to the person's."""
+        tree, here = self._tree, self._tree.places.here
+        if here not in keys:
+            return 0, 0
+        return keys.index(tree.path_to(here)[0].id), keys.index(here)
+
+    def _show_keys(self) -> None:
+        search = self._search
         typing, found = search.has_focus, bool(search.wanted)
-        self.show_hints(*tree_hints(wide=wide, lines=bool(self._lines), typing=typing, found=found))
+        self.show_keys(*tree_keys(lines=bool(self._lines), typing=typing, found=found))
 
     def _select(self) -> None:
         self._selected = self.chosen_key or self._selected
+        if self.query_one(BranchEnd).display:
+            # Not a coroutine: where the cursor moves on at once, it is never begun.
+            end: WorkType[None] = partial(self._show_end, self._node)
+            self.run_worker(end, group="end", exclusive=True)
+
+    async def _show_end(self, node: TreeNode | None) -> None:
+        """Show the end of the turn under the cursor, and what the next prompt there would need."""
+        end = self.query_one(BranchEnd)
+        if node is None:
+            end.empty()
+            return
+        await asyncio.sleep(_PAUSE)
+        word, price = (
+            "here" if node.id == self._tree.places.here else time_or_day(node.created_at, self._clock()),
+            "",
+        )
+        with contextlib.suppress(AgentError, StoreError, ReadOnly):  # what is not known is not said
+            rows = await self._branches.turn_messages(node)
+            end.show(word, rows, "")
+            if not self._tree.foreign(node.id) and node.state is not MessageState.REFUSED:
+                price = f"Your next prompt here: {await self._price(node.end_id)}"
+            end.show(word, rows, price)
 
     def on_resize(self, event: Resize) -> None:
-        """Draw the lines for another width."""
+        """Draw the lines for another width; on a low screen they are all there is."""
+        self.set_class(event.size.height < _LOW, "-low")
         self._draw()
 
     # Moving and folding.
@@ -249,12 +316,12 @@ class TreeScreen(ListScreen[TreeChoice | None]):
 
     def on_descendant_focus(self) -> None:
         """Show the keys of the search."""
-        self._show_hints()
+        self._show_keys()
 
     def on_descendant_blur(self) -> None:
         """Show the keys of the list."""
         with contextlib.suppress(NoMatches):  # the screen is being closed
-            self._show_hints()
+            self._show_keys()
 
     def on_tree_search_found(self, event: TreeSearch.Found) -> None:
         """Show the search hits, and what is to be said of them."""
@@ -266,11 +333,10 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     def action_keep(self) -> None:
         """Keep the search hits; letters are keys of the list again."""
         self.set_focus(None)
-        self._search.display = bool(self._search.value)
 
     def action_leave(self) -> None:
         """Close the search; without one, close the screen."""
-        if not self._search.display:
+        if not (self._search.has_focus or self._search.value):
             self.dismiss(None)
             return
         self._search.close()
@@ -332,4 +398,4 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         found = await self._branches.compare(left.end_id, right.end_id)
         titles = (branch_title(tree, left), branch_title(tree, right))
         page = comparison_page(found, titles, self._cwd)
-        await self.app.push_screen(PageScreen("compare two branches", page))
+        await self.app.push_screen(PageScreen("Compare two branches", page))

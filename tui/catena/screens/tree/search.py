@@ -29,9 +29,8 @@ class TreeSearch(SafeInput):
             self.words = words
 
     def __init__(self, search: Callable[[str], Awaitable[TreeHits]]) -> None:
-        super().__init__(placeholder="search prompts, answers, labels", compact=True, id="search")
+        super().__init__(placeholder="Search prompts, answers, labels", compact=True, id="search")
         self.cursor_blink = False
-        self.display = False
         self._search = search
         self._hits_text = ""  # the text that was searched for
         self._hits: TreeHits | None = TreeHits()  # None after an error of the store
@@ -50,8 +49,8 @@ class TreeSearch(SafeInput):
         if not self.wanted:
             return "no prompts yet"
         if self._hits_text != self.wanted:
-            return "no matching prompts; searching answers"
-        return "no matching prompts" if self._hits is None else "no match"
+            return "no prompt matches; searching answers"
+        return "no prompt matches" if self._hits is None else "no match"
 
     def lines(self, tree: TreeLayout) -> list[TreeLine]:
         """The prompts that match, and those with a hit in their turn, as a list."""
@@ -73,14 +72,12 @@ class TreeSearch(SafeInput):
         return self._answer_hits.get(id) if self.wanted else None
 
     def open(self) -> None:
-        """Show and focus the field."""
-        self.display = True
+        """Focus the field."""
         self.screen.set_focus(self)
 
     def close(self) -> None:
-        """Hide the field, and search for nothing."""
+        """Search for nothing, and let go of the keys."""
         self.screen.set_focus(None)
-        self.display = False
         self.value = ""
 
     def on_input_changed(self, event: SafeInput.Changed) -> None:

@@ -284,11 +284,11 @@ class BranchActions:
         chosen: str | None = kin[0][0].id
         if len(kin) > 1:
             rows = [
-                Row(each.id, kin_name(each), note=what, detail=age(each.created_at, now))
+                Row(each.id, kin_name(each), detail=what, time=age(each.created_at, now))
                 for each, what in kin
             ]
             chosen = await context.app.push_screen_wait(
-                Picker("Fork", rows, hint="enter go there · esc cancel")
+                Picker("Forks", rows, enter="go there", subject=context.subject)
             )
         if chosen is not None:
             await self._tabs.open_conversation(chosen)

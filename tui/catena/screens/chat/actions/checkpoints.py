@@ -46,7 +46,8 @@ class CheckpointActions:
             return
         from catena.screens.checkpoints.screen import CheckpointAct, CheckpointsScreen
 
-        choice = await self._context.app.push_screen_wait(CheckpointsScreen(tab.conversation, tab.window))
+        screen = CheckpointsScreen(tab.conversation, tab.window, subject=self._context.subject)
+        choice = await self._context.app.push_screen_wait(screen)
         if choice is None:
             return
         match choice.act:

@@ -46,7 +46,7 @@ class ChainActions:
         context = self._context
         if (tab := context.tab) is None:
             return
-        screen = ChainScreen(tab.conversation.chain, tab.window, clock=utc_now)
+        screen = ChainScreen(tab.conversation.chain, tab.window, clock=utc_now, subject=context.subject)
         chosen = await context.app.push_screen_wait(screen)
         if chosen is not None:
             price = await tab.conversation.chain.pick(tab.window, chosen)
@@ -64,7 +64,9 @@ class ChainActions:
         if known is None:
             context.say(_NOTHING_YET)
         else:
-            await context.app.push_screen_wait(ContextScreen(tab.conversation.chain, tab.window, known))
+            await context.app.push_screen_wait(
+                ContextScreen(tab.conversation.chain, tab.window, known, subject=context.subject)
+            )
 
     async def prices(self, specs: Sequence[AgentSpec]) -> list[str]:
         """The price of the next prompt with each of the agents, in words; "" where it is not known."""
@@ -94,6 +96,11 @@ class TreeActions:
         context = self._context
         if (tab := context.tab) is None:
             return
+        chain, window = tab.conversation.chain, tab.window
+
+        async def price(leaf_id: str) -> str:
+            return (await chain.price(window, leaf_id=leaf_id)).words
+
         await tab.conversation.settle()
         choice = await context.app.push_screen_wait(
             TreeScreen(
@@ -102,6 +109,8 @@ class TreeActions:
                 cwd=tab.conversation.record.cwd,
                 clock=utc_now,
                 updates=TreeUpdates(self._kin(tab)),
+                price=price,
+                subject=context.subject,
             )
         )
         if choice is None or tab is not context.tab:
@@ -180,7 +189,7 @@ class UsageActions:
         async def read(reader: Reader, leaf: str | None) -> Content:
             spent = await spending(reader, tab.conversation.id, leaf)
             pairs = (
-                Content.assemble(f"  {title:<{_WIDTH}}", (words, "$muted"))
+                Content.assemble(f"{title:<{_WIDTH}}", (words, "$muted"))
                 for title, words in usage_lines(spent)
             )
             return Content("\n").join(pairs)
@@ -221,7 +230,7 @@ class UsageActions:
             return
         rows = [Row(path, safe_line(path)) for path in paths]
         chosen = await context.app.push_screen_wait(
-            Picker("Additional directories", rows, hint="enter remove · esc cancel")
+            Picker("Additional directories", rows, enter="remove", subject=context.subject)
         )
         if chosen is not None and await tab.conversation.remove_directory(chosen):
             context.say(f"From the next prompt on, the agent no longer works in {safe_line(chosen)}")

@@ -142,7 +142,7 @@ class LoginActions:
             tab.conversation.logins.variables(method),
             str(settings_path()),
         )
-        page = PageScreen(f"log in: {safe_line(method.name)}", Content("\n".join(lines)))
+        page = PageScreen(f"Log in: {safe_line(method.name)}", Content("\n".join(lines)))
         await self._context.app.push_screen_wait(page)
 
     async def _send_owed(self, tab: Tab) -> None:

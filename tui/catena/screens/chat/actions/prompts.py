@@ -259,7 +259,7 @@ class PromptActions:
                 "Prompt history",
                 rows,
                 filtered_by=stood,
-                hint="enter insert · esc cancel",
+                enter="insert",
             )
         )
         if chosen is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from textual.app import App
+from textual.theme import Theme
 
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match
@@ -12,6 +13,7 @@ from catena.settings.agent_choices import AgentChoice, Readiness, agent_choices,
 from catena.settings.agents import find_agent, stored_agent, stored_agent_name
 from catena.settings.installed_agents import agent_versions
 from catena.settings.settings import Settings
+from catena.themes.variables import has_dim_steps
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import SessionState
@@ -22,6 +24,7 @@ from catena_acp.session_events import Option
 
 WHICH_AGENT = "Which agent?"
 _STATES = max(len(each) for each in Readiness)
+_OURS, _PREFIX = "Catena", "catena-"
 
 # What the next prompt would need with each of some agents, in words.
 Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
@@ -75,7 +78,6 @@ async def choose_agent(
             title,
             agent_rows(known, priced),
             keep=keep,
-            hint="enter select · type to filter · esc cancel · custom agent: catena --agent-command CMD",
             note=note,
             later=rows_with_versions,
         )
@@ -130,7 +132,7 @@ async def choose_value(app: App[object], choose_option: Option, named: str = "")
 async def choose_mode(app: App[object], session: SessionState, named: str = "") -> str | None:
     """The mode that the person chooses."""
     rows = [Row(each.id, each.name, note=each.description or "") for each in session.modes]
-    return _named(named, rows) or await app.push_screen_wait(Picker("mode", rows, keep=session.mode))
+    return _named(named, rows) or await app.push_screen_wait(Picker("Mode", rows, keep=session.mode))
 
 
 async def choose_option(app: App[object], options: Sequence[Option]) -> Option | None:
@@ -138,7 +140,7 @@ async def choose_option(app: App[object], options: Sequence[Option]) -> Option |
     rows = [
         Row(each.id, each.name, note=each.description or "", detail=_value_name(each)) for each in options
     ]
-    chosen = await app.push_screen_wait(Picker("the agent's settings", rows))
+    chosen = await app.push_screen_wait(Picker("The agent's settings", rows))
     return next((each for each in options if each.id == chosen), None)
 
 
@@ -148,19 +150,22 @@ async def choose_theme(app: App[object], named: str = "") -> bool:
     if named in app.available_themes:
         app.theme = named
         return True
-    ours = sorted(name for name in app.available_themes if name.startswith("catena"))
-    others = sorted(name for name in app.available_themes if not name.startswith("catena"))
-    rows = [
-        Row(name, name, detail="dark" if app.available_themes[name].dark else "light")
-        for name in ours + others
-    ]
+    rows = [_theme_row(name, app.available_themes[name]) for name in sorted(app.available_themes)]
+    rows.sort(key=lambda row: row.group != _OURS)
 
     def preview(name: str) -> None:
         app.theme = name
 
-    chosen = await app.push_screen_wait(Picker("theme", rows, keep=before, preview=preview))
+    chosen = await app.push_screen_wait(Picker("Theme", rows, keep=before, preview=preview))
     app.theme = chosen or before
     return chosen is not None
+
+
+def _theme_row(name: str, theme: Theme) -> Row:
+    """The row of a theme: a shipped one without the word that all of them begin with."""
+    ours = name.startswith(_PREFIX)
+    brightness = "the terminal's own" if has_dim_steps(theme) else "dark" if theme.dark else "light"
+    return Row(name, name.removeprefix(_PREFIX), detail=brightness, group=_OURS if ours else "More")
 
 
 def _named(named: str, rows: Sequence[Row]) -> str | None:

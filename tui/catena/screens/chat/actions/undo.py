@@ -59,7 +59,8 @@ class UndoActions:
                 str(done.entry.id),
                 what(done),
                 note="undone" if done.entry.undone else "",
-                detail=f"{done.entry.at.astimezone():%H:%M}  {age(done.entry.at, now):>6}",
+                detail=f"{done.entry.at.astimezone():%H:%M}",
+                time=age(done.entry.at, now),
                 dim=done.entry.undone,
             )
             for done in listed
@@ -68,7 +69,8 @@ class UndoActions:
             Picker(
                 "Undo history",
                 rows,
-                hint="enter undo or redo up to here · esc cancel",
+                enter="undo or redo to here",
+                subject=context.subject,
             )
         )
         if chosen is not None and not self._in_edit():

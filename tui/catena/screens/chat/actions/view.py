@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from catena.screens.chat.context import ChatContext
-from catena.screens.common.picker import Picker, fuzzy_match
+from catena.screens.chat.presenter import mode_name
 from catena.settings.agent_choices import agent_choices
 from catena.terminal.programs import edit_text
 from catena.widgets.commands import CommandWords
-from catena.widgets.row_list import Row
 from catena_store.records import Kind
 
 _HELPED_BY = {  # places without a section of their own in the help
@@ -69,24 +68,35 @@ class ViewActions:
 
     async def palette(self) -> None:
         """Choose any command."""
-        rows = [
-            Row(each.name, f"/{each.name}", note=each.summary, detail=each.key)
-            for each in self._commands
-            if each.name != "palette"
-        ]
-        chosen = await self._context.app.push_screen_wait(Picker("commands", rows, match=fuzzy_match))
-        if chosen is not None:
-            await self._do(chosen)
+        from catena.screens.palette import Palette, chosen_command
+
+        context = self._context
+        tab = context.tab
+        session = (tab.session or tab.window.session) if tab else None
+        palette = Palette(
+            self._commands,
+            (session.commands or ()) if session else (),
+            values={"model": session.model or "", "mode": mode_name(session)} if session else {},
+            subject=context.subject,
+            agent=session.agent_title if session else "",
+        )
+        chosen = await context.app.push_screen_wait(palette)
+        if chosen is None:
+            return
+        name, runs = chosen_command(chosen)
+        if runs:
+            await self._do(name)
+        else:
+            context.drafts.prefix(f"/{name} ")
 
     async def help(self) -> None:
         """Show the keys of the place that has them, the commands, and the agents."""
-        from catena.screens.common.page import PageScreen
-        from catena.screens.help import help_text
+        from catena.screens.help import HelpScreen
 
         agents = [
             (choice.title, f"{choice.readiness} {choice.about}".strip())
             for choice in agent_choices(self._context.settings, None)
         ]
         place = self._context.screen.place
-        page = help_text(_HELPED_BY.get(place, place), agents, self._commands)
-        await self._context.app.push_screen_wait(PageScreen("help", page))
+        page = HelpScreen(_HELPED_BY.get(place, place), agents, self._commands)
+        await self._context.app.push_screen_wait(page)

@@ -1,0 +1,148 @@
+"""The palette: every command, in groups, those that are used most first; and those of the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from catena.screens.common.picker import Picker, fuzzy_match, words_match
+from catena.widgets.commands import CommandWords
+from catena.widgets.foot import SheetKey
+from catena.widgets.row_list import Row, Tone, Word
+from catena.widgets.sheet_head import Subject
+from catena_acp.session_events import Command
+
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Conversation", ("new", "history", "rename", "close", "clear", "archive", "delete", "queue", "unqueue")),
+    ("Branches", ("edit", "retry", "fork", "tree", "undo", "redo", "reflog", "lineage")),
+    ("Checkpoints", ("checkpoint", "checkpoints", "rewind", "label")),
+    (
+        "Agent",
+        ("agent", "model", "mode", "context", "btw", "stop", "options", "chain", "login", "logout", "stderr"),
+    ),
+    ("Work", ("files", "usage", "summary", "pr", "attach", "detach", "add-dir")),
+    ("Transcript", ("find", "browse", "follow", "copy", "inputs", "editor")),
+    ("Catena", ("help", "theme", "takeover", "suspend", "quit")),
+)
+_SHOWN = 3  # of the agent's commands, before the others are unfolded
+_FOLDED = "more"  # the key of the row that unfolds them
+_OWN, _AGENT = "own:", "agent:"
+_BROWSED = " while browsing"
+
+
+class Palette(Picker):
+    """Every command; its result is what `chosen_command` reads."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "complete", priority=True, id="palette.complete"),
+    ]
+
+    def __init__(
+        self,
+        own: Sequence[CommandWords],
+        announced: Sequence[Command],
+        *,
+        values: Mapping[str, str],
+        subject: Subject,
+        agent: str,
+    ) -> None:
+        """``announced`` are the agent's; ``values``: what is in force now, by the command that changes it."""
+        self._own = own_rows(own, values)
+        self._announced = agent_rows(announced, {each.name for each in own}, agent)
+        super().__init__(
+            "Commands",
+            [*self._own, *_folded(self._announced)],
+            keys=(SheetKey("tab", "complete", "complete"), SheetKey("f1", "help", "help")),
+            enter="run",
+            match=self._matching,
+            subject=subject,
+        )
+
+    @property
+    def total(self) -> int:
+        """How many commands there are, folded ones included."""
+        return len(self._own) + len(self._announced)
+
+    def _matching(self, text: str, rows: Sequence[Row]) -> Sequence[Row]:
+        """What is typed finds folded commands too: first by name, then by what they do; without groups."""
+        if not text:
+            return rows
+        every = [*self._own, *self._announced]
+        named = fuzzy_match(text, every)
+        described = [row for row in words_match(text, every) if row not in named]
+        return [replace(row, group="") for row in [*named, *described]]
+
+    def take(self, key: str) -> None:
+        """Close the palette with a command, or unfold those of the agent."""
+        if key == _FOLDED:
+            first = self._announced[_SHOWN].key
+            self.show_rows([*self._own, *self._announced])
+            self.row_list.show(self._all, keep=first, columns=self._columns)
+        else:
+            self.dismiss(key)
+
+    def action_complete(self) -> None:
+        """Put the beginning of the command into the composer."""
+        if (key := self.chosen_key) == _FOLDED:
+            self.take(key)
+        elif key is not None:
+            self.dismiss(_AGENT + key.removeprefix(_OWN).removeprefix(_AGENT))
+
+
+def chosen_command(key: str) -> tuple[str, bool]:
+    """The name of the command that a key of the palette stands for; True if it is to be run, and not to be written."""
+    return key.removeprefix(_OWN).removeprefix(_AGENT), key.startswith(_OWN)
+
+
+def own_rows(own: Sequence[CommandWords], values: Mapping[str, str]) -> list[Row]:
+    """The rows of Catena's commands, in groups."""
+    by_name = {each.name: each for each in own}
+    return [
+        Row(
+            _OWN + name,
+            f"/{name}",
+            note=by_name[name].summary,
+            detail=values.get(name) or key_words(by_name[name].key),
+            group=group,
+        )
+        for group, names in GROUPS
+        for name in names
+        if name in by_name
+    ]
+
+
+def agent_rows(announced: Sequence[Command], taken: set[str], agent: str) -> list[Row]:
+    """The rows of the agent's commands; where one of ours has the name, it is not there to be chosen."""
+    return [
+        Row(
+            _AGENT + each.name,
+            f"/{each.name}",
+            note=each.description,
+            detail="ours has the same name" if each.name in taken else each.hint or "",
+            dim=each.name in taken,
+            group=f"From {agent}",
+        )
+        for each in announced
+    ]
+
+
+def key_words(key: str) -> str:
+    """The key of a command, as it stands on the right: the first of several, and where it is pressed."""
+    first = key.split(", ")[0]
+    return f"browse {first.removesuffix(_BROWSED)}" if first.endswith(_BROWSED) else first
+
+
+def _folded(rows: Sequence[Row]) -> list[Row]:
+    if len(rows) <= _SHOWN + 1:
+        return list(rows)
+    more = Row(
+        _FOLDED,
+        f"{len(rows) - _SHOWN} more",
+        mark=Word("▸", Tone.FAINT),
+        dim=True,
+        group=rows[0].group,
+    )
+    return [*rows[:_SHOWN], more]

@@ -1,0 +1,76 @@
+"""The keys of a sheet, in one row at its foot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual import events
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+
+_WIDE, _TIGHT = "  ·  ", " · "
+_NARROW = 56  # cells of a foot below which three keys are named
+_FEW = 3
+_CLICKED = "clicked"  # the action that a click on a key runs
+
+
+@dataclass(frozen=True, slots=True)
+class SheetKey:
+    """A key, what it does, and the action of the screen that a click on it runs."""
+
+    key: str
+    does: str
+    action: str = ""
+
+
+class Foot(Widget):
+    """As many keys as there is room for, most important first; the last one, the way out, always stays."""
+
+    DEFAULT_CSS = """
+    Foot {
+        height: 1;
+        padding: 0 2;
+        color: $faint;
+    }
+    """
+
+    def __init__(self, *keys: SheetKey, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._keys = keys
+
+    @property
+    def keys(self) -> Sequence[SheetKey]:
+        """All keys, whether there is room for them or not."""
+        return self._keys
+
+    def show(self, *keys: SheetKey) -> None:
+        """Show other keys."""
+        if keys != self._keys:
+            self._keys = keys
+            self.refresh()
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the clicked key does."""
+        if action := event.style.meta.get(_CLICKED):
+            event.stop()
+            await self.run_action(f"screen.{action}")
+
+    def render(self) -> Content:
+        """The keys that there is room for."""
+        width = self.size.width
+        keys = list(self._keys)
+        if width < _NARROW and len(keys) > _FEW:
+            keys = [*keys[: _FEW - 1], keys[-1]]
+        while True:
+            for separator in (_WIDE, _TIGHT):
+                line = Content.styled(separator, "$rule").join(_words(key) for key in keys)
+                if line.cell_length <= width or (len(keys) <= 1 and separator == _TIGHT):
+                    return line
+            keys = [*keys[:-2], keys[-1]]
+
+
+def _words(key: SheetKey) -> Content:
+    words = Content.assemble((key.key, "$muted"), (f" {key.does}", "$faint"))
+    return words.stylize(Style.from_meta({_CLICKED: key.action})) if key.action else words
