@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.start import AgentRow, ConversationRow, FoldRow, HistoryRow, StartPanel
@@ -18,7 +18,7 @@ from catena_store.ids import utc_now
 from catena_store.records import Message, Summary
 
 if TYPE_CHECKING:
-    from catena.screens.chat.actions.tabs import TabActions
+    from catena.workspace.tab import Tab
 
 _LISTED = 3  # conversations
 
@@ -56,10 +56,23 @@ async def _show_versions(context: ChatContext) -> None:
     start.show_agents(with_versions(start.agents, versions))
 
 
+class ShowsTabs(Protocol):
+    """What leads from the start to a tab."""
+
+    async def show(self, tab: Tab, way: UnplacedDraft | None = None) -> None:
+        """Show a tab, with what was written on the ``way`` to it."""
+
+    async def first_tab(self, way: UnplacedDraft) -> None:
+        """Open the first tab if it is known with which agent."""
+
+    async def history(self) -> None:
+        """Let the person choose a conversation, and show it."""
+
+
 class StartActions:
     """Actions on the start."""
 
-    def __init__(self, context: ChatContext, tabs: TabActions) -> None:
+    def __init__(self, context: ChatContext, tabs: ShowsTabs) -> None:
         self._context = context
         self._tabs = tabs
 
