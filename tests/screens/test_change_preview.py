@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from catena.screens.files import files_page
+from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.messages.diff import change_of
-from catena.widgets.change_preview import change_in_words
+from catena.transcript.messages.subject import draw_changes
 from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.diff import line_diff
-from catena_acp.session_events import ToolCallChanged, ToolDiff
+from catena_acp.session_events import ToolDiff
 
 OLD = "select 1\n-- a comment\nselect 2\n" + "x\n" * 300
 NEW = "select 1\n++ no comment\nselect 2\n" + "x\n" * 299 + "y\n"
+
+
+def drawn(diff: ToolDiff) -> list[str]:
+    """The changed lines of a request, with their signs and without their numbers."""
+    rows = [line.shown[6:] for line in draw_changes([diff], RenderOptions(90, Palette.plain()))]
+    return [row[0].replace("−", "-") + row[2:] for row in rows if row[:1] in ("+", "−")]
 
 
 def changed_lines(text: str) -> list[str]:
@@ -18,16 +25,14 @@ def changed_lines(text: str) -> list[str]:
 
 
 def test_a_line_of_dashes_or_plusses_is_part_of_a_change_and_not_its_head() -> None:
-    words = change_in_words(ToolCallChanged("call", content=(ToolDiff("a.sql", OLD, NEW),)))
-    assert changed_lines(words) == ["--- a comment", "+++ no comment", "-x", "+y"]
+    assert drawn(ToolDiff("a.sql", OLD, NEW)) == ["--- a comment", "+++ no comment", "-x", "+y"]
 
 
 def test_a_change_has_the_same_lines_wherever_it_is_shown() -> None:
     diff = ToolDiff("/p/a.sql", OLD, NEW)
-    words = change_in_words(ToolCallChanged("call", content=(diff,)))
     page = files_page([FileTouched(diff.path, changed=1, diffs=(diff,))], "/p").plain
     hunks = change_of(OLD, NEW).hunks
-    assert changed_lines(words) == changed_lines(page)
+    assert drawn(diff) == changed_lines(page)
     assert changed_lines(page) == [
         line.sign + line.text for hunk in hunks for line in hunk.lines if line.sign != " "
     ]
