@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.app import App
@@ -303,6 +304,7 @@ async def _import_parts() -> None:
     try:
         for part in _PARTS:
             await asyncio.to_thread(import_module, part)
+        await asyncio.to_thread(cell_len, "…")  # the table of widths is imported for the first such character
     finally:
         gc.freeze()
         gc.set_threshold(*gc.get_threshold()[:2], _OLD_COLLECTION)
