@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.filter import LineFilter
 
+    from catena.screens.common.dialog import Dialog
     from catena.terminal.painter.painter import Frame
     from catena.workspace.tabs import OpenTabs
 
@@ -255,6 +257,14 @@ class CatenaApp(App[None], inherit_bindings=False):
             self.chat.say("No shell started this Catena, so nothing could bring it back from a suspend.")
         else:
             super().action_suspend_process()
+
+    def on_dialog_help_wanted(self, event: Dialog.HelpWanted) -> None:
+        """Show every key of a sheet."""
+        from catena.screens.common.page import PageScreen
+        from catena.screens.help import keys_text
+
+        event.stop()
+        self.push_screen(PageScreen(f"Help: {event.title}", partial(keys_text, event.keys)))
 
     def copy_to_clipboard(self, text: str) -> None:
         """Send the text to the terminal's clipboard; no terminal acknowledges it."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Static
@@ -31,6 +32,15 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     CSS_PATH: ClassVar[CSSPathType | None] = STYLES
     DEFAULT_CLASSES = "-full"
+
+    class HelpWanted(Message):
+        """The person wants to see every key of a sheet."""
+
+        def __init__(self, title: str, keys: Sequence[tuple[str, str]]) -> None:
+            super().__init__()
+            self.title = title
+            self.keys = keys
+
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f1", "help", "help", show=False)]
 
     def __init__(self, words: SheetWords | None = None) -> None:
@@ -108,9 +118,5 @@ class Dialog(ModalScreen[ScreenResultType]):
             yield from ((each.key, each.does) for each in foot.keys)
 
     def action_help(self) -> None:
-        """Show every key of this sheet."""
-        from catena.screens.common.page import PageScreen
-        from catena.screens.help import keys_text
-
-        keys = list(dict(self.help_keys).items())
-        self.app.push_screen(PageScreen(f"Help: {self._words.title}", lambda width: keys_text(keys, width)))
+        """Ask for a page with every key of this sheet."""
+        self.post_message(self.HelpWanted(self._words.title, list(dict(self.help_keys).items())))
