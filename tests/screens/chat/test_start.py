@@ -123,8 +123,14 @@ async def test_an_agent_that_is_missing_shows_the_whole_command_that_installs_it
         await person.press("enter")
         await person.sees("Claude Code is not installed")
         await person.apart()
-        await person.type("my")
-        assert person.draft == "my"
+        await person.type_at_once("yes")
+        assert person.draft == "yes"
+        await person.press("ctrl+c")
+        await person.apart()
+        await person.press("y")
+        person.area._copied_at = float("inf")  # no time passes before the next key
+        await person.press("e")
+        assert person.draft == "ye"
 
 
 async def test_a_letter_is_written_where_no_missing_agent_is_selected(tmp_path: Path) -> None:

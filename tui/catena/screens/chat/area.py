@@ -22,6 +22,7 @@ from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
+from catena.terminal.key_pace import APART
 from catena.text.formats import agent_name
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.widgets.column import Column
@@ -67,6 +68,7 @@ class ChatArea(Vertical):
         self.still = "SSH_TTY" in environment
         self._notify_terminal = notify_terminal
         self._keeping: Timer | None = None
+        self._copied_at = float("-inf")  # when `y` copied how to install an agent
         self._asked: str | None = None  # the permission request that was drawn last
         self.lineage = LineageLine(id="lineage")
         settings = start.settings
@@ -421,11 +423,14 @@ class ChatArea(Vertical):
 
     def _copies_installation(self, key: events.Key) -> bool:
         """Copy how to install the selected agent on `y`, where that begins no word."""
-        start = self.conversation.start
-        copies = key.character == "y" and not self.prompt.composer.text and self.gate.pace.alone
+        start, composer = self.conversation.start, self.prompt.composer
+        if key.time - self._copied_at < APART and not composer.text:
+            composer.put("y")  # it began a word after all
+        copies = key.character == "y" and not composer.text and self.gate.pace.alone
         if not (copies and start.display and start.installation):
             return False
         self.app.copy_to_clipboard(start.installation)
+        self._copied_at = key.time
         return True
 
     # The transcript.
