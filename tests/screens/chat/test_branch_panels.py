@@ -521,7 +521,7 @@ async def test_s01_edit_and_fork_fit_into_every_size(world: World, size: tuple[i
             await person.idle()
         await person.escape_twice()
         await person.press("up", "enter")
-        await person.sees("editing")
+        await person.sees("Edit ")
         await person.done()
         assert person.draft == "say alpha"
         assert max(len(line) for line in person.text.splitlines()) <= size[0]
