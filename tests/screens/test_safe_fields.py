@@ -187,7 +187,7 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
         ways.emptied()
         with ways.watched("inputs"):
             terminal.press("ctrl+r")
-            terminal.wait_for("type to filter")
+            terminal.wait_for("Type to filter")
         with ways.watched("filter"):
             terminal.write(f"\x1b[200~edited {PAYLOAD}\x1b[201~")
             terminal.wait_for("edited clip")

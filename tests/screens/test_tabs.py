@@ -307,7 +307,7 @@ async def test_h14_ctrl_r_searches_what_was_typed(tmp_path: Path) -> None:
         await said(person, "alpha")
         await said(person, "beta")
         await person.press("ctrl+r")
-        await person.sees("Prompt history", "type to filter")
+        await person.sees("Prompt history", "Type to filter")
         await person.type("alp")
         await person.press("enter")
         await person.until(lambda: person.draft == "say alpha", "the input")

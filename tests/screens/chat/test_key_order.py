@@ -96,6 +96,11 @@ class _Case:
     back: Keys = ("escape",)
 
 
+def _filter(title: str) -> str:
+    """The word in the filter of a sheet, below its title."""
+    return rf"╭ {title} ─[^\n]*\n\W*{_WORD} "
+
+
 def _all_go_there(tmp_path: Path, *cases: _Case) -> None:
     with _talked(tmp_path) as terminal:
         for case in cases:
@@ -108,10 +113,10 @@ def _all_go_there(tmp_path: Path, *cases: _Case) -> None:
 def test_a_word_behind_the_key_of_a_screen_is_typed_there_and_no_prompt(tmp_path: Path) -> None:
     _all_go_there(
         tmp_path,
-        _Case(("ctrl+p", *_WORD, "enter"), rf"commands  {_WORD}\n[\s\S]*no match"),
-        _Case(("ctrl+p", *"theme", "enter", _NO_TEXT, *_WORD), f"theme  {_WORD}"),
-        _Case(("ctrl+o", *_WORD, "enter"), f"history  {_WORD}"),
-        _Case(("ctrl+r", *_WORD, "enter"), f"typed before  {_WORD}"),
+        _Case(("ctrl+p", *_WORD, "enter"), _filter("Commands") + r"[\s\S]*no match"),
+        _Case(("ctrl+p", *"theme", "enter", _NO_TEXT, *_WORD), _filter("Theme")),
+        _Case(("ctrl+o", *_WORD, "enter"), _filter("History")),
+        _Case(("ctrl+r", *_WORD, "enter"), _filter("Prompt history")),
     )
 
 
@@ -119,8 +124,8 @@ def test_a_word_behind_the_key_of_a_bar_or_a_page_is_its_own(tmp_path: Path) -> 
     _all_go_there(
         tmp_path,
         _Case(("ctrl+f", *_WORD, "enter"), f"find  {_WORD}"),
-        _Case(("f1", *"jjk"), "↑ ↓ scroll"),
-        _Case(("shift+tab", "ctrl+p", *_WORD), f"commands  {_WORD}", ("escape", "escape")),
+        _Case(("f1", *"jjk"), "↑↓ scroll"),
+        _Case(("shift+tab", "ctrl+p", *_WORD), _filter("Commands"), ("escape", "escape")),
     )
 
 
@@ -128,7 +133,7 @@ def test_letters_behind_shift_tab_are_commands_and_never_in_the_composer(tmp_pat
     _all_go_there(
         tmp_path,
         _Case(("shift+tab", *"jkxw"), r"│ j k message"),
-        _Case(("shift+tab", *"t/", *_WORD), f"no matching prompts[\\s\\S]* {_WORD}", ("escape",) * 3),
+        _Case(("shift+tab", *"t/", *_WORD), _filter("Tree") + r"[\s\S]*no prompt matches", ("escape",) * 3),
         _Case(("shift+tab", "e", *" of it"), "│ say a beginning of it"),
     )
 
@@ -141,10 +146,10 @@ def test_keys_behind_two_escapes_choose_a_prompt(tmp_path: Path) -> None:
 
 def test_what_is_typed_behind_a_command_goes_to_the_screen_that_it_opens(tmp_path: Path) -> None:
     with _talked(tmp_path) as terminal:
-        for command, title in (("/history", "history"), ("/theme", "theme"), ("/inputs", "Prompt history")):
+        for command, title in (("/history", "History"), ("/theme", "Theme"), ("/inputs", "Prompt history")):
             for way in FAST:
                 way(terminal, (*command, "enter", _NO_TEXT, *_WORD))
-                terminal.wait_for(f"{title}  {_WORD}")
+                terminal.wait_for(_filter(title))
                 _back(terminal)
 
 
@@ -190,7 +195,7 @@ def test_a_paste_and_a_click_keep_their_place_among_the_keys(tmp_path: Path) -> 
             terminal.wait_for("history  one and two and three")
             _back(terminal)
             way(terminal, ("ctrl+p", "\x1b[<0;50;5M\x1b[<0;50;5m", *_WORD))  # a click behind it
-            terminal.wait_for(f"commands  {_WORD}")
+            terminal.wait_for(_filter("Commands"))
             _back(terminal)
 
 

@@ -116,7 +116,7 @@ def test_r17_the_whole_client_killed_at_random_points_keeps_what_it_has_shown(pl
     with place.catena() as terminal:
         terminal.wait_for("Understudy")
         terminal.press("ctrl+o")
-        terminal.wait_for("type to filter")
+        terminal.wait_for("Type to filter")
         terminal.write("say first")
         terminal.wait_for(r"say first +(open +)?rehearsal")
 

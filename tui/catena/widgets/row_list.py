@@ -21,9 +21,11 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from catena.text.safe_text import safe, safe_line
+from catena.widgets.scroll_bar import thin_scroll_bar
 
 _MARGIN = 2  # cells on either side of the text; marks stand in the left ones
 _HIDDEN = 4  # cells that say how many levels of a lead are left out
@@ -229,6 +231,11 @@ class RowList(ScrollView, can_focus=False):
         self._base = Style.null()
         self._tones: dict[Tone, Style] = {}
         self._selected: dict[Tone, Style] = {}
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
 
     @property
     def rows(self) -> Sequence[Row]:

@@ -8,12 +8,11 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
+from catena.screens.common.reading_screen import SCROLL_KEYS, Reader, ReadingScreen
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
 
@@ -45,7 +44,7 @@ class PageScreen(ReadingScreen[None]):
     def compose(self) -> ComposeResult:
         """Head, text, keys."""
         yield from self.compose_head()
-        with VerticalScroll(id="text", classes="-drawn" if isinstance(self._text, Widget) else None):
+        with Reader(id="text", classes="-drawn" if isinstance(self._text, Widget) else None):
             match self._text:
                 case Widget() as drawn:
                     yield drawn

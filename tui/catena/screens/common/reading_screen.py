@@ -5,9 +5,20 @@ from __future__ import annotations
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ScreenResultType
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from catena.screens.common.dialog import Dialog
+from catena.widgets.scroll_bar import thin_scroll_bar
+
+
+class Reader(VerticalScroll):
+    """A text that scrolls."""
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
 
 
 class ReadingScreen(Dialog[ScreenResultType]):

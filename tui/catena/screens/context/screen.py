@@ -7,12 +7,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from catena.screens.common.dialog import STYLES
-from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
+from catena.screens.common.reading_screen import SCROLL_KEYS, Reader, ReadingScreen
 from catena.text.chain_text import next_line
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.foot import SheetKey
@@ -58,7 +57,7 @@ class ContextScreen(ReadingScreen[None]):
     def compose(self) -> ComposeResult:
         """Head, facts, prior context, keys."""
         yield from self.compose_head()
-        with VerticalScroll(id="text", can_focus=False):
+        with Reader(id="text", can_focus=False):
             yield Static("", id="facts", markup=False)
             yield Static("", id="told", markup=False)
             yield Static("", id="next", markup=False)

@@ -9,12 +9,12 @@ from textual.theme import Theme
 
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match
-from catena.settings.agent_choices import AgentChoice, Readiness, agent_choices, with_versions
+from catena.settings.agent_choices import AgentChoice, agent_choices, with_versions
 from catena.settings.agents import find_agent, stored_agent, stored_agent_name
 from catena.settings.installed_agents import agent_versions
 from catena.settings.settings import Settings
 from catena.themes.variables import has_dim_steps
-from catena.widgets.row_list import Row
+from catena.widgets.row_list import Row, Word
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.sessions.session_state import option_of_category
@@ -23,7 +23,6 @@ from catena_acp.port import AgentSpec
 from catena_acp.session_events import Option
 
 WHICH_AGENT = "Which agent?"
-_STATES = max(len(each) for each in Readiness)
 _OURS, _PREFIX = "Catena", "catena-"
 
 # What the next prompt would need with each of some agents, in words.
@@ -40,13 +39,13 @@ def kept_agent(tab: Tab, settings: Settings) -> AgentSpec | None:
 
 def agent_rows(choices: Sequence[AgentChoice], priced: Mapping[str, str]) -> list[Row]:
     """The rows of agents: name, price and what is worth knowing, version, state."""
-    widest = max((len(choice.version) for choice in choices), default=0)
     return [
         Row(
             choice.name,
             choice.title,
             note=" · ".join(words for words in (priced.get(choice.name), choice.about) if words),
-            detail=f"{choice.version:>{widest}}  {choice.readiness:<{_STATES}}",
+            columns=(Word(choice.version),),
+            detail=choice.readiness,
             dim=not choice.found,
         )
         for choice in choices
