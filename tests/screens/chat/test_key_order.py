@@ -96,9 +96,9 @@ class _Case:
     back: Keys = ("escape",)
 
 
-def _filter(title: str) -> str:
-    """The word in the filter of a sheet, below its title."""
-    return rf"╭ {title} ─[^\n]*\n\W*{_WORD} "
+def _filter(title: str, typed: str = _WORD) -> str:
+    """What is typed in the filter of a sheet, below its title."""
+    return rf"╭ {title} ─[^\n]*\n\W*{typed} "
 
 
 def _all_go_there(tmp_path: Path, *cases: _Case) -> None:
@@ -123,7 +123,7 @@ def test_a_word_behind_the_key_of_a_screen_is_typed_there_and_no_prompt(tmp_path
 def test_a_word_behind_the_key_of_a_bar_or_a_page_is_its_own(tmp_path: Path) -> None:
     _all_go_there(
         tmp_path,
-        _Case(("ctrl+f", *_WORD, "enter"), f"find  {_WORD}"),
+        _Case(("ctrl+f", *_WORD, "enter"), _filter("Find")),
         _Case(("f1", *"jjk"), "↑↓ scroll"),
         _Case(("shift+tab", "ctrl+p", *_WORD), _filter("Commands"), ("escape", "escape")),
     )
@@ -192,7 +192,7 @@ def test_a_paste_and_a_click_keep_their_place_among_the_keys(tmp_path: Path) -> 
     with _talked(tmp_path) as terminal:
         for way in FAST:
             way(terminal, ("ctrl+o", *"one", "\x1b[200~ and two\x1b[201~", *" and three"))
-            terminal.wait_for("history  one and two and three")
+            terminal.wait_for(_filter("History", "one and two and three"))
             _back(terminal)
             way(terminal, ("ctrl+p", "\x1b[<0;50;5M\x1b[<0;50;5m", *_WORD))  # a click behind it
             terminal.wait_for(_filter("Commands"))
