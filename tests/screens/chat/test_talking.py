@@ -268,9 +268,9 @@ async def test_w02_the_agents_other_options_can_be_set(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.sees("Understudy")
         await person.say("/options")
-        await person.sees("the agent's settings")
+        await person.sees("The agent's settings")
         await person.press("escape")
-        await person.sees_no("the agent's settings")
+        await person.sees_no("The agent's settings")
 
 
 async def test_clear_is_ours_and_leaves_everything_on_the_screen(tmp_path: Path) -> None:

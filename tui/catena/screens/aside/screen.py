@@ -22,7 +22,7 @@ from catena.transcript.widget.view import FRAME
 from catena.widgets.column import Column
 from catena.widgets.composer import Composer
 from catena.widgets.foot import SheetKey
-from catena.widgets.typing_box import EdgeWord, TypingBox
+from catena.widgets.typing_box import TypingBox
 from catena_acp.continuity.context_summary import price_words
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from catena.workspace.tab import Tab
 
 
+_PLACEHOLDER = Content.styled("Ask a side question (not saved)", "$faint")
 _MOST = 1_000  # names that are tried
 
 
@@ -145,15 +146,13 @@ class AsideScreen(ReadingScreen[AsideResult]):
         with Column():
             yield from self.compose_head()
         yield self._transcript
-        box = TypingBox(self._more, id="asking")
-        box.upper.show([EdgeWord(Content.styled("Side question (not saved)", "$muted"))])
         with Column():
-            yield box
+            yield TypingBox(self._more, id="asking")
             yield from self.compose_foot()
 
     def on_mount(self) -> None:
         """Show the price, and ask the question."""
-        self._more.placeholder = "Ask a side question (not saved)"
+        self._more.empty_row = lambda width: _PLACEHOLDER.truncate(width, ellipsis=True)
         self._show_context(f"{self._aside.title} · {self._aside.price.words}")
         self.set_interval(1.0, self._tick)
         self.set_focus(self._transcript)
