@@ -70,7 +70,7 @@ async def aside(app: Stage) -> None:
     await app.say("What does the view do with the parameter?")
     await app.shows("never sees it")
     await app.say("/btw Which views have that mistake?")
-    await app.shows("as they should")
+    await app.shows("bind their forms")
 
 
 async def _two_prompts(app: Stage) -> None:
@@ -87,7 +87,7 @@ async def _two_versions(app: Stage) -> None:
     await app.shows("esc cancel")
     await app.press("end", *["backspace"] * len("Write a test for that."))
     await app.say("Which views have that mistake?")
-    await app.shows("as they should", "2/2")
+    await app.shows("bind their forms", "2/2")
 
 
 async def browse(app: Stage) -> None:

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,12 @@ TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "SSH_TTY": "yes"
 SIZES = ((120, 40), (80, 24))
 THEMES = {"dark": DARK, "light": LIGHT}
 ACTOR = AgentSpec("demo", "Demonstration", (sys.executable, str(Path(__file__).with_name("actor.py"))))
+# Where ages and times of day are worked out for the eye.
+_CLOCKED = (
+    "catena.screens.chat.actions.inspection",
+    "catena.screens.chat.actions.start",
+    "catena.screens.chat.actions.tabs",
+)
 INSTALLED = ("claude-agent-acp", "opencode")
 PATIENCE = 20.0
 _WAITED = re.compile(r"(answer&#160;)\d+")
@@ -146,11 +153,15 @@ async def stage(folder: Path, *, agent: bool, size: tuple[int, int]) -> AsyncIte
     # What depends on the machine is taken away from this process: which agents are installed, whose home it is.
     os.environ |= {"PATH": str(_agents_in(folder / "bin")), "HOME": str(folder)}
     os.environ.pop("NO_COLOR", None)
+    os.environ["TZ"] = "UTC"
+    time.tzset()
     numbers = itertools.count(1)
 
     def new_id() -> str:
         return f"{next(numbers):016}"
 
+    for module in _CLOCKED:
+        vars(import_module(module))["utc_now"] = lambda: NOW
     app = CatenaApp(Start(str(project), agent=ACTOR if agent else None), environment=TERMINAL)
     async with (
         Database.open(folder / "catena.db", clock=lambda: NOW) as database,

@@ -492,7 +492,7 @@ async def test_e01_the_mouse_edits_says_again_and_forks_by_the_buttons_of_a_prom
         await say(person, "alpha", "beta")
         y = next(y for y, line in enumerate(person.text.splitlines()) if "▌ say alpha" in line)
         await person.pilot.hover(offset=(6, y))
-        await person.sees("edit  again  fork")
+        await person.sees("edit  retry  fork")
         x = person.text.splitlines()[y].index("edit")
         await person.pilot.click(offset=(x, y))
         await person.sees("esc cancel", "│ say alpha")
@@ -501,15 +501,15 @@ async def test_e01_the_mouse_edits_says_again_and_forks_by_the_buttons_of_a_prom
         await person.pilot.click(offset=(person.text.splitlines()[line].index("esc cancel"), line))
         await person.sees_no("editing")
         await person.pilot.hover(offset=(6, y + 3))
-        await person.sees_no("again")
+        await person.sees_no("retry")
         words = "many words " * 20
         await say(person, words.strip())
         await person.browse()
         await person.press("K")
-        assert "edit  again" not in person.text, "buttons lie over a text only where somebody points at it"
+        assert "edit  retry" not in person.text, "buttons lie over a text only where somebody points at it"
         y = next(y for y, line in enumerate(person.text.splitlines()) if "█ say many" in line)
         await person.pilot.hover(offset=(6, y))
-        await person.sees("edit  again  fork")
+        await person.sees("edit  retry  fork")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 10)])

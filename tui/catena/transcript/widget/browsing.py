@@ -23,7 +23,7 @@ _REST = Style(dim=True)
 class BrowsableTranscript(TranscriptView):
     """Transcript view with a message in focus; during the choice of a prompt all others are dim."""
 
-    PROMPT_ACTS: ClassVar[tuple[str, ...]] = ("edit", "again", "fork")  # buttons of a prompt
+    PROMPT_ACTS: ClassVar[tuple[str, ...]] = ("edit", "retry", "fork")  # buttons of a prompt
     _choosing = False
     _hovered: str | None = None  # the message below the pointer
     _edited: str | None = None  # the prompt that is in the composer to be sent again

@@ -47,7 +47,7 @@ class BranchActions:
         match act:
             case "edit":
                 self._context.run(self._edits.edit_prompt(tab, prompt))
-            case "again":
+            case "retry":
                 self._context.run(self._context.gate.led(self._edits.ask_retry(tab, prompt)))
             case "fork":
                 self._context.run(self._context.gate.led(self._ask_fork(tab, message_id, beside=False)))
