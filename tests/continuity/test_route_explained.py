@@ -162,7 +162,7 @@ def test_a_cold_session_that_its_agent_cannot_open_again_is_explained_by_that() 
 
 
 @pytest.mark.parametrize(
-    ("link", "fork", "forks_at", "turns", "obstacle", "words"),
+    ("link", "forks", "forks_at", "turns", "obstacle", "words"),
     [
         (
             replace(HELD, state=LinkState.PARKED),

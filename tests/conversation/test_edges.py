@@ -57,7 +57,7 @@ async def test_s05_a_disk_that_fills_in_mid_turn_stops_the_agent_and_loses_nothi
         await pages(desk, None)
         over = await desk.until_told(TurnEnded, lambda news: news.problem is not None)
         assert over.turn is not None and over.turn.stop_reason is StopReason.ERROR
-        assert "cannot be kept" in (over.turn.error or "")
+        assert "cannot be saved" in (over.turn.error or "")
         shown = next(row for row in reversed(await desk.branch()) if row.kind is Kind.AGENT)
         assert len(shown.text) > 0
         await desk.window.wait_idle()

@@ -260,7 +260,7 @@ async def test_f01_a_window_that_was_forked_in_place_is_not_taken_back_by_a_move
         show.open()
         forked = await forking
         gate.open()
-        with pytest.raises(StoreError, match="shows another conversation by now"):
+        with pytest.raises(StoreError, match="now shows another conversation"):
             await going
         assert (await desk.stored_window()).conversation_id == forked.conversation.id
 

@@ -362,7 +362,7 @@ async def test_only_prompts_of_the_conversation_are_edited(world: World) -> None
     async with world.client() as desk:
         await desk.say("say one")
         answer = (await desk.branch())[-1]
-        with pytest.raises(NotOfThisBranch, match="no prompt"):
+        with pytest.raises(NotOfThisBranch, match="not a prompt"):
             await desk.window.edit(answer.id, "say two")
         with pytest.raises(NotFound):
             await desk.window.edit("nobody", "say two")

@@ -243,7 +243,7 @@ async def test_k11_a_fork_in_which_nothing_was_said_goes_without_a_trace(world: 
         assert tab.conversation.id == middle, "undoing leads back to it, so it was kept"
         await here.tabs.undoing.undo(tab)
         assert tab.conversation.id == source
-        with pytest.raises(NotToBeUndone, match="left no trace"):
+        with pytest.raises(NotToBeUndone, match="That fork was empty and is gone"):
             await here.tabs.undoing.redo(tab)
         beside = await here.fork(tab, side_by_side=True)
         assert len(here.tabs.tabs) == 2

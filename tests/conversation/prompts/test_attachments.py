@@ -69,7 +69,7 @@ def test_w05_a_file_is_read_whole_and_what_cannot_be_attached_says_why(
     assert (found.name, found.mime, found.content) == ("a note.txt", "text/plain", b"hello")
     assert read_file("a note.txt", directory=str(tmp_path)) == found
     assert found.path == str(tmp_path / "a note.txt")
-    with pytest.raises(NotAttachable, match="There is no file nothing"):
+    with pytest.raises(NotAttachable, match="File not found: nothing"):
         read_file("nothing", directory=str(tmp_path))
     with pytest.raises(NotAttachable, match="is a directory; only files"):
         read_file(str(tmp_path))
@@ -132,7 +132,7 @@ def test_w05_catena_run_attaches_files_and_refuses_what_it_cannot_read(tmp_path:
     shown = catena("show", answered.event("conversation")["id"])
     assert "▌ context\n▌ + notes.txt\n▌ + photo.png\n" in shown.out
     refused = run(catena, "hello", "--attach", "nothing.txt")
-    assert refused.status == 2 and "There is no file nothing.txt" in refused.err
+    assert refused.status == 2 and "File not found: nothing.txt" in refused.err
 
 
 async def test_w05_a_draft_keeps_its_attachments_on_its_leaf_and_takes_them_along(tmp_path: Path) -> None:
