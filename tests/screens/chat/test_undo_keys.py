@@ -128,7 +128,7 @@ async def test_h08_delete_closes_the_tab_hides_it_from_the_history_and_comes_bac
         await said(person, "precious")
         gone = person.tab.conversation.id
         await person.say("/delete")
-        await person.sees("Deleted", "/undo brings it back")
+        await person.sees("Deleted. /undo to restore it.")
         await person.until(lambda: person.tab.conversation.id != gone, "a new tab")
         await person.done()
         await person.press("ctrl+o")
