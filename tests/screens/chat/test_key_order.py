@@ -156,8 +156,9 @@ def test_what_is_typed_behind_a_command_goes_to_the_screen_that_it_opens(tmp_pat
 def test_what_is_typed_behind_ctrl_t_is_in_the_new_tab(tmp_path: Path) -> None:
     with _talked(tmp_path) as terminal:
         for number, way in enumerate(WAYS, start=2):
-            way(terminal, ("ctrl+t", *_WORD))
-            terminal.wait_for(rf" {number} new\n[\s\S]*│ {_WORD} +│")
+            word = f"{_WORD}{number}"  # in the box of the tab before, it would stand behind another word
+            way(terminal, ("ctrl+t", *word))
+            terminal.wait_for(rf" {number} new\n[\s\S]*Rehearsal is ready in[\s\S]*│ {word} +│")
 
 
 def test_letters_behind_ctrl_n_are_commands_of_the_queue(tmp_path: Path) -> None:
