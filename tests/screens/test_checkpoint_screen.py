@@ -90,13 +90,13 @@ async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World
         await person.say("/rewind")
         await person.sees("You are already at “good”.")
         await person.say("/rewind bad")
-        await person.sees("There is no checkpoint “bad” here")
+        await person.sees("No checkpoint “bad”; /checkpoints lists them.")
 
 
 async def test_k04_a_rewind_during_a_turn_stops_it_first(world: World) -> None:
     async with at_the_screen(str(world.project), settings=Settings(park=False)) as person:
         await said(person, "alpha")
-        await person.say("say half; wait")
+        await person.say("say half; hang")
         await person.sees("  half")
 
         await person.say("/rewind")
@@ -207,7 +207,7 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
         await person.say("/checkpoint good")
         await person.sees("Saved checkpoint “good”")
         good = await person.tab.conversation.checkpoints.find("good")
-        await person.say("say half; wait")
+        await person.say("say half; hang")
         await person.sees("  half")
         async with person.tab.conversation.write() as tx:
             await rewind_requests.ask(
