@@ -211,20 +211,22 @@ async def test_h10_the_picker_opens_a_conversation_and_focuses_one_that_is_open(
     await kept(3)
     async with at_the_screen(str(tmp_path)) as person:
         await person.press("ctrl+o")
-        await person.sees("history", "message 0 of conversation 2", "message 0 of conversation 0")
+        await person.sees("╭ History ─", "message 0 of conversation 2", "message 0 of conversation 0")
         await person.type("conversation 1")
         await person.sees_no("conversation 2")
         await person.press("enter")
+        await person.back()
         await person.sees("▌ message 0 of conversation 1", "message 1 of conversation 1")
         await person.done()
         assert len(person.tabs) == 2
         await person.press("ctrl+o")
-        await person.sees("history", "message 0 of conversation 2")
+        await person.sees("╭ History ─", "message 0 of conversation 2")
         await person.type("conversation 1")
         await person.sees_no("conversation 2")
         await person.press("enter")
+        await person.back()
         await person.done()
-        await person.sees("▌ message 0 of conversation 1")
+        await person.sees("▌ message 0 of conversation 1", "message 1 of conversation 1")
         assert len(person.tabs) == 2
 
 
@@ -234,7 +236,7 @@ async def test_h10_the_picker_calls_an_agent_by_its_title_of_the_settings(tmp_pa
     night = AgentSetting("night", agent="rehearsal", profile="work", title="Night shift")
     async with at_the_screen(str(tmp_path), settings=Settings(agents={"night": night})) as person:
         await person.press("ctrl+o")
-        await person.sees("history", "/work", "/elsewhere")
+        await person.sees("╭ History ─", "/work", "/elsewhere")
         (of_work,) = (line for line in person.text.splitlines() if "/work" in line)
         (own,) = (line for line in person.text.splitlines() if "/elsewhere" in line)
         assert "Night shift" in of_work and "rehearsal" not in of_work
