@@ -1,5 +1,5 @@
-"""What the tests start heeds Ctrl+C and hangups, has the time of one zone, and leaves the person's own data alone,
-wherever the tests are started.
+"""What the tests start heeds Ctrl+C and hangups, has the time of one zone and all colours, and leaves the person's own
+data alone, wherever the tests are started.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def pytest_configure() -> None:
         os.environ[variable] = f"{os.devnull}/{name}"
     os.environ["TZ"] = "UTC"  # prompts show the time of day
     time.tzset()
+    # A style keeps the sequence that it was first drawn with, so all that one process draws needs the same colours.
+    os.environ["COLORTERM"] = "truecolor"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
