@@ -87,7 +87,7 @@ def test_w23_a_paste_that_comes_in_pieces_over_a_slow_line_is_one_text_in_its_or
             terminal.write(piece)
             terminal.wait_until_read()
         text = terminal.wait_for("say five")
-        rows = [row.strip(" >") for row in text.splitlines() if "say" in row]
+        rows = [row.strip(" │") for row in text.splitlines() if "say" in row]
         assert rows == ["say one", "say two", "say three", "say four", "say five"]
 
 

@@ -18,7 +18,7 @@ from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.records import Kind, StopReason
 from support.clients.command_line import Catena, newest, shown, until
-from support.screen.terminal import Place, Terminal
+from support.screen.terminal import EMPTY_BOX, Place, Terminal
 from support.walks.length import walks
 
 
@@ -49,7 +49,7 @@ def test_r17_what_a_killed_catena_left_is_offered_in_its_tab_and_nothing_is_sent
     streaming, deploying = "stream 2000 rate 30 end=CURTAIN", "say half of it; begin execute deploy; hang"
     with place.catena("--agent", "rehearsal") as terminal:
         terminal.say(streaming)
-        terminal.wait_for(r"  [A-Z]\w+")
+        terminal.wait_for(r"\n  [A-Z]\w+[\s\S]*esc stop")
         terminal.press("ctrl+t")
         terminal.wait_for(" 2 new")
         terminal.say(deploying)
@@ -64,7 +64,7 @@ def test_r17_what_a_killed_catena_left_is_offered_in_its_tab_and_nothing_is_sent
         terminal.ended()
     with place.catena() as terminal:
         terminal.wait_for(r"tab to choose[\s\S]*r +Retry[\s\S]*a +Continue with another agent")
-        terminal.wait_for_words("Outcome unknown: deploy; look before you send it again.")
+        terminal.wait_for_words("`deploy` may or may not have finished: check before you retry.")
         terminal.press("ctrl+pagedown")
         terminal.wait_for("  the third")
         terminal.wait_gone("Retry")
@@ -77,7 +77,7 @@ def test_r17_what_a_killed_catena_left_is_offered_in_its_tab_and_nothing_is_sent
         terminal.wait_for(r"  half of it[\s\S]*r +Retry")
         left = asyncio.run(prompts_and_ends(place))
         terminal.press("tab")
-        terminal.wait_for("press a letter")
+        terminal.wait_for("esc back")
         terminal.press("r")
         terminal.wait_for(r"‹ 2/2 ›[\s\S]*  half of it[\s\S]*esc stop")
         terminal.wait_gone("may or may not have finished")
@@ -101,7 +101,7 @@ def test_r17_the_whole_client_killed_at_random_points_keeps_what_it_has_shown(pl
             killed_at = time.monotonic() + chance.uniform(0.2, 4.0)
             for number in range(100):
                 text = f"say life{life}x{number}"
-                if not shows(terminal, r"(Message|> say)[\s\S]*Understudy", killed_at):
+                if not shows(terminal, rf"({EMPTY_BOX}|│ say)[\s\S]*Understudy", killed_at):
                     break
                 terminal.write(f"{text}\r")
                 if not shows(terminal, f"▌ {text}", killed_at):

@@ -57,7 +57,7 @@ def test_s06_suspended_in_mid_turn_it_gives_the_terminal_back_writes_nothing_and
     log = place.home / "agent.log"
     with place.catena(*REHEARSAL, CATENA_REHEARSAL_LOG=str(log)) as terminal:
         terminal.say("stream 100; cue go-on; stream 100 end=CURTAIN")
-        terminal.wait_for(r"  [A-Z]\w+")
+        terminal.wait_for(r"\n  [A-Z]\w+[\s\S]*esc stop")
         terminal.write("a draft")
         terminal.wait_for("│ a draft")
         assert raw(terminal)
@@ -92,7 +92,7 @@ def test_s06_ctrl_z_goes_to_the_shell_whatever_is_written_and_open_and_fg_comes_
         shell.write(f"{EXECUTABLE} --agent rehearsal\r")
         shell.wait_for("Understudy")
         shell.say("stream 100 rate 80 end=CURTAIN")
-        shell.wait_for(r"  [A-Z]\w+")
+        shell.wait_for(r"\n  [A-Z]\w+[\s\S]*esc stop")
         shell.write("written")
         shell.wait_for("│ written")
         shell.write(" in one go" + KEYS["ctrl+z"])
@@ -127,7 +127,7 @@ def test_s06_where_no_shell_could_bring_it_back_it_is_not_suspended(place: Place
 def test_s06_twenty_resizes_while_an_answer_streams_lose_nothing(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
         terminal.say("stream 200 rate 150 end=CURTAIN")
-        terminal.wait_for(r"  [A-Z]\w+")
+        terminal.wait_for(r"\n  [A-Z]\w+[\s\S]*esc stop")
         terminal.write("a draft")
         terminal.wait_for("│ a draft")
         for number in range(20):

@@ -46,7 +46,7 @@ def stop_reading(terminal: Terminal, place: Place) -> None:
     """Read nothing while more comes than a terminal holds."""
     terminal.wait_for("Understudy")
     terminal.say(FLOOD)
-    terminal.wait_for(r"  [A-Z]\w+")
+    terminal.wait_for(r"\n +[A-Z]\w+[\s\S]*esc stop")
     place.cue("flooded")
     unread_until(lambda: place.keeps_answer("%the rest of it"), "the answer to be kept")
 
