@@ -233,7 +233,7 @@ BAD_STARTS = {
     "new-blank": "names no session",
     "new-number": "names no session",
     "new-huge": "names a session with more than",
-    "dies-in-new": "exit status 9",
+    "dies-in-new": "exited with status 9",
 }
 
 

@@ -74,7 +74,7 @@ async def test_an_owner_that_was_asleep_is_fenced_off_when_it_wakes(tmp_path: Pa
             await leases.acquire(tx, "c1", an_owner(), is_dead=alive)
             await leases.guard(tx, "c1", "ours", 1)
             await seize_lease(tx, "c1", an_owner("theirs"))
-        with pytest.raises(Fenced, match="another client holds"):
+        with pytest.raises(Fenced, match="is open in another client"):
             async with db.write() as tx:
                 await new_conversation(tx, "c2")
                 await leases.guard(tx, "c1", "ours", 1)
