@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from catena_store.database.location import make_private
 from catena_store.errors import StoreUnusable
 
 APPLICATION_ID = 0x43_41_54_45  # "CATE", which other programs' files do not have
+_OF_INDEX = re.compile(r"^(?:CREATE(?: UNIQUE)?|DROP) INDEX (\w+)[^;]*;", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,14 @@ def shipped() -> tuple[Migration, ...]:
 async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
     """Bring the file to the newest version, each step in a transaction of its own, a new file in a single one.
 
-    A file with an older schema is first copied to ``NAME.vVERSION`` beside it. Raises StoreUnusable for a
-    file of another program or of a newer Catena, and sqlite3.Error.
+    A file with an older schema is first copied to ``NAME.vVERSION`` beside it; one with the newest gets back the
+    indexes that it lost. Raises StoreUnusable for a file of another program or of a newer Catena, and sqlite3.Error.
     """
     newest = migrations[-1].version
     async with _rolled_back_unless_committed(connection, "BEGIN"):
         version = await _version(connection, path, newest)
     if version == newest:
+        await _restore_indexes(connection, migrations)
         return
     if version > 0:
         await _keep_copy(connection, path, version)
@@ -60,6 +63,38 @@ async def _apply(connection: aiosqlite.Connection, migration: Migration) -> None
         await connection.execute(statement)
     await connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     await connection.execute(f"PRAGMA user_version = {migration.version}")
+
+
+async def _restore_indexes(connection: aiosqlite.Connection, migrations: tuple[Migration, ...]) -> None:
+    """Create the indexes of the schema that the file lacks: queries name some of them."""
+    indexes = _indexes(migrations)
+    if not indexes.keys() - await _names_of_indexes(connection):
+        return
+    # A table that cannot be read keeps nobody from opening the file: it is repaired when a query meets the damage.
+    with suppress(sqlite3.DatabaseError):
+        async with _rolled_back_unless_committed(connection, "BEGIN IMMEDIATE"):
+            # Another process may have created some already.
+            for name in indexes.keys() - await _names_of_indexes(connection):
+                with suppress(sqlite3.IntegrityError):  # rows that were added without it are not unique
+                    await connection.execute(indexes[name])
+            await connection.commit()
+
+
+def _indexes(migrations: tuple[Migration, ...]) -> dict[str, str]:
+    """The statement that creates each index of the schema, by the name of the index."""
+    indexes: dict[str, str] = {}
+    for migration in migrations:
+        for found in _OF_INDEX.finditer(migration.script.read_text("utf-8")):
+            if found[0].startswith("CREATE"):
+                indexes[found[1]] = found[0]
+            else:
+                indexes.pop(found[1], None)
+    return indexes
+
+
+async def _names_of_indexes(connection: aiosqlite.Connection) -> set[str]:
+    rows = await connection.execute_fetchall("SELECT name FROM sqlite_schema WHERE type = 'index'")
+    return {name for (name,) in rows}
 
 
 async def check_version(

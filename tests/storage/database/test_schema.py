@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.schema import APPLICATION_ID, shipped
 from catena_store.errors import StoreUnusable
 from support.storage.files import names_in, with_one_more
-from support.storage.rows import new_conversation, say, store
+from support.storage.rows import new_conversation, new_link, say, store
 
 
 def test_the_migrations_are_numbered_without_a_gap() -> None:
@@ -38,6 +39,27 @@ async def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.read() as r:
         assert await r.all("SELECT * FROM sqlite_schema") == before
         assert await conversations.get(r, "c1") is not None
+
+
+async def test_indexes_that_are_missing_are_created_when_the_file_is_opened(tmp_path: Path) -> None:
+    indexes = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' ORDER BY name"
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        before = await tx.all(indexes)
+        for name in [name for name, sql in before if sql]:
+            await tx.run(f"DROP INDEX {name}")
+    async with store(tmp_path) as db, db.write() as tx:
+        assert await tx.all(indexes) == before
+        await new_link(tx, "one")
+        await new_link(tx, "two")
+        for name in ("link_session", "turn_open"):
+            await tx.run(f"DROP INDEX {name}")
+        await tx.run("UPDATE link SET session_id = 'the same'")
+    async with store(tmp_path) as db, db.read() as r:  # the rows allow only one of them
+        assert [row for row in before if row not in await r.all(indexes)] == [
+            row for row in before if row[0] == "link_session"
+        ]
+        assert await turns.open_in(r, "c1") == []
 
 
 @pytest.mark.parametrize("rows", [0, 50])
