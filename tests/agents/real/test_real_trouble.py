@@ -284,7 +284,7 @@ async def test_r15_claude_that_cannot_shorten_its_context_enough_says_so_and_goe
     assert (turns[-1].stop_reason, turns[-1].how) == (StopReason.END_TURN, ContextSource.CAUGHT_UP)
     assert link.unabridged_from is not None
     (seam,) = [row for row in branch if row.kind is Kind.SEAM]
-    assert "abridged" in seam.text
+    assert "shortened" in seam.text
     assert "FAILCTX" in claude.heard("go on").everything
 
 
