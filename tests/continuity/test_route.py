@@ -74,7 +74,7 @@ def situation(
     warm: Sequence[str] = (),
     windows: Sequence[str] = ("w", "w2"),
     powers: SessionCapabilities = ALL,
-    answered: Sequence[str] = (),
+    overtaken: Sequence[str] = (),
 ) -> Situation:
     """What window `w` of conversation `c` faces when it prompts with the last of the rows."""
     return Situation(
@@ -88,7 +88,7 @@ def situation(
         open_windows=frozenset(windows),
         warm=frozenset(warm),
         powers=powers,
-        answered=frozenset(answered),
+        overtaken=frozenset(overtaken),
     )
 
 
@@ -198,8 +198,8 @@ def test_12_a_prompt_whose_end_nobody_saw_is_not_sent_again_into_the_same_sessio
 def test_12_a_session_that_failed_at_a_prompt_is_not_used_behind_the_answer_of_another() -> None:
     failed = link("A", "a1", "U2")
     assert routed("U1 a1 U2 n2 U3", failed) == ["use A", "new"]
-    assert routed("U1 a1 U2 a2 U3", failed, answered=["U2"]) == ["new"]
-    here = situation("U1 a1 U2 a2 U3", failed, answered=["U2"])
+    assert routed("U1 a1 U2 a2 U3", failed, overtaken=["A"]) == ["new"]
+    here = situation("U1 a1 U2 a2 U3", failed, overtaken=["A"])
     assert not may_claim(failed, here)
 
 

@@ -184,6 +184,19 @@ async def links_on(r: Reader, leaf: str | None) -> set[str]:
     return {link_id for (link_id,) in found}
 
 
+async def carriers(r: Reader, prompts: Collection[str]) -> dict[str, set[str]]:
+    """The links that carried turns of each of these prompts."""
+    found = await r.all(
+        "SELECT m.uid, t.link_id FROM json_each(?1) CROSS JOIN message m ON m.uid = value"
+        " CROSS JOIN turn t ON t.prompt_id = m.id",
+        (rows.as_list({*prompts}),),
+    )
+    carried: dict[str, set[str]] = {}
+    for prompt, link in found:
+        carried.setdefault(prompt, set()).add(link)
+    return carried
+
+
 async def newest_on(r: Reader, leaf: str | None, agent: str | None = None) -> str | None:
     """The id of the newest turn on the branch, or of the newest that went to an agent, under any profile."""
     row = await r.one(

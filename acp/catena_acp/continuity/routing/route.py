@@ -52,7 +52,9 @@ class Situation:
     warm: frozenset[str]  # links whose session is open in our agent process, in their newest version
     powers: SessionCapabilities
     spent: frozenset[str] = frozenset()  # links whose session cannot be opened again
-    answered: frozenset[str] = frozenset()  # prompts on the path that are ceilings, and have an answer on it
+    overtaken: frozenset[str] = (
+        frozenset()
+    )  # links whose ceiling is a prompt that another one answered on the path
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +232,8 @@ def fits(link: Link, situation: Situation) -> bool:
         and link.state in (LinkState.OPEN, LinkState.PARKED)
         and link.id not in situation.busy
         and (link.knows is None or path.holds_before_prompt(link.knows))
-        and (link.reach is None or (path.holds(link.reach) and link.reach not in situation.answered))
+        and (link.reach is None or path.holds(link.reach))
+        and link.id not in situation.overtaken
     )
 
 

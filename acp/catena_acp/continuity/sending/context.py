@@ -332,6 +332,8 @@ async def read_situation(
     )
     unsure = {link.reach for link in looked_at if link.reach and link.reach != link.knows}
     ceilings = [row for row in unsure if path.holds_before_prompt(row)]
+    answered = await ancestry.answered(reader, above, ceilings) if ceilings else set()
+    carriers = await turns.carriers(reader, answered) if answered else {}
     return route.Situation(
         target=target,
         conversation_id=record.id,
@@ -344,7 +346,9 @@ async def read_situation(
         warm=frozenset(),
         powers=powers,
         spent=frozenset(await links.loaded(reader, ids) if powers.reopens_once else ()),
-        answered=frozenset(await ancestry.answered(reader, above, ceilings) if ceilings else ()),
+        overtaken=frozenset(
+            link.id for link in looked_at if carriers.get(link.reach or "", set()) - {link.id}
+        ),
     )
 
 
