@@ -71,7 +71,7 @@ async def test_e01_esc_esc_chooses_an_earlier_prompt_in_the_transcript(world: Wo
         await person.say("say gamma")
         await person.sees("  gamma", "‹ 2/2 ›")
         await person.idle()
-        assert "beta" not in person.text and "editing" not in person.text
+        assert "beta" not in person.text and "esc cancel" not in person.text
     assert world.prompts()[-1] == ["say gamma"], "the first prompt edited tells a fresh session nothing"
 
 
@@ -114,7 +114,7 @@ async def test_e07_the_edit_says_what_it_would_tell_before_it_is_sent(world: Wor
         await person.sees("4 messages replayed, ~")
         heard = len(world.prompts())
         await person.press("escape")
-        await person.sees_no("editing")
+        await person.sees_no("esc cancel")
         await edit_chosen(person, "up", "up")
         await person.sees("nothing to replay")
         assert len(world.prompts()) == heard
@@ -137,7 +137,7 @@ async def test_e01_the_draft_waits_and_comes_back_and_what_was_changed_is_kept(w
         assert person.draft == "say half done"
         await person.new_tab()
         assert person.draft == ""
-        await person.sees_no("editing")
+        await person.sees_no("esc cancel")
         await person.to_tab(1, "ctrl+pageup")
         await person.sees("esc cancel", "say half done")
         conversation_id = person.tab.conversation.id
@@ -499,7 +499,7 @@ async def test_e01_the_mouse_edits_says_again_and_forks_by_the_buttons_of_a_prom
         await person.done()
         line = next(y for y, text in enumerate(person.text.splitlines()) if "esc cancel" in text)
         await person.pilot.click(offset=(person.text.splitlines()[line].index("esc cancel"), line))
-        await person.sees_no("editing")
+        await person.sees_no("esc cancel")
         await person.pilot.hover(offset=(6, y + 3))
         await person.sees_no("retry")
         words = "many words " * 20
