@@ -74,7 +74,7 @@ async def test_t01_branches_fold_and_search_finds_what_is_folded(world: World) -
         await person.sees("fix the login", "│ │ ○ and again")
         assert under_the_cursor(screen) == "f2"
         await person.press("slash", *"zzz")
-        await person.sees("no matching prompts")
+        await person.sees("no match", "esc whole tree")
         await person.press("escape", "escape")
         await closed(person)
 
