@@ -76,7 +76,7 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
         await person.sees("  canary-one")
         faults.are({"prompt": {"login": True, "times": 1}})
         await person.say("echo")
-        await person.sees("l log in")
+        await person.sees("l Log in")
         await person.idle()
 
         await person.press("tab")
@@ -217,7 +217,7 @@ def test_r06_a_login_in_the_terminal_is_run_there_and_ctrl_c_comes_back_with_eve
     place = Place(tmp_path)
     place.environment["CATENA_REHEARSAL_FLAGS"] = "--auth=terminal"
     with place.catena("--agent", "rehearsal") as terminal:
-        terminal.wait_for("log in")
+        terminal.wait_for("l +Log in")
         terminal.say("say hello world")
         terminal.wait_for("Your text is back")
 
@@ -252,7 +252,7 @@ def test_w13_a_login_in_the_terminal_that_fails_can_be_read_and_enter_goes_back(
     way: dict[str, object] = {"id": "shell", "name": "Shell", "_meta": {"terminal-auth": FAILING}}
     agent = other_ways(tmp_path, way)
     with place.catena("--agent-command", shlex.join(agent.command), WAYS=json.dumps([way])) as terminal:
-        terminal.wait_for("log in")
+        terminal.wait_for("l +Log in")
         terminal.say("/login")
         terminal.wait_for("in this terminal")
         terminal.press("escape")

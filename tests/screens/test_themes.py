@@ -134,7 +134,7 @@ async def test_w20_a_chosen_theme_keeps_its_own_ground(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), settings=Settings(theme="catena-sepia")) as person:
         person.app.post_message(BackgroundReported("#000000"))
         await person.say("/theme")
-        await person.sees("catena-ink")
+        await person.sees("╭ Theme ─", "  ink ")
         assert person.app.current_theme.background == SHIPPED["catena-sepia"].ground
 
 
