@@ -240,7 +240,8 @@ def test_w24_whatever_an_editor_leaves_the_text_is_whole(
         terminal.wait_for("│ keep this")
         terminal.press("ctrl+g")
         terminal.wait_for_words(words)
-        assert "café" in words or "│ keep this" in terminal.text
+        if "café" not in words:
+            terminal.wait_for("│ keep this")
 
 
 def test_h10_leaving_prints_one_line_and_that_command_comes_back(place: Place) -> None:
