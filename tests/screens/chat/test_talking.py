@@ -138,6 +138,7 @@ async def test_r12_a_prompt_that_no_agent_takes_is_back_in_the_composer(tmp_path
         await person.until(lambda: person.draft, "the text to come back")
         assert person.draft == "a thought worth keeping"
         await person.sees("Nowhere cannot be started")
+        await person.sees_no("is ready")
 
 
 async def test_r12_an_agent_that_dies_keeps_its_words_on_the_screen_and_says_how_it_ended(

@@ -475,7 +475,8 @@ class TabPresenter:
             parts.conversation.show_tab(empty=empty)
         if empty:
             where = from_home(tab.conversation.record.cwd)
-            parts.conversation.welcome.show(agent=session.agent_title, where=where)
+            ready = not tab.busy and tab.trouble_to_show is None
+            parts.conversation.welcome.show(agent=session.agent_title, where=where, ready=ready)
         parts.plan.show(*tab.open_work())
         parts.queue.show(
             tab.queue, [note_of(item, session, tab.conversation.record.cwd) for item in tab.queue]

@@ -17,22 +17,22 @@ class Welcome(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._words = ("", "")
+        self._words = ("", "", False)
 
-    def show(self, *, agent: str, where: str) -> None:
-        """Name the agent and the directory."""
-        words = (safe_line(agent), safe_line(where))
+    def show(self, *, agent: str, where: str, ready: bool) -> None:
+        """Name the agent and the directory; not ``ready``: it is starting, or something is wrong with it."""
+        words = (safe_line(agent), safe_line(where), ready)
         if words != self._words:
             self._words = words
             self.refresh()
 
     def render(self) -> Content:
         """The mark, then the agent and the directory."""
-        agent, where = self._words
+        agent, where, is_ready = self._words
         if not agent:
             return Content("")
         bead, link = ("●", "$accent"), ("─", "$faint")
         mark = Content.assemble(bead, link, bead, link, bead, (" catena", "bold $foreground"))
-        ready = Content.assemble(f"{agent} is ready in ", (where, "$foreground"))
+        words = Content.assemble(f"{agent}{' is ready' if is_ready else ''} in ", (where, "$foreground"))
         width = max(8, self.size.width - 4)
-        return Content("\n").join([mark, Content(""), ready.truncate(width, ellipsis=True)])
+        return Content("\n").join([mark, Content(""), words.truncate(width, ellipsis=True)])
