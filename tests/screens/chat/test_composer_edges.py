@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from textual.app import ComposeResult
 
+from catena.screens.chat.bars.composer_edges import acts_unasked
 from catena.screens.chat.bars.tabs import TabBar, TabLabel
-from catena.screens.chat.composer_edges import acts_unasked
 from support.screen.messages import taken_in
 from support.screen.pilot import Person, at_the_screen
 from support.screen.themed import ThemedApp

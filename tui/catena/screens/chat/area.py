@@ -11,12 +11,12 @@ from textual.containers import Vertical
 from textual.timer import Timer
 from textual.widget import Widget
 
+from catena.screens.chat.bars.composer_edges import Away, Status
 from catena.screens.chat.bars.find import FindBar
+from catena.screens.chat.bars.hints import HINTS, LEFT_HINTS, WRITING
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.startup_commands import StartupCommands
-from catena.screens.chat.composer_edges import Away, Status
 from catena.screens.chat.conversation_area import ConversationArea
-from catena.screens.chat.hints import HINTS, LEFT_HINTS, WRITING
 from catena.screens.chat.panel_stack import PanelStack
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel

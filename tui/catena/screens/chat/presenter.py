@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from catena.screens.chat.bars.composer_edges import ComposerEdges, EditWords, Status, acts_unasked
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.tabs import TabLabel, marks_of
-from catena.screens.chat.composer_edges import ComposerEdges, EditWords, Status, acts_unasked
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.fork import ForkPanel

@@ -10,10 +10,17 @@ from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
+from catena.screens.chat.bars.composer_edges import (
+    CANCEL,
+    CHIP,
+    FRAMES_A_SECOND,
+    Away,
+    ComposerEdges,
+    EditLeft,
+)
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS
-from catena.screens.chat.composer_edges import CANCEL, CHIP, FRAMES_A_SECOND, Away, ComposerEdges, EditLeft
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.widgets.column import Column
 from catena.widgets.completion import CompletionList

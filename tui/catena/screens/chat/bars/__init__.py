@@ -1,1 +1,1 @@
-"""The bars of the chat screen: tabs, status, find."""
+"""The bars of the chat screen: tabs, find, the hints and the words on the edges of the composer's box."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from catena.screens.chat.composer_edges import EditLeft
+    from catena.screens.chat.bars.composer_edges import EditLeft
     from catena.screens.chat.panels.attachments import AttachmentBar
     from catena.screens.chat.panels.permission import PermissionPanel
     from catena.screens.chat.panels.queue import QueueList

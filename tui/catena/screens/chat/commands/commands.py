@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
+from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS, command, slash_command
 from catena.screens.chat.commands.unknown_commands import refusal_of
-from catena.screens.chat.composer_edges import EditLeft
 from catena.screens.chat.context import ChatContext, ChatHost
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.panels.attachments import AttachmentBar
