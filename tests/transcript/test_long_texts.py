@@ -414,6 +414,8 @@ async def test_w18_whoever_reads_above_a_flood_of_messages_keeps_their_place_and
         await person.idle()
         await person.until(lambda: not person.transcript.busy, "it to be drawn")
         person.transcript.scroll_home()
+        await person.sees("↓")  # the row above the composer stays free from here on
+        await person.done()
         before = shown(person.transcript)
         flood = Unlooked(person, monkeypatch)
         await flood.happens()

@@ -49,17 +49,23 @@ class BranchEnd(Vertical):
     }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._rule = _Rule()
+        self._answer = Static("", id="answer", markup=False)
+        self._price = Static("", id="price", markup=False)
+
     def compose(self) -> ComposeResult:
         """Rule, answer, price."""
-        yield _Rule()
-        yield Static("", id="answer", markup=False)
-        yield Static("", id="price", markup=False)
+        yield self._rule
+        yield self._answer
+        yield self._price
 
     def show(self, word: str, rows: Sequence[Message], price: str) -> None:
         """Show the end of a turn's rows, and a price."""
-        self.query_one(_Rule).show(word)
-        self.query_one("#answer", Static).update(Content(_end_of(rows)))
-        self.query_one("#price", Static).update(Content(safe_line(price)))
+        self._rule.show(word)
+        self._answer.update(Content(_end_of(rows)))
+        self._price.update(Content(safe_line(price)))
 
     def empty(self) -> None:
         """Show nothing but the rule."""

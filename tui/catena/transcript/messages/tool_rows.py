@@ -54,9 +54,8 @@ class _Tail(NamedTuple):
     last: Sequence[str]
 
 
-def draw_tool_line(message: Message, shown: Shown, options: RenderOptions) -> Line:
-    """Draw the line of a tool call."""
-    call = ToolCall.of(message, options.directory)
+def draw_tool_line(call: ToolCall, message: Message, shown: Shown, options: RenderOptions) -> Line:
+    """Draw the line of a tool call, which was read from its message."""
     palette = options.palette
     right: list[Run] = counts(*_sizes(call.diffs), options)
     if shown is Shown.ASKED:
@@ -160,10 +159,10 @@ def tool_parts(
     message: Message, *, shown: Shown, raw: bool, directory: str, options: RenderOptions
 ) -> Iterator[Part]:
     """Make the parts of a tool call: its line, and below it what ``shown`` says; ``raw``: input and output as sent."""
-    line = one_row(partial(draw_tool_line, message, shown), "")
+    call = ToolCall.of(message, directory)  # once: it may name thousands of places
+    line = one_row(partial(draw_tool_line, call, message, shown), "")
     line.opens = True
     yield line
-    call = ToolCall.of(message, directory)
     if raw:
         yield from _raw_parts(call, options)
         return
