@@ -5,7 +5,7 @@ from __future__ import annotations
 from catena.app.app import CatenaApp
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.page import PageScreen
-from catena.screens.palette import GROUPS, Palette, chosen_command, key_words
+from catena.screens.palette import GROUPS, CommandPalette, chosen_command, key_words
 from catena.settings.settings import Start
 from catena.widgets.row_list import RowList
 from catena.widgets.sheet_head import Subject
@@ -15,9 +15,11 @@ from support.screen.transcript import until
 ANNOUNCED = [Command(f"job-{number}", f"does job {number}", None) for number in range(32)]
 
 
-def palette() -> Palette:
+def palette() -> CommandPalette:
     subject = Subject("fix the login", "Claude · Sonnet")
-    return Palette(SLASH_COMMANDS, ANNOUNCED, values={"model": "Sonnet"}, subject=subject, agent="Claude")
+    return CommandPalette(
+        SLASH_COMMANDS, ANNOUNCED, values={"model": "Sonnet"}, subject=subject, agent="Claude"
+    )
 
 
 def lines_of(app: CatenaApp) -> list[str]:
@@ -76,7 +78,7 @@ async def test_w20_f1_shows_the_keys_of_the_sheet_that_is_open() -> None:
         await pilot.pause()
         assert any(line.split() == ["tab", "complete"] for line in lines_of(app))
         await pilot.press("escape")
-        await until(lambda: isinstance(app.screen, Palette))
+        await until(lambda: isinstance(app.screen, CommandPalette))
 
 
 async def test_s01_a_short_palette_has_one_row_for_the_filter_and_no_headings() -> None:

@@ -33,7 +33,7 @@ _OWN, _AGENT = "own:", "agent:"
 _BROWSED = " while browsing"
 
 
-class Palette(Picker):
+class CommandPalette(Picker):
     """Every command; its result is what `chosen_command` reads."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

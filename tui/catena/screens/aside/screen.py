@@ -19,7 +19,7 @@ from catena.screens.common.reading_screen import ReadingScreen
 from catena.text.formats import joined
 from catena.transcript import Transcript
 from catena.transcript.widget.view import FRAME
-from catena.widgets.column import Column
+from catena.widgets.column import Centred
 from catena.widgets.composer import Composer
 from catena.widgets.foot import SheetKey
 from catena.widgets.typing_box import TypingBox
@@ -143,10 +143,10 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     def compose(self) -> ComposeResult:
         """Head, transcript, message, composer, keys."""
-        with Column():
+        with Centred():
             yield from self.compose_head()
         yield self._transcript
-        with Column():
+        with Centred():
             yield TypingBox(self._more, id="asking")
             yield from self.compose_foot()
 

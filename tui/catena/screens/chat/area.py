@@ -25,7 +25,7 @@ from catena.terminal.key_gate import KeyGate
 from catena.terminal.key_pace import APART
 from catena.text.formats import agent_name
 from catena.themes.depth import ColourDepth, colour_depth
-from catena.widgets.column import Column
+from catena.widgets.column import Centred
 from catena.workspace.directories import git_branch
 from catena.workspace.outgoing import OutgoingTexts
 
@@ -95,7 +95,7 @@ class ChatArea(Vertical):
 
     def compose(self) -> ComposeResult:
         """Yield everything but the transcript, which the first frame does not need."""
-        with Column():
+        with Centred():
             yield self.lineage
         yield self.panels
         yield self.prompt

@@ -22,7 +22,7 @@ from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.chat.panels.attachments import AttachmentBar
-from catena.widgets.column import Column
+from catena.widgets.column import Centred
 from catena.widgets.completion import CompletionList
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
@@ -33,7 +33,7 @@ from catena.widgets.typing_box import EdgeWords, TypingBox
 _WONDERED_AT = 0.5  # seconds after Enter without an effect
 
 
-class PromptArea(Column):
+class PromptArea(Centred):
     """The composer of one chat with everything that belongs to its text."""
 
     class EndWanted(Message):

@@ -13,7 +13,7 @@ from catena.screens.chat.area import ChatArea
 from catena.screens.chat.bars.tabs import TabBar
 from catena.terminal.compositor import SparingCompositor
 from catena.terminal.key_gate import KeyGate
-from catena.widgets.column import Column
+from catena.widgets.column import Centred
 from catena.workspace.outgoing import OutgoingTexts
 
 if TYPE_CHECKING:  # the first frame needs none of these
@@ -67,7 +67,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         """The bar of tabs over the area."""
-        with Column():
+        with Centred():
             yield self.tab_bar
         yield self.area
 

@@ -68,12 +68,12 @@ class ViewActions:
 
     async def palette(self) -> None:
         """Choose any command."""
-        from catena.screens.palette import Palette, chosen_command
+        from catena.screens.palette import CommandPalette, chosen_command
 
         context = self._context
         tab = context.tab
         session = (tab.session or tab.window.session) if tab else None
-        palette = Palette(
+        palette = CommandPalette(
             self._commands,
             (session.commands or ()) if session else (),
             values={"model": session.model or "", "mode": mode_name(session)} if session else {},
